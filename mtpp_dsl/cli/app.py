@@ -81,7 +81,8 @@ def solve(
     define: Define = [],  # noqa: B006  typer copies defaults
     scenario: Scenario = None,
     method: Annotated[
-        str, typer.Option(help="Method; mtpp methods lists them.", autocompletion=complete_method)
+        str,
+        typer.Option(help="Method, or several with commas; mtpp methods lists them.", autocompletion=complete_method),
     ] = "auto",
     solver: Annotated[
         str, typer.Option(help="Solver; mtpp solvers lists them.", autocompletion=complete_solver)
@@ -174,6 +175,18 @@ def solve(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="--pareto: draw it: .svg, .png or .pdf.", show_default=False)
     ] = None,
+    sweep: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=VALUES",
+            help="Solve for each value of a param, as k=2..8 or k=2,4,8, or for each seed; may be repeated.",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    db: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="--sweep: keep the results in this database.", show_default=False),
+    ] = None,
     include: Include = [],  # noqa: B006
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each step, and the solver's log.")] = False,
@@ -216,6 +229,8 @@ def solve(
             pareto=pareto,
             points=points,
             plot=plot,
+            sweep=sweep,
+            db=db,
             quiet=quiet,
             verbose=verbose,
         )

@@ -12,6 +12,7 @@ from time import monotonic
 from mtpp_dsl.answers.again import under_target
 from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.base.files import read_json
+from mtpp_dsl.base.late import late
 from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
 from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
@@ -76,6 +77,8 @@ class SolveCall:
     pareto: str | None
     points: int | None
     plot: Path | None
+    sweep: list[str]
+    db: Path | None
     quiet: bool
     verbose: bool
 
@@ -84,6 +87,11 @@ def solve_and_report(call: SolveCall) -> int:
     """Read, solve, print, write; return the exit code."""
     if call.quiet and call.verbose:
         raise UsageError("--quiet and --verbose exclude each other")
+    if call.sweep or "," in call.method:
+        swept: int = late("mtpp_dsl.cli.bench.small:small_sweep")(call)
+        return swept
+    if call.db is not None:
+        raise UsageError("--db keeps the results of a sweep: write --sweep k=2..8 or --method a,b")
     check_front_call(call)
     limit, gap, options = seconds(call.time_limit), fraction(call.gap), solver_values(call.solver_option)
     for path in (call.json, call.checkpoint, call.write_model, call.trace, call.gantt, call.plot):

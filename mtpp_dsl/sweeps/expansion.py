@@ -183,6 +183,7 @@ class Expansion:
                 raise
             self.left_out.append(f"{problem.name} by {method.label}")
             return
+        options, coarsen = self._options(method), self._coarsen(method)
         limits: dict[str, Any] = {
             "time_limit": None if settings.time_limit == inf else settings.time_limit,
             "memory_limit": None if settings.memory_limit == inf else settings.memory_limit,
@@ -197,10 +198,10 @@ class Expansion:
                     "params": problem.content,
                     "scenario": problem.scenario,
                     "method": method.name,
-                    "options": method.options,
+                    "options": options,
                     "solver": solver,
                     "solver_options": method.solver_options,
-                    "coarsen": self._coarsen(method),
+                    "coarsen": coarsen,
                     "start": started,
                     "seed": seed,
                     **limits,
@@ -236,6 +237,18 @@ class Expansion:
         if not sha:
             raise Absent(f"method {method.label!r} starts from {path}, for problem {problem.name!r}: no such file")
         return path, sha
+
+    def _options(self, method: MethodEntry) -> Mapping[str, Scalar]:
+        """Return what the key says of a method's options: of a file its hash.
+
+        Raises:
+            UsageError: a file is not there.
+        """
+        shas = {name: self._hashes(str(self.sweep.folder / str(method.options[name]))) for name in method.files}
+        for name, sha in shas.items():
+            if not sha:
+                raise UsageError(f"method {method.label!r}: {name} = {method.options[name]}: there is no such file")
+        return {**method.options, **shas}
 
     def _coarsen(self, method: MethodEntry) -> str:
         """Return what the key says of fusion rules: their name, or the hash of their file."""

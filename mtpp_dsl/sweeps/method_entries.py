@@ -9,12 +9,12 @@ from typing import Any
 from mtpp_dsl.contracts import method_traits
 from mtpp_dsl.errors import MtppError
 from mtpp_dsl.sweeps.fields import Fields
-from mtpp_dsl.sweeps.methods import build_method, own_solver, solvers_for
+from mtpp_dsl.sweeps.methods import build_method, file_options, own_solver, solvers_for
 from mtpp_dsl.sweeps.run import Scalar
 from mtpp_dsl.sweeps.sweep import MethodEntry
 from mtpp_dsl.sweeps.toml_text import Key, TomlText
 
-__all__ = ["read_methods"]
+__all__ = ["label_of", "read_methods"]
 
 
 class MethodReader:
@@ -72,6 +72,7 @@ class MethodReader:
             start=start,
             settings=settings,
             seeded=traits.seeded,
+            files=tuple(file_options(name, options)),
         )
 
     def _solvers(self, name: str, own: tuple[str, ...] | None, fields: Fields, usual: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from mtpp_dsl.errors import MtppError, UsageError, did_you_mean
 from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER, check_solver, refuse_solver
 from mtpp_dsl.sweeps.run import Run, Scalar
 
-__all__ = ["build_method", "method_of", "options_of", "own_solver", "solvers_for"]
+__all__ = ["build_method", "file_options", "method_of", "options_of", "own_solver", "solvers_for"]
 
 
 def options_of(name: str) -> tuple[str, ...]:
@@ -30,6 +30,14 @@ def options_of(name: str) -> tuple[str, ...]:
     return tuple(each.name for each in arguments if isinstance(each.default, (bool, int, float, str, type(None))))
 
 
+def file_options(name: str, options: Mapping[str, Scalar]) -> list[str]:
+    """Return which of these options of a method are paths of files: their contents count in the key of a run."""
+    if not options or method_names().get(name) != "method":
+        return []
+    arguments = inspect.signature(registry.load(registry.METHODS, name)).parameters
+    return [option for option in options if option in arguments and "Path" in str(arguments[option].annotation)]
+
+
 def build_method(
     name: str, options: Mapping[str, Scalar], solver: str = "", coarsen: str = "", folder: Path = Path()
 ) -> Method:
@@ -37,7 +45,7 @@ def build_method(
 
     Args:
         name: of the method or the formulation.
-        options: arguments of its class; a duration may be a text such as "10s".
+        options: arguments of its class; a duration may be a text such as "10s", a file a path from *folder*.
         solver: "" for the one it uses anyway.
         coarsen: fusion rules, by name or as a path from *folder*; "" for none.
         folder: where paths start from.
@@ -54,7 +62,8 @@ def build_method(
             if option not in known:
                 has = f"it has {', '.join(known)}" if known else "it has none"
                 raise UsageError(f"method {name!r} has no option {option!r}{did_you_mean(option, known)} ({has})")
-        method = _made(type(method), options)
+        files = {option: str(folder / str(options[option])) for option in file_options(name, options)}
+        method = _made(type(method), {**options, **files})
     if not coarsen:
         return method
     path = folder / coarsen

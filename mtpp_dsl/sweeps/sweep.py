@@ -52,6 +52,7 @@ class MethodEntry:
         start: path of a plan to start from, in which the names of a problem may stand; "" for none.
         settings: limits of its own.
         seeded: whether it takes a seed.
+        files: names of the options that are paths of files.
     """
 
     name: str
@@ -63,6 +64,7 @@ class MethodEntry:
     start: str = ""
     settings: Settings = LEFT_OPEN
     seeded: bool = True
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
@@ -14,11 +14,12 @@ from mtpp_dsl.report.columns import wrapped
 from mtpp_dsl.sweeps.loop import Summary
 from mtpp_dsl.sweeps.outcome import FAILED, STATUS_MEANINGS
 from mtpp_dsl.sweeps.rendering import table_lines
+from mtpp_dsl.sweeps.rows import Row
 from mtpp_dsl.sweeps.run import Run
 from mtpp_dsl.sweeps.store import Store
 from mtpp_dsl.sweeps.tables import Cell, Table
 
-__all__ = ["show_outcomes"]
+__all__ = ["failures_of", "show_outcomes"]
 
 MOST_FAILURES = 5
 
@@ -33,15 +34,26 @@ def show_outcomes(store: Store, runs: Sequence[Run], summary: Summary) -> None:
     if rows:
         show(table_lines(_table(rows), width))
     failed = [(run, status, error) for run, status, _, error in rows if status in FAILED]
-    lines = [_failure(run, status, error) for run, status, error in failed[:MOST_FAILURES]]
-    if len(failed) > MOST_FAILURES:
-        lines.append(f"… and {len(failed) - MOST_FAILURES} more have failed")
+    lines = _failures(failed)
     lines.append(_done(summary, len(wanted)))
     if failed:
         lines.append("--retry failed does those again that have failed")
     if rows:
         lines.append(f"{store.path} has the results: mtpp bench table {store.path}")
     show(each for line in lines for each in wrapped(Text(line), width, hanging=2))
+
+
+def failures_of(rows: Sequence[Row], width: int | None) -> Iterator[Text]:
+    """Yield lines that say of the first rows without an answer why they have none."""
+    failed = [(row, row.status, row.error) for row in rows if row.status in FAILED | {"refused"}]
+    return (each for line in _failures(failed) for each in wrapped(Text(line), width, hanging=2))
+
+
+def _failures(failed: Sequence[tuple[Run | Row, str, str]]) -> list[str]:
+    lines = [_failure(run, status, error) for run, status, error in failed[:MOST_FAILURES]]
+    if len(failed) > MOST_FAILURES:
+        lines.append(f"… and {len(failed) - MOST_FAILURES} more")
+    return lines
 
 
 def _done(summary: Summary, total: int) -> str:
@@ -57,7 +69,7 @@ def _done(summary: Summary, total: int) -> str:
     return "; ".join(parts)
 
 
-def _failure(run: Run, status: str, error: str) -> str:
+def _failure(run: Run | Row, status: str, error: str) -> str:
     seed = f", seed {run.seed}" if run.seed else ""
     why = error.strip().partition("\n")[0] or STATUS_MEANINGS[status]
     return f"{status}: {run.problem} by {run.label}{seed}: {why[:200]}"
