@@ -23,6 +23,8 @@ LOOK = 0.1
 """Seconds between looks at whether somebody asked to stop."""
 RENEWAL = 30.0
 """Seconds between renewals of leases."""
+LEAVING = 10.0
+"""Seconds in which workers may end."""
 WINDOW = 64
 """So many runs are asked for at a time, where others may have taken some."""
 
@@ -128,7 +130,7 @@ class _Loop:
     """One call of :func:`run_sweep`.
 
     Attributes:
-        waiting: runs that were claimed, for the next worker that is free; None for one that is to end.
+        waiting: runs that were claimed, for the next worker that is free.
         news: of the workers.
         summary: of what has come so far.
     """
@@ -139,7 +141,7 @@ class _Loop:
         self._store, self._watcher, self._stop = store, watcher, stop
         self._claimed: dict[str, Run] = {}
         self._renewed = monotonic()
-        self.waiting: SimpleQueue[Run | None] = SimpleQueue()
+        self.waiting: SimpleQueue[Run] = SimpleQueue()
         self.news: SimpleQueue[News] = SimpleQueue()
         self.summary = Summary()
 
@@ -165,7 +167,7 @@ class _Loop:
             slot.leave()
         for slot in slots:
             if slot.ident is not None:
-                slot.join()
+                slot.join(LEAVING)  # one that waits for a cluster is left: it ends what it may get
 
     def _finish(self) -> None:
         """Record what has come while the workers ended, give back the rest, and count it."""
@@ -188,6 +190,8 @@ class _Loop:
                 continue
             if isinstance(news, Failed):
                 slots.remove(news.slot)
+                if news.run is not None:
+                    self.waiting.put(news.run)
                 if not slots:
                     raise SolverError(f"no worker could be started: {news.why}")
             self._hear(news)

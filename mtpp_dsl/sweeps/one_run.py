@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 from traceback import extract_tb
 from typing import Any
 
@@ -88,7 +88,7 @@ class _Clock:
 
 def _cpu() -> float:
     """Return the seconds of processors that this process has used, with those of processes that it has waited for."""
-    return sum(os.times()[:4])
+    return process_time() + sum(os.times()[2:4])
 
 
 def _attempted(run: Run, clock: _Clock, solving: Callable[[], None]) -> Outcome:

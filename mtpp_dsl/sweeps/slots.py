@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
@@ -22,6 +23,8 @@ TRIES = 3
 """So often a run is begun whose worker is lost."""
 SILENCE = 300.0
 """Seconds, and twice the time limit of a run: a worker that then has not answered is lost."""
+LEAVING = 3.0
+"""Seconds in which a worker may end its run, and what that has started, before it is killed itself."""
 PAUSES = (0.1, 1.0, 5.0)
 """Seconds before it is tried again to start a worker."""
 
@@ -43,10 +46,11 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """No worker can be started."""
+    """No worker can be started, so that the place is left; *run* was waiting for one."""
 
     slot: Slot
     why: str
+    run: Run | None
 
 
 News: TypeAlias = Began | Done | Failed
@@ -63,7 +67,7 @@ class Slot(Thread):
     """
 
     def __init__(
-        self, executor: Executor, waiting: SimpleQueue[Run | None], news: SimpleQueue[News], grace: float | None
+        self, executor: Executor, waiting: SimpleQueue[Run], news: SimpleQueue[News], grace: float | None
     ) -> None:
         super().__init__(name="sweep", daemon=True)
         self._executor, self._waiting, self._news, self._grace = executor, waiting, news, grace
@@ -77,6 +81,7 @@ class Slot(Thread):
 
     def run(self) -> None:
         """Solve runs, one after another, until the place is left."""
+        run: Run | None = None
         try:
             self._start()
             while not self._leaving.is_set():
@@ -84,13 +89,14 @@ class Slot(Thread):
                     run = self._waiting.get(timeout=LOOK)
                 except Empty:
                     continue
-                if run is not None:
-                    self._news.put(Began(run))
-                    outcome = self._solve(run)
-                    if outcome is not None:
-                        self._news.put(Done(run, outcome))
-        except (OSError, MtppError) as error:
-            self._news.put(Failed(self, str(error)))
+                self._news.put(Began(run))
+                outcome = self._solve(run)
+                if outcome is not None:
+                    self._news.put(Done(run, outcome))
+                run = None
+        except Exception as error:
+            known = isinstance(error, (OSError, MtppError))
+            self._news.put(Failed(self, str(error) if known else repr(error), run))
         finally:
             self._end()
 
@@ -113,9 +119,16 @@ class Slot(Thread):
         return self._channel
 
     def _end(self) -> None:
-        if self._channel is not None:
-            self._channel.end()
-            self._channel = None
+        """End the worker, which is given a moment to clear up."""
+        channel, self._channel = self._channel, None
+        if channel is None:
+            return
+        with suppress(Ended, OSError):
+            channel.tell(None)
+            until = monotonic() + LEAVING
+            while monotonic() < until:
+                channel.hear(LOOK)
+        channel.end()
 
     def _solve(self, run: Run) -> Outcome | None:
         """Return the outcome of a run; None if the place is left before there is one."""

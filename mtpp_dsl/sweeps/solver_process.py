@@ -6,9 +6,12 @@ import contextlib
 import os
 import secrets
 import signal
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
+from shutil import rmtree
 from subprocess import TimeoutExpired
+from tempfile import mkdtemp
 from threading import Thread
 from typing import Any
 
@@ -25,6 +28,8 @@ LONGEST_ANSWER = 256 << 20
 """Bytes; a longer answer is none."""
 LAST_WORDS = 16 << 10
 """Bytes of what the process has printed last that are kept: the rest goes nowhere, so that it fills no disk."""
+TEMPORARY = ("TMPDIR", "TEMP", "TMP")
+"""What says where temporary files go."""
 LEAVING = 10.0
 """Seconds that the system is given to end a process that was killed: it may have gigabytes to give back."""
 
@@ -46,7 +51,7 @@ class Heard:
 
 
 class SolverProcess:
-    """A process that solves runs, one after another, and all that it starts.
+    """A process that solves runs, one after another, and all that it starts; its temporary files end with it.
 
     Only the main thread may start one: Linux ends it when the thread that started it ends.
 
@@ -62,14 +67,17 @@ class SolverProcess:
 
     def __init__(self) -> None:
         read, write = os.pipe()
+        self._folder = mkdtemp(prefix="mtpp-")
         self._token = secrets.token_hex(8)
         self._inbox: SimpleQueue[Heard] = SimpleQueue()
         self._words = b""
         with os.fdopen(write, "wb") as errors:
             try:
-                self._process = module(MODULE, errors)
+                with _files_in(self._folder):
+                    self._process = module(MODULE, errors)
             except BaseException:
                 os.close(read)
+                rmtree(self._folder, ignore_errors=True)
                 raise
         self.pid, self.runs = self._process.pid, 0
         self.first: int | None = None
@@ -156,3 +164,19 @@ class SolverProcess:
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
+        rmtree(self._folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _files_in(folder: str) -> Iterator[None]:
+    """Have processes that start in the block put their temporary files into a folder, which can then be removed."""
+    before = {name: os.environ.get(name) for name in TEMPORARY}
+    os.environ.update(dict.fromkeys(TEMPORARY, folder))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -25,7 +25,7 @@ def main(wire: Wire) -> None:
     """Solve the runs that come over the wire, and send back their outcomes, until it ends.
 
     It takes ``("run", number, run as JSON, seconds of grace or None)``, and answers
-    ``("outcome", number, Outcome)``; or ``("failed", why)`` where it can start no process.
+    ``("outcome", number, Outcome)``; or ``("failed", why)`` where it can start no process. None ends it at once.
     """
     adopt_orphans()
     inbox: SimpleQueue[Any] = SimpleQueue()
@@ -44,6 +44,7 @@ def main(wire: Wire) -> None:
         if not gone.is_set():
             wire.send(("failed", f"no process could be started: {error}"))
     finally:
+        keeper.end()
         end_all(os.getpid())
         os._exit(0)
 
@@ -51,8 +52,9 @@ def main(wire: Wire) -> None:
 def _follow(wire: Wire, inbox: SimpleQueue[Any], gone: Event) -> None:
     """Take messages from the wire, until it ends."""
     try:
-        while True:
-            inbox.put(wire.receive())
+        while (message := wire.receive()) is not None:
+            inbox.put(message)
     except (EOFError, OSError):
-        gone.set()
-        inbox.put(None)
+        pass
+    gone.set()
+    inbox.put(None)
