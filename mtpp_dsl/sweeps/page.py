@@ -58,6 +58,11 @@ def page_text(page: Page) -> str:
 
 def _table_text(page: Page, part: Part, said: PageTable) -> str:
     """Return heading, command, conditions and figures of one table, and where ours are worse."""
+    if not page.rows_of(part, said).exists():
+        waiting = f"No rows of this sweep are here yet. `{_command(page, said)}` makes them."
+        return "\n".join(
+            [f"### {said.title}\n", *([said.text.strip() + "\n"] if said.text.strip() else []), _wrapped(waiting)]
+        )
     everything = read_rows(page.rows_of(part, said))
     runs = with_together(everything, said.together)
     shown = runs.places(said.where)
@@ -95,11 +100,15 @@ def _parts(said: PageTable) -> dict[str, Any]:
     return where
 
 
+def _command(page: Page, said: PageTable) -> str:
+    """Return the command that makes the rows of a table, as it is called in the folder above that of the page."""
+    sweep = Path(os.path.relpath(said.sweep, page.output.parent.parent)).as_posix()
+    return f"mtpp bench {sweep}{f' --size {said.size}' if said.size else ''}"
+
+
 def _conditions(page: Page, said: PageTable, shown: Runs) -> str:
     """Return the command, the rule, the days, the machines and the versions in sentences."""
-    sweep = Path(os.path.relpath(said.sweep, page.output.parent.parent)).as_posix()
-    size = f" --size {said.size}" if said.size else ""
-    parts = [f"`mtpp bench {sweep}{size}`."]
+    parts = [f"`{_command(page, said)}`."]
     if said.rule.strip():
         parts.append(" ".join(said.rule.split()))
     days = sorted({day for day in shown.field("started") if day})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -141,8 +142,8 @@ def read_page(path: Path) -> Page:
         data["title"],
         data.get("text", ""),
         parts,
-        folder / data.get("output", "results.md"),
-        folder / data.get("results", "results"),
+        Path(os.path.normpath(folder / data.get("output", "results.md"))),
+        Path(os.path.normpath(folder / data.get("results", "results"))),
     )
 
 
