@@ -10,9 +10,9 @@ from typing import Any
 from mtpp_dsl.answers.again import path_of
 from mtpp_dsl.answers.claims import false_claims, false_source
 from mtpp_dsl.answers.plans import false_channels, false_devices, false_order, false_rows, false_stages
+from mtpp_dsl.answers.proofs import Claim, Finding, check_bound, check_infeasible
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.cli.arguments import key_values
-from mtpp_dsl.cli.certificate import Claim, Finding, check_bound, check_infeasible
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import UsageError, VerificationError

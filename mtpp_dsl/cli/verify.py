@@ -9,12 +9,12 @@ from typing import Any
 
 from mtpp_dsl.answers.again import recorded_params, under_target
 from mtpp_dsl.answers.claims import NOT_CHECKED
+from mtpp_dsl.answers.proofs import Finding
 from mtpp_dsl.answers.shape import check_shape
 from mtpp_dsl.base.files import read_json
 from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.checks.verification import costs_of
 from mtpp_dsl.cli.arguments import read_problem
-from mtpp_dsl.cli.certificate import Finding
 from mtpp_dsl.cli.examine import examine, print_wrong
 from mtpp_dsl.cli.screen import say, screen_width
 from mtpp_dsl.cli.verify_front import is_front, verify_front

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.answers.proofs import Claim, check_bound
 from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.checks.verification import cost_of, loads
-from mtpp_dsl.cli.certificate import Claim, check_bound
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Linear, Load, Memory
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.plans.evaluation import evaluate
