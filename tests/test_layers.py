@@ -54,6 +54,7 @@ CORE = {  # what a part of the core may import beside itself
     "sweeps": DATA
     | {"answers", "api", "checks", "contracts", "drivers", "execution", "executors", "generators", "language"}
     | {"plugins", "registry", "report"},
+    "sweeps.library": DATA | {"answers", "checks", "contracts", "sweeps"},
     "": DATA
     | {
         "api",
@@ -93,7 +94,8 @@ CORE = {  # what a part of the core may import beside itself
         "report",
         "sweeps",
     },
-    "cli.bench": DATA | {"api", "cli", "contracts", "executors", "language", "registry", "report", "sweeps"},
+    "cli.bench": DATA
+    | {"api", "cli", "contracts", "executors", "language", "registry", "report", "sweeps", "sweeps.library"},
     "__main__": {"cli"},
 }
 BELOW_MODELS = DATA | {"contracts", "registry", "views"}

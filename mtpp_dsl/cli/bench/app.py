@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from mtpp_dsl.cli.bench.diff import diff
 from mtpp_dsl.cli.bench.export import export
+from mtpp_dsl.cli.bench.improve import improve
 from mtpp_dsl.cli.bench.merge import merge
 from mtpp_dsl.cli.bench.page import page
 from mtpp_dsl.cli.bench.plot import plot
@@ -46,6 +47,7 @@ command = commands_of(bench_app)
 command(run)
 command(diff)
 command(export)
+command(improve)
 command(merge)
 command(page)
 command(plot)

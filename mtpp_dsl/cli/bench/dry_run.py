@@ -19,7 +19,7 @@ from mtpp_dsl.sweeps.run import Run
 from mtpp_dsl.sweeps.store import Store
 from mtpp_dsl.sweeps.sweep import Sweep
 
-__all__ = ["show_plan"]
+__all__ = ["command_of", "show_plan"]
 
 
 def show_plan(sweep: Sweep, runs: Sequence[Run], database: Path, retry: Collection[str], jobs: int) -> int:
@@ -80,11 +80,11 @@ def _methods(runs: Sequence[Run]) -> str:
 def _problem(name: str, runs: Sequence[Run], width: int | None, *, methods: bool) -> list[Text]:
     run = runs[0]
     group = f" ({run.group})" if run.group else ""
-    lines = wrapped(Text.assemble((name, "bold"), f"{group}: {_command(run)}"), width, hanging=4)
+    lines = wrapped(Text.assemble((name, "bold"), f"{group}: {command_of(run)}"), width, hanging=4)
     return lines + (wrapped(Text(_methods(runs)), width, indent=2, hanging=4) if methods else [])
 
 
-def _command(run: Run) -> str:
+def command_of(run: Run) -> str:
     """Return the call of ``mtpp solve`` that is about the same problem; a text in the sweep is only said to be one."""
     params = [f"-D {shlex.quote(f'{name}={_written(value, run)}')}" for name, value in run.params.items()]
     scenario = ["--scenario", shlex.quote(run.scenario)] if run.scenario else []

@@ -1,0 +1,168 @@
+"""What ``mtpp bench --improve LIBRARY`` does: run, submit, audit, and say what came of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from mtpp_dsl.base.units import counted, format_gap, format_quantity
+from mtpp_dsl.cli.bench.dry_run import command_of
+from mtpp_dsl.cli.bench.live import Live
+from mtpp_dsl.cli.ending import NOTHING_FOUND
+from mtpp_dsl.cli.screen import say
+from mtpp_dsl.cli.signals import listener
+from mtpp_dsl.errors import UsageError, VerificationError
+from mtpp_dsl.executors.addresses import open_executor
+from mtpp_dsl.executors.local import LOCAL
+from mtpp_dsl.sweeps.library.auditing import audit
+from mtpp_dsl.sweeps.library.collection import Library, find_library
+from mtpp_dsl.sweeps.library.improving import told
+from mtpp_dsl.sweeps.library.record import Record
+from mtpp_dsl.sweeps.library.session import Asked, Improved, improve, runs_of
+from mtpp_dsl.sweeps.library.submitting import submit
+from mtpp_dsl.sweeps.loop import default_jobs
+from mtpp_dsl.sweeps.run import Run
+from mtpp_dsl.sweeps.selection import chosen, statuses
+from mtpp_dsl.sweeps.store import Store
+
+__all__ = ["ImproveCall", "audit_and_report", "improve_and_report", "submit_and_report"]
+
+DATABASE = "improve.sqlite"
+SAYING = "stopping; what has a result is kept, and the same command goes on"
+
+
+@dataclass(frozen=True)
+class ImproveCall:
+    """The arguments of ``mtpp bench --improve LIBRARY``, as given."""
+
+    library: str
+    only: Sequence[str] = ()
+    methods: Sequence[str] = ()
+    solvers: Sequence[str] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    closed: bool = False
+    jobs: int | None = None
+    db: Path | None = None
+    retry: str | None = None
+    scheduler: str | None = None
+    dry_run: bool = False
+    quiet: bool = False
+
+    def asked(self) -> Asked:
+        """Return what it asks for."""
+        return Asked.of(self.methods, self.solvers, self.settings, self.only, closed=self.closed)
+
+
+def improve_and_report(call: ImproveCall) -> int:
+    """Run what is asked, and say which records have become better; return the exit code."""
+    library, asked = _opened(call), call.asked()
+    retry = statuses(call.retry) if call.retry is not None else frozenset[str]()
+    runs, _ = runs_of(library, asked)
+    if call.dry_run:
+        return _show(library, runs)
+    executor = LOCAL if call.scheduler is None else open_executor(call.scheduler)
+    try:
+        with Store.open(call.db or library.folder / DATABASE) as store:
+            todo = store.pending(runs, retry)
+            count = call.jobs or default_jobs(executor, todo)
+            live, stop = Live(todo, count, quiet=call.quiet, verbose=False), Event()
+            with listener.searching(stop.set, SAYING), live.shown():
+                found = improve(
+                    library, store, executor, asked, jobs=count, retry=retry, say=live.write, watcher=live, stop=stop
+                )
+                listener.found()
+    finally:
+        if executor is not LOCAL:
+            executor.close()
+    if not call.quiet:
+        _show_found(library, found)
+    if found.wrong:
+        return VerificationError.exit_code
+    if listener.stopped_by is not None:
+        return listener.exit_code(listener.stopped_by)
+    return NOTHING_FOUND if found.summary.left else 0
+
+
+def submit_and_report(call: ImproveCall, path: Path) -> int:
+    """Check a submitted answer, and say what has become better; return the exit code."""
+    library = _opened(call)
+    names = None
+    if call.only:
+        names = list(dict.fromkeys(run.problem for run in chosen([*library.runs.values()], call.only)))
+    change = submit(library, path, names)
+    if not call.quiet:
+        say(told(change) if change.better else f"{change.after.name}: {path} is no better: {_known(change.after)}")
+    return 0
+
+
+def audit_and_report(call: ImproveCall) -> int:
+    """Check all that is stored again, and say what is wrong; return the exit code."""
+    library = _opened(call)
+    records = library.records.read()
+    names = dict.fromkeys(run.problem for run in chosen([*library.runs.values()], call.only))
+    wrong = 0
+    for name in names:
+        for line in audit(library, records[name]) if name in records else ["nothing is known of it"]:
+            wrong += 1
+            say(f"{name}: {line}")
+    if not call.quiet:
+        say(f"{counted(len(names), 'problem')} checked: {counted(wrong, 'fault') if wrong else 'all is as recorded'}")
+    return VerificationError.exit_code if wrong else 0
+
+
+def _opened(call: ImproveCall) -> Library:
+    """Return the library, and say which of its problems are left out here."""
+    library = Library.open(find_library(call.library))
+    if library.left_out and not call.quiet:
+        lists = ", ".join(path.name for path in library.left_out)
+        say(f"left out: {lists}: set MTPP_DATA to the folder of the published files", stderr=True)
+    if not library.runs:
+        raise UsageError(f"{library.folder}: none of its problems can be read without the published files")
+    return library
+
+
+def _show(library: Library, runs: Sequence[Run]) -> int:
+    """Print the problems of a session, what is known of them, and the calls that solve them by hand."""
+    records = library.records.read()
+    by_name = {run.problem: run for run in runs}
+    say(f"{counted(len(runs), 'run')} of {counted(len(by_name), 'problem')}")
+    for name, run in by_name.items():
+        say(f"{name} ({run.group}): {_known(records.get(name, Record(name)))}")
+        say(f"    {command_of(run)}")
+    return 0
+
+
+def _known(record: Record) -> str:
+    """Return what is known of a problem, in a line."""
+    parts = [record.status]
+    if record.value is not None:
+        parts.append(f"{record.objective} {format_quantity(record.value, record.unit)} by {record.found_by}")
+    if record.bound is not None:
+        parts.append(f"bound {format_quantity(record.bound, record.unit)} by {record.bound_by}, {record.proof}")
+    if record.gap is not None:
+        parts.append(f"gap {format_gap(record.gap)}")
+    return ", ".join(parts)
+
+
+def _show_found(library: Library, found: Improved) -> None:
+    """Print what came of a session."""
+    counts = Counter(record.status for record in library.records.read().values())
+    closed = f"; {counted(found.closed, 'problem')} left out, as proved optimal" if found.closed else ""
+    say(f"{counted(found.runs, 'run')}, {found.summary.skipped:,} of them done before{closed}")
+    say(f"{counted(len(found.better), 'record')} better; {library.folder} now has {_counted(counts)}")
+    for line in found.wrong:
+        say(f"WRONG: {line}", stderr=True)
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    shown = {
+        "optimal": "proved optimal",
+        "open": "with a gap",
+        "plan": "with a plan alone",
+        "bound": "with a bound alone",
+    }
+    return ", ".join(f"{counts[status]:,} {word}" for status, word in shown.items() if counts.get(status))

@@ -1,0 +1,170 @@
+"""One session of improving a library: what is asked, which runs that makes, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from mtpp_dsl.contracts.executors import Executor
+from mtpp_dsl.errors import MtppError, UsageError
+from mtpp_dsl.sweeps.fields import Fields
+from mtpp_dsl.sweeps.library.collection import Library, current
+from mtpp_dsl.sweeps.library.improving import Improver
+from mtpp_dsl.sweeps.library.record import Record
+from mtpp_dsl.sweeps.library.renewing import renew
+from mtpp_dsl.sweeps.loop import Summary, Watcher, run_sweep
+from mtpp_dsl.sweeps.method_entries import read_methods
+from mtpp_dsl.sweeps.run import Run
+from mtpp_dsl.sweeps.selection import chosen
+from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.sweeps.sweep import MethodEntry, Settings
+from mtpp_dsl.sweeps.toml_text import TomlText
+from mtpp_dsl.text.source import Source
+
+__all__ = ["Asked", "Improved", "improve", "runs_of"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a session is asked to try.
+
+    Attributes:
+        methods: by name; none for those of the lists of problems.
+        solvers: for the methods that use one; none for the usual.
+        settings: limits and seeds, that stand before those of the lists.
+        only: which problems: patterns of names, or ``group=…``.
+        closed: whether problems that are proved optimal are tried, too.
+    """
+
+    methods: tuple[MethodEntry, ...] = ()
+    settings: Settings = field(default_factory=Settings)
+    only: tuple[str, ...] = ()
+    closed: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        methods: Sequence[str] = (),
+        solvers: Sequence[str] = (),
+        settings: Mapping[str, Any] | None = None,
+        only: Sequence[str] = (),
+        *,
+        closed: bool = False,
+    ) -> Asked:
+        """Return what is asked in words.
+
+        Args:
+            methods: by name.
+            solvers: by name.
+            settings: ``seeds``, ``time_limit``, ``memory_limit``, ``threads`` and ``gap``, as a sweep file has them.
+            only: patterns of names of problems, or ``group=…``.
+            closed: whether problems that are proved optimal are tried, too.
+
+        Raises:
+            SpecError: a method, a solver or a setting is none.
+        """
+        text = TomlText(Source("the call", ""))
+        fields = Fields(
+            text, {name: value for name, value in (settings or {}).items() if value is not None}, (), "a call"
+        )
+        said = fields.settings()
+        fields.finish()
+        entries: list[MethodEntry] = []
+        if methods:
+            entries = read_methods(text, list(methods), ("methods",), Path(), tuple(solvers) or None)
+        text.check()
+        return cls(tuple(entries), said, tuple(only), closed)
+
+
+@dataclass
+class Improved:
+    """What came of a session.
+
+    Attributes:
+        runs: how many were asked for.
+        closed: problems that were left out, as they are proved optimal.
+        better: problems whose record has become better.
+        wrong: answers that contradict themselves or what is known: bugs, each with where its evidence is.
+        summary: of the runs.
+    """
+
+    runs: int
+    closed: int
+    better: list[str]
+    wrong: list[str]
+    summary: Summary
+
+
+def runs_of(library: Library, asked: Asked) -> tuple[list[Run], int]:
+    """Return the runs of a session, and how many problems are left out because they are proved optimal.
+
+    Raises:
+        UsageError: nothing is left of the problems.
+    """
+    runs = chosen(library.asked(asked.methods, asked.settings), asked.only)
+    records = library.records.read()
+    optimal = {
+        name
+        for name, record in records.items()
+        if record.status == "optimal" and not asked.closed and current(library, record)
+    }
+    left = [run for run in runs if run.problem not in optimal]
+    if not left and runs:
+        raise UsageError("every one of these problems is proved optimal: --all tries them all the same")
+    return left, len({run.problem for run in runs} & optimal)
+
+
+def improve(
+    library: Library,
+    store: Store,
+    executor: Executor,
+    asked: Asked,
+    *,
+    jobs: int | None = None,
+    retry: Collection[str] = (),
+    say: Callable[[str], None] = print,
+    watcher: Watcher | None = None,
+    stop: Event | None = None,
+) -> Improved:
+    """Run what is asked, check every answer that promises to be better from scratch, and write what is.
+
+    Whatever ends the process, nothing that was known is lost: runs are kept in the database, and answers there that
+    were not yet compared with the records are compared first when the same is asked again.
+
+    Args:
+        library: that is improved.
+        store: where runs are kept.
+        executor: what starts the workers.
+        asked: which methods, limits and problems.
+        jobs: how many runs at once.
+        retry: statuses whose runs are done again.
+        say: is told a line for each record that has become better, and for each answer that is wrong.
+        watcher: is told of each run.
+        stop: set by whoever wants the session to end.
+
+    Raises:
+        UsageError: the library or the database cannot be read or written.
+    """
+    library.records.mend()
+    for name, record in library.records.read().items():
+        if name in library.runs and not current(library, record):
+            _renew(library, record, say)
+    runs, closed = runs_of(library, asked)
+    improver = Improver(library, say, watcher)
+    improver.harvest(store, library.asked(asked.methods, asked.settings))
+    summary = run_sweep(runs, store, executor, jobs, retry=retry, watcher=improver, stop=stop)
+    return Improved(len(runs), closed, sorted(improver.better), improver.wrong, summary)
+
+
+def _renew(library: Library, record: Record, say: Callable[[str], None]) -> None:
+    """Bring the record of a problem that has changed up to date, and say what is left of it."""
+    try:
+        after = renew(library, record.name)
+    except MtppError as error:
+        say(f"{record.name}: {error}")
+        return
+    lost = [what for what in ("value", "bound") if getattr(record, what) is not None and getattr(after, what) is None]
+    say(f"{record.name}: the problem has changed; {' and '.join(lost) or 'nothing'} dropped")

@@ -1,0 +1,174 @@
+"""Answers that are offered to a library: the better takes the place of the old, the wrong is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mtpp_dsl.base import writing
+from mtpp_dsl.errors import UsageError, VerificationError
+from mtpp_dsl.sweeps.library.auditing import audit
+from mtpp_dsl.sweeps.library.collection import Library
+from mtpp_dsl.sweeps.library.improving import offered
+from mtpp_dsl.sweeps.library.renewing import renew
+from mtpp_dsl.sweeps.library.submitting import submit
+from tests.sweeps.library.small import FOUND, SPEC, answer, small_library
+
+NAME = "chain-2"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    return small_library(tmp_path)
+
+
+def test_a_better_answer_takes_the_place_of_a_worse_one_and_never_the_other_way(library: Library) -> None:
+    bad = answer(library, NAME, "single-device")
+    good = answer(library, NAME)
+    first = offered(library, NAME, bad, FOUND)
+    assert first.better
+    assert first.after.status == "open"
+    second = offered(library, NAME, good, FOUND)
+    assert second.after.status == "optimal"
+    assert second.after.value == good["objective"]["value"]
+    again = offered(library, NAME, bad, FOUND)
+    assert not again.better
+    assert library.records.read() == {NAME: second.after}
+    assert [*audit(library, second.after)] == []
+
+
+def _costlier(said: dict[str, Any]) -> None:
+    said["objective"]["value"] *= 0.9
+
+
+def _moved(said: dict[str, Any]) -> None:  # acyclic no longer: the ends of the chain on one device
+    nodes = list(said["plan"]["assignment"])
+    said["plan"]["assignment"][nodes[-1]] = said["plan"]["assignment"][nodes[0]]
+
+
+def _proved(said: dict[str, Any]) -> None:
+    said["bound"]["value"] *= 1.2
+
+
+@pytest.mark.parametrize("damage", [_costlier, _moved, _proved])
+def test_a_wrong_answer_is_refused_and_changes_nothing(
+    library: Library, damage: Callable[[dict[str, Any]], None]
+) -> None:
+    good = answer(library, NAME)
+    offered(library, NAME, answer(library, NAME, "single-device"), FOUND)
+    before = library.records.read()
+    damage(good)
+    with pytest.raises(VerificationError):
+        offered(library, NAME, good, FOUND)
+    assert library.records.read() == before
+
+
+def test_a_bound_that_an_older_plan_beats_is_refused(library: Library) -> None:
+    offered(library, NAME, answer(library, NAME), FOUND)
+    bound = answer(library, NAME, "single-device")
+    bound["bound"] = {**answer(library, NAME)["bound"], "value": bound["objective"]["value"] * 0.999}
+    with pytest.raises(VerificationError, match="none is better than"):
+        offered(library, NAME, bound, FOUND)
+
+
+def test_a_false_certificate_is_refused(library: Library) -> None:
+    said = answer(library, NAME, "simple")
+    said["bound"]["value"] *= 1.01
+    with pytest.raises(VerificationError, match="not proved"):
+        offered(library, NAME, said, FOUND)
+
+
+def test_a_bound_with_a_certificate_is_kept_with_it_and_proved_again(library: Library) -> None:
+    record = offered(library, NAME, answer(library, NAME, "simple"), FOUND).after
+    assert (record.proof, record.value, record.status) == ("certificate", None, "bound")
+    assert [*audit(library, record)] == []
+    path = next((library.folder / "certificates").glob("*.json"))
+    path.write_text(path.read_text().replace("0", "1"))
+    assert [*audit(library, record)] == ["the stored certificate is not the one on record: their hashes differ"]
+
+
+@pytest.mark.parametrize("at", ["the first file", "the table", "never"])
+def test_a_crash_at_any_moment_loses_nothing(library: Library, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    offered(library, NAME, answer(library, NAME, "single-device"), FOUND)
+    before = library.records.read()[NAME]
+    good = answer(library, NAME)
+
+    class Crash(BaseException):
+        pass
+
+    def crash(*_: Any) -> None:
+        raise Crash
+
+    with monkeypatch.context() as patched:
+        if at == "the first file":
+            patched.setattr("mtpp_dsl.sweeps.library.files.write_bytes", crash)
+        elif at == "the table":
+            patched.setattr("mtpp_dsl.sweeps.library.store.write_text", crash)
+        else:
+            patched.setattr("mtpp_dsl.sweeps.library.files.settle", crash)
+        with pytest.raises(Crash):
+            offered(library, NAME, good, FOUND)
+    library.records.mend()
+    after = library.records.read()[NAME]
+    assert [*audit(library, after)] == []
+    assert (after == before) is (at != "never")
+    assert library.records.plan(NAME) is not None
+    assert not list(library.folder.rglob("*.new"))
+    offered(library, NAME, good, FOUND)
+    assert [*audit(library, library.records.read()[NAME])] == []
+
+
+def test_a_full_disk_is_said_and_changes_nothing(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    offered(library, NAME, answer(library, NAME, "single-device"), FOUND)
+    before = (library.folder / "best.csv").read_bytes()
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(writing.os, "fsync", full)
+    with pytest.raises(UsageError, match="No space left"):
+        offered(library, NAME, answer(library, NAME), FOUND)
+    assert (library.folder / "best.csv").read_bytes() == before
+
+
+def test_a_changed_problem_keeps_only_what_still_holds(library: Library) -> None:
+    offered(library, NAME, answer(library, NAME), FOUND)
+    (library.folder / "chain.mtpp").write_text(SPEC.replace("bandwidth = 1", "bandwidth = 0.5"))
+    changed = Library.open(library.folder)
+    old = changed.records.read()[NAME]
+    assert [*audit(changed, old)] == ["the problem has changed since: its spec, or a file that this reads, is another"]
+    new = renew(changed, NAME)
+    assert new.value is not None
+    assert old.value is not None
+    assert new.value > old.value
+    assert new.bound is None
+    assert [*audit(changed, new)] == []
+
+
+def test_a_submitted_plan_needs_the_name_of_its_problem(library: Library, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps(answer(library, NAME)["plan"]["assignment"]))
+    with pytest.raises(UsageError, match="--only"):
+        submit(library, plan)
+    record = submit(library, plan, [NAME]).after
+    assert (record.bound, record.found_by) == (None, "submitted")
+    assert [*audit(library, record)] == []
+
+
+def test_a_submitted_answer_is_known_by_its_spec_and_its_bound_counts_only_with_a_certificate(
+    library: Library, tmp_path: Path
+) -> None:
+    path = tmp_path / "answer.json"
+    path.write_text(json.dumps(answer(library, "chain-3")))
+    record = submit(library, path).after
+    assert (record.name, record.status) == ("chain-3", "plan")
+    path.write_text(json.dumps(answer(library, "chain-3", "simple")))
+    record = submit(library, path).after
+    assert (record.status, record.proof) == ("open", "certificate")
+    (library.folder / "chain.mtpp").write_text(SPEC.replace("seed = 3", "seed = 4"))
+    with pytest.raises(UsageError, match="none of the problems"):
+        submit(Library.open(library.folder), path)
