@@ -200,6 +200,8 @@ def _numerals(
 def _said_unit(unit: str, base: str) -> tuple[str, float]:
     from mtpp_dsl.base.units import UNITS
 
+    if unit == base:  # also what has no unit of a spec, as a throughput
+        return unit, 1.0
     if unit not in UNITS or (base and UNITS[unit][1].unit != base):
         raise UsageError(f"figures in {base or 'no unit'} are not shown in {unit!r}")
     return unit, float(UNITS[unit][0])

@@ -210,3 +210,10 @@ def test_unknown_words_are_refused_with_what_there_is():
         make_table(FEW, "problem", [Column()], where={"label": "none"})
     with pytest.raises(UsageError, match="no method is called 'hfet'; did you mean 'heft'"):
         make_table(FEW, "problem", [Column(show="ratio", best="hfet")])
+
+
+def test_throughputs_are_shown_in_their_own_unit() -> None:
+    """A column in 1/s, which is no unit of specs, shows the figures as they are."""
+    runs = Runs(columns({"unit": "1/s", "sense": "maximize", "value": 494.5}))
+    table = make_table(runs, "label", [Column(show="value", unit="1/s", digits=4)])
+    assert "494.5" in to_markdown(table)
