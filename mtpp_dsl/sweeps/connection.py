@@ -58,7 +58,7 @@ def connect(path: Path, readonly: bool) -> sqlite3.Connection:
     try:
         version = refuse_foreign(connection, str(path))
         if readonly and version < VERSION:
-            raise UsageError(f"{path} has the tables of an earlier mtpp, and is only read: open it once for writing")
+            connection = _brought_up(connection, version)
         if not readonly:
             _prepare(connection, path)
         guard(connection)
@@ -69,6 +69,21 @@ def connect(path: Path, readonly: bool) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _brought_up(connection: sqlite3.Connection, version: int) -> sqlite3.Connection:
+    """Return a copy in memory of an earlier database, with the tables of this version; the file stays as it is."""
+    copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        connection.backup(copy)
+        copy.execute("PRAGMA trusted_schema = OFF")
+        migrate(copy, version)
+    except BaseException:
+        copy.close()
+        raise
+    finally:
+        connection.close()
+    return copy
 
 
 def _refuse_odd(path: Path, readonly: bool) -> None:

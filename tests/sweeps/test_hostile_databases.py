@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps import connection
+from mtpp_dsl.sweeps import connection, packing, schema
 from mtpp_dsl.sweeps.schema import APPLICATION, MIGRATIONS, VERSION
 from mtpp_dsl.sweeps.store import Store
 from tests.sweeps.rows import a_run, an_outcome
@@ -145,7 +145,7 @@ def test_texts_that_are_too_long(path: Path, craft: Callable[..., None], monkeyp
 @pytest.mark.parametrize(
     ("kept", "message"),
     [
-        (zlib.compress(b"a" * (129 * 2**20), 9), "larger than any that is read"),
+        (zlib.compress(b"a" * (2**20 + 1), 9), "larger than any that is read"),
         (zlib.compress(b"a" * 99)[:-3], "damaged"),
         (b"no zlib", "an answer is damaged"),
         (zlib.compress(b"\xff"), "an answer is damaged"),
@@ -153,7 +153,10 @@ def test_texts_that_are_too_long(path: Path, craft: Callable[..., None], monkeyp
     ],
     ids=["bomb", "cut", "bytes", "no text", "number"],
 )
-def test_answers(path: Path, craft: Callable[..., None], kept: object, message: str) -> None:
+def test_answers(
+    path: Path, craft: Callable[..., None], monkeypatch: pytest.MonkeyPatch, kept: object, message: str
+) -> None:
+    monkeypatch.setattr(packing, "MAX_FILE_BYTES", 2**20)
     craft("UPDATE answers SET json = ?", values=(kept,))
     with Store.open(path) as store, pytest.raises(UsageError, match=message):
         store.answer(a_run().key)
@@ -195,6 +198,27 @@ def test_databases_of_others(tmp_path: Path) -> None:
             with pytest.raises(UsageError, match=message):
                 Store.open(path, readonly=readonly)
         assert before == (path.read_bytes() if path.is_file() else b""), "it is left as it was"
+
+
+@pytest.mark.parametrize("readonly", [True, False])
+def test_earlier_database(path: Path, monkeypatch: pytest.MonkeyPatch, readonly: bool) -> None:
+    """The rows of a database of before are there in the tables of a later version; reading alone leaves it as it is."""
+    later = (*MIGRATIONS, ("ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT 'none'",))
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "MIGRATIONS", later)
+        patch.setattr(schema, "VERSION", len(later))
+        patch.setattr(connection, "VERSION", len(later))
+        with Store.open(path, readonly=readonly) as store:
+            assert store._connection.execute("SELECT problem, note FROM runs").fetchall() == [("p", "none")]
+            assert [row.problem for row in store.rows()] == ["p"]
+            assert store.answer(a_run().key) == "{}"
+    schema._expected.cache_clear()
+    if readonly:
+        assert path.read_bytes() == before
+        return
+    with pytest.raises(UsageError, match="written by a later mtpp: update mtpp"):
+        Store.open(path)
 
 
 def test_every_version_is_brought_to_this_one(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from mtpp_dsl.sweeps import leases
 from mtpp_dsl.sweeps.run import Run
 from mtpp_dsl.sweeps.store import Row, Store
 from tests.sweeps.rows import a_run, an_outcome
+from tests.tree import ROOT
 
 
 @pytest.fixture
@@ -132,3 +135,36 @@ def test_lease_that_ran_out_is_anybodys(store: Store, monkeypatch: pytest.Monkey
     now = time.time()
     assert leases.holds("elsewhere:1:2:3", now + 60, now)
     assert not leases.holds("elsewhere:1:2:3", now + 1e9, now), "a clock that is wrong holds nobody up"
+
+
+DIES = """
+import os, signal, sys
+from mtpp_dsl.sweeps.store import Store
+from tests.sweeps.rows import a_run
+print(*Store.open(sys.argv[1]).claim([a_run().key]), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="elsewhere nobody tells when a process began")
+def test_leases_of_a_process_that_was_killed_are_free_at_once(store: Store) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DIES, store.path], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.stdout.split() == [a_run().key], done.stderr
+    assert store.elsewhere() == set()
+    assert store.claim([a_run().key]) == [a_run().key]
+
+
+def test_ten_thousand_rows_are_read_at_once(store: Store) -> None:
+    """Columns of 10,000 rows take some hundredths of a second, all of them with their logs less than a second."""
+    store.put(a_run(), an_outcome(log=tuple((float(i), 1.0, None) for i in range(5))))
+    (row,) = store.rows()
+    store.copy((replace(row, key=f"{i:064}", seed=i, params={"k": i}), None) for i in range(10_000))
+    began = time.process_time()
+    columns = store.columns(["problem", "label", "seed", "status", "value", "bound", "seconds", "params"])
+    between = time.process_time()
+    rows = [*store.rows()]
+    assert len(columns["params"]) == len(rows) == 10_001
+    assert between - began < 0.5
+    assert time.process_time() - between < 2
