@@ -32,6 +32,7 @@ class Rules:
         time_tolerance: relative; the same of times, which no two runs have in common.
         time_floor: in seconds; times that differ by no more are the same.
         cpu: compare processor time, in place of wall time.
+        of: which quantities are compared.
     """
 
     level: float = 0.05
@@ -39,6 +40,7 @@ class Rules:
     time_tolerance: float = 0.1
     time_floor: float = 0.05
     cpu: bool = False
+    of: tuple[Quantity, ...] = QUANTITIES
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Finding:
 class Certain:
     """A difference that no chance explains: the run failed, or it has one seed and ends by itself, always alike."""
 
-    quantity: Literal["value", "bound", "failure"]
+    quantity: Quantity | Literal["failure"]
     pair: Pair
     worse: bool
 
@@ -138,7 +140,7 @@ def compare(before: Sequence[Row], after: Sequence[Row], rules: Rules | None = N
         ],
         [*_certain(by_case.values(), rules)],
         contradictions([*before, *after]),
-        sum(_timed(pair) and pair.before.machine != pair.after.machine for pair in pairing.pairs),
+        sum(_timed(pair) and pair.before.machine != pair.after.machine for pair in pairing.pairs if "time" in rules.of),
     )
 
 
@@ -162,7 +164,7 @@ def _findings(
     """Return the findings of each group and quantity with at least *fewest* differences, or pairs where that is 1."""
     found: dict[tuple[Hashable, Quantity], list[float]] = {}
     for group, pairs in groups.items():
-        for quantity in QUANTITIES:
+        for quantity in rules.of:
             given = [difference(pair, quantity, rules) for pair in pairs]
             differences = [one for one in given if one is not None]
             if differences and (fewest == 1 or sum(one != 0 for one in differences) >= fewest):
@@ -232,7 +234,7 @@ def _certain(cases: Iterable[Sequence[Pair]], rules: Rules) -> Iterable[Certain]
         first = pairs[0]
         if len(pairs) > 1 or any(row.termination in _CUT_SHORT or row.status in FAILED for row in vars(first).values()):
             continue
-        for quantity in QUANTITIES[:2]:
-            change = difference(first, quantity, rules)
+        for quantity in rules.of:
+            change = None if quantity == "time" else difference(first, quantity, rules)
             if change:
-                yield Certain("value" if quantity == "value" else "bound", first, change > 0)
+                yield Certain(quantity, first, change > 0)

@@ -65,11 +65,9 @@ def _paired(comparison: Comparison) -> Iterator[str]:
 
 def _explained(rules: Rules) -> Iterator[str]:
     yield f"p: chance of this without a change (Wilcoxon signed rank, Holm); level {format_gap(rules.level)}"
-    yield (
-        f"same: values and bounds within {format_gap(rules.tolerance)}, "
-        f"{'processor ' if rules.cpu else ''}times within {format_gap(rules.time_tolerance)}"
-        f" or {format_quantity(rules.time_floor, 's')}"
-    )
+    times = f"{'processor ' if rules.cpu else ''}times within {format_gap(rules.time_tolerance)}"
+    times = f", {times} or {format_quantity(rules.time_floor, 's')}" if "time" in rules.of else ""
+    yield f"same: values and bounds within {format_gap(rules.tolerance)}{times}"
 
 
 def _table(findings: Sequence[Finding], names: Sequence[str]) -> Iterator[str]:

@@ -36,6 +36,7 @@ def test_diff_says_what_is_worse(database: Callable[..., str], capsys: pytest.Ca
     assert printed.endswith("\n1 regression\n")
     assert run(["bench", "diff", before, after, "--tolerance", "10%"]) == 0
     assert run(["bench", "diff", before, after, "--level", "0.01"]) == 0
+    assert run(["bench", "diff", before, after, "--of", "bound,time"]) == 0
     assert run(["bench", "diff", after, before]) == 0
 
 
@@ -72,6 +73,7 @@ def test_export_and_merge(database: Callable[..., str], tmp_path: Path, capsys: 
     [
         (["diff", "{a}", "none"], "there is no database none"),
         (["diff", "{a}", "{a}", "--level", "5"], "--level 5: write a share between 0 and 100 %"),
+        (["diff", "{a}", "{a}", "--of", "values"], "write some of value, bound, time; did you mean 'value'?"),
         (["diff", "{a}", "{a}", "--only", "label=hft"], "no run is left; there are heft; did you mean 'heft'?"),
         (["export", "{a}", "-o", "x.xlsx"], "has to end in .csv or .parquet"),
         (["export", "{a}", "-o", "-", "--columns", "valu"], "there is no column 'valu'; did you mean 'value'?"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from mtpp_dsl.sweeps.comparison import Quantity
     from mtpp_dsl.sweeps.rows import Row
 
 __all__ = ["diff"]
@@ -26,6 +27,7 @@ def diff(
             metavar="WHICH", help="Only these runs: problem* or method=…; may be repeated.", show_default=False
         ),
     ] = [],  # noqa: B006  typer copies defaults
+    of: Annotated[str, typer.Option(metavar="WHAT", help="What to compare, with commas between.")] = "value,bound,time",
     level: Annotated[str, typer.Option(metavar="SHARE", help="Chance of a false report.")] = "5%",
     tolerance: Annotated[
         str, typer.Option(metavar="SHARE", help="Values and bounds that differ by no more are the same.")
@@ -69,6 +71,7 @@ def diff(
         _share("--time-tolerance", time_tolerance),
         seconds(time_floor) or 0.0,
         cpu,
+        _quantities(of),
     )
     sides: list[list[Row]] = []
     for path in (before, after):
@@ -87,6 +90,17 @@ def diff(
         for line in lines(comparison, rules, None if every else 20):
             say(line)
     return VerificationError.exit_code if comparison.contradictions else REGRESSION if comparison.regressions else 0
+
+
+def _quantities(text: str) -> tuple[Quantity, ...]:
+    from mtpp_dsl.errors import UsageError, did_you_mean
+    from mtpp_dsl.sweeps.comparison import QUANTITIES
+
+    wanted = [word.strip() for word in text.split(",")]
+    for word in wanted:
+        if word not in QUANTITIES:
+            raise UsageError(f"--of {text}: write some of {', '.join(QUANTITIES)}{did_you_mean(word, QUANTITIES)}")
+    return tuple(quantity for quantity in QUANTITIES if quantity in wanted)
 
 
 def _share(flag: str, text: str) -> float:
