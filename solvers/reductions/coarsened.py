@@ -46,7 +46,7 @@ class Coarse(MethodBase):
         self.method, self.reduction = method, Gcof(rules)
         self.name, self.summary = method.name, f"{method.summary}, on a coarsened graph"
         self.traits = traits = method_traits(method)
-        self.may_need_none = traits.may_need_none
+        self.may_need_none, self.seeded = traits.may_need_none, traits.seeded
         self.uses_solver, self.writes_model = traits.uses_solver, traits.writes_model
         self.spreads = traits.spreads
         self.engines, self.backends = traits.engines, traits.backends

@@ -1,0 +1,236 @@
+"""Keys of runs: what changes them, and what does not; and specs that change under a sweep."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mtpp_dsl.api import find_method, method_names
+from mtpp_dsl.contracts import method_traits
+from mtpp_dsl.errors import MtppError, SpecError, UsageError
+from mtpp_dsl.language.lower import load
+from mtpp_dsl.sweeps.choosing import parts_of, shard_of, with_time_limit
+from mtpp_dsl.sweeps.expansion import expand
+from mtpp_dsl.sweeps.file import read_sweep
+from mtpp_dsl.sweeps.problem_files import Changed, problem_of
+from mtpp_dsl.sweeps.run import Run
+
+SWEEP = """mtpp-sweep = 1
+name = "first"
+seeds = 7
+methods = [{ name = "expert", start = "plan.json" }, { name = "slicegraph", label = "s", options = { moves = 5 } }]
+[[problems]]
+spec = "spec.mtpp"
+params = { file = "g.json", k = 2 }
+scenario = ["", "slow"]
+name = "{stem}-{scenario}"
+"""
+FILES = {
+    "sweep.toml": SWEEP,
+    "spec.mtpp": """include "rest.mtpp"
+param k: int
+param file: path
+graph from file (format = graph)
+device d[k]
+""",
+    "rest.mtpp": """interconnect shared (bandwidth = 1)
+minimize bottleneck
+scenario slow { times from "t.csv" (unit = s) }
+""",
+    "g.json": '{"format": "mtpp-graph", "version": 1, "nodes": [{"name": "a", "work": 1}], "edges": []}',
+    "t.csv": "device,node,time\nd[0],a,1\n",
+    "plan.json": '{"a": "d[0]"}',
+}
+
+
+def folder(path: Path, **changed: str) -> Path:
+    path.mkdir()
+    for name, text in {**FILES, **changed}.items():
+        (path / name).write_text(text)
+    return path
+
+
+def keys(path: Path) -> list[str]:
+    return [run.key for run in expand(read_sweep(path / "sweep.toml"))]
+
+
+def test_keys_are_of_contents_not_of_places(tmp_path: Path) -> None:
+    """Moving the folder, renaming the sweep, a problem or a method, and another data file beside change no key."""
+    first = folder(tmp_path / "a")
+    shutil.copytree(first, tmp_path / "b" / "c")
+    named = SWEEP.replace('"first"', '"second"').replace('label = "s"', 'label = "t"').replace("{stem}-", "x-")
+    renamed = folder(tmp_path / "d", **{"sweep.toml": named.replace("g.json", "h.json"), "other.mtpp": "mtpp 1\n"})
+    (renamed / "g.json").rename(renamed / "h.json")
+    found = keys(first)
+    assert len({*found}) == 4
+    assert keys(tmp_path / "b" / "c") == found
+    assert keys(renamed) == found
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "how_many"),
+    [
+        ("spec.mtpp", "device", "device ", 4),
+        ("rest.mtpp", "bandwidth = 1", "bandwidth = 2", 4),
+        ("g.json", '"work": 1', '"work": 2', 4),
+        ("t.csv", ",1\n", ",2\n", 4),
+        ("plan.json", '"d[0]"', '"d[1]"', 2),
+        ("sweep.toml", "k = 2", "k = 3", 4),
+        ("sweep.toml", "seeds = 7", "seeds = 8", 2),
+        ("sweep.toml", "moves = 5", "moves = 6", 2),
+        ("sweep.toml", "seeds = 7", 'seeds = 7\ntime_limit = "9s"', 4),
+        ("sweep.toml", "seeds = 7", 'seeds = 7\nmemory_limit = "9 GB"', 4),
+        ("sweep.toml", "seeds = 7", 'seeds = 7\ngap = "9%"', 4),
+        ("sweep.toml", "seeds = 7", "seeds = 7\nthreads = 9", 4),
+        ("sweep.toml", '"slicegraph"', '"slicegraph", coarsen = "gcof"', 2),
+    ],
+)
+def test_keys_change_with_all_that_changes_answers(
+    tmp_path: Path, file: str, before: str, after: str, how_many: int
+) -> None:
+    assert before in FILES[file]
+    old = keys(folder(tmp_path / "a"))
+    new = keys(folder(tmp_path / "b", **{file: FILES[file].replace(before, after, 1)}))
+    assert len({*new} - {*old}) == how_many
+
+
+def later(path: Path, text: str) -> None:
+    """Write a file, with another time stamp than it had, however coarse the clock is."""
+    before = path.stat().st_mtime_ns
+    path.write_text(text)
+    os.utime(path, ns=(before + 10**9, before + 10**9))
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("spec.mtpp", lambda text: text + "# more\n"),
+        ("spec.mtpp", lambda _: "nonsense"),
+        ("rest.mtpp", lambda text: text.replace("= 1", "= 2")),
+        ("g.json", lambda text: text.replace("1}", "2}")),
+        ("g.json", lambda _: "nonsense"),
+        ("t.csv", lambda text: text.replace(",1", ",2")),
+        ("g.json", None),
+        ("spec.mtpp", None),
+    ],
+)
+def test_a_spec_that_changes_under_a_sweep_is_found_out(
+    tmp_path: Path, file: str, change: Callable[[str], str] | None
+) -> None:
+    home = folder(tmp_path / "a")
+    run = expand(read_sweep(home / "sweep.toml"))[0]
+    assert problem_of(run).graph.n == 1
+    if change is None:
+        (home / file).unlink()
+    else:
+        later(home / file, change(FILES[file]))
+    with pytest.raises(Changed):
+        problem_of(run)
+    later(home / file, FILES[file]) if change is not None else (home / file).write_text(FILES[file])
+    assert problem_of(run).graph.n == 1
+
+
+def test_formats_of_several_files_are_hashed_as_they_are_read(tmp_path: Path) -> None:
+    """What a graph is read from beside the file that is named counts: the edges beside the nodes of a CSV pair."""
+    spec = FILES["spec.mtpp"].replace("(format = graph)", "")
+    sweep = SWEEP.replace('"g.json"', '"g.nodes.csv"').replace('scenario = ["", "slow"]\n', "")
+    home = folder(
+        tmp_path / "a",
+        **{
+            "spec.mtpp": spec,
+            "sweep.toml": sweep,
+            "g.nodes.csv": "name,work\na,1\nb,1\n",
+            "g.edges.csv": "source,target\na,b\n",
+        },
+    )
+    run = expand(read_sweep(home / "sweep.toml"))[0]
+    assert problem_of(run).graph.m == 1
+    later(home / "g.edges.csv", "source,target\nb,a\n")
+    with pytest.raises(Changed):
+        problem_of(run)
+    assert keys(home)[0] != run.key
+
+
+def test_runs_of_texts_read_files_from_the_folder_of_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = "mtpp-sweep = 1\nmethods = ['simple']\n[[problems]]\nparams = { file = 'g.json', k = 2 }\n"
+    text = f"{head}text = '''\n{FILES['spec.mtpp']}'''\n"
+    home = folder(tmp_path / "a", **{"sweep.toml": text})
+    monkeypatch.chdir(tmp_path)
+    run = expand(read_sweep(Path("a/sweep.toml")))[0]
+    monkeypatch.chdir("/")
+    assert problem_of(run).k == 2
+    assert run.folder == str(home)
+
+
+def test_runs_survive_json(tmp_path: Path) -> None:
+    for run in expand(read_sweep(folder(tmp_path / "a") / "sweep.toml")):
+        data = json.loads(json.dumps(run.to_json()))
+        assert Run.from_json(data) == run
+        for broken in ({**data, "seed": "x"}, {**data, "more": 1}, {**data, "params": []}, {"key": "x"}):
+            with pytest.raises(UsageError):
+                Run.from_json(broken)
+
+
+def test_shards_are_the_sweep(tmp_path: Path) -> None:
+    runs = expand(read_sweep(folder(tmp_path / "a") / "sweep.toml"))
+    parts = [shard_of(runs, number, 3) for number in (1, 2, 3)]
+    assert sorted(run.key for part in parts for run in part) == sorted(run.key for run in runs)
+    for wrong in ("0/3", "4/3", "1", "1/0", "a/b"):
+        with pytest.raises(UsageError):
+            parts_of(wrong)
+
+
+def test_a_time_limit_is_of_every_run(tmp_path: Path) -> None:
+    text = SWEEP.replace('label = "s"', 'label = "s", time_limit = "3s"') + 'time_limit = "4s"\n'
+    sweep = read_sweep(folder(tmp_path / "a", **{"sweep.toml": text}) / "sweep.toml")
+    assert {run.time_limit for run in expand(sweep)} == {3, 4}
+    assert {run.time_limit for run in expand(with_time_limit(sweep, 5))} == {5}
+    assert {run.time_limit for run in expand(with_time_limit(sweep, None))} == {None}
+
+
+PROBLEMS = (
+    """graph from generator layered (nodes = 7, seed = 1)
+device d[3]
+interconnect shared (bandwidth = 10)
+minimize bottleneck
+constraint acyclic
+""",
+    """graph from generator layered (nodes = 6, seed = 2)
+device d[2]
+interconnect links (bandwidth = 10, latency = 0.1)
+minimize makespan
+""",
+)
+
+
+def test_methods_without_a_seed_ignore_it() -> None:
+    """What a method says of seeds is true: without one, three seeds give one answer."""
+    from mtpp_dsl.api import solve
+
+    seen = set()
+    problems = [load(text) for text in PROBLEMS]
+    for name, kind in method_names().items():
+        method = find_method(name) if kind == "method" else None
+        if method is None or method_traits(method).seeded or name in ("branching", "branch-and-bound"):  # which compile
+            continue
+        for problem in problems:
+            try:
+                answers = [solve(problem, name, seed=seed, time_limit=20) for seed in (0, 1, 17)]
+            except MtppError:
+                continue
+            seen.add(name)
+            costs = {(a.cost, None if a.bound is None else a.bound.cost) for a in answers}
+            assert len(costs) == len({str(a.plan) for a in answers}) == 1, (name, costs)
+    assert {"heft", "simple", "anchor", "single-device"} <= seen
+
+
+def test_runs_are_known_by_their_keys(tmp_path: Path) -> None:
+    run = expand(read_sweep(folder(tmp_path / "a") / "sweep.toml"))[0]
+    assert {run: 1}[replace(run, folder=run.folder)] == 1
+    assert issubclass(SpecError, MtppError)
