@@ -98,7 +98,11 @@ def make_table(
     at: dict[Any, list[int]] = {value: [] for value in order}
     for i in shown:
         at[values[i]].append(i)
-    grid = [[_figure(runs, found[c.show, c.best], column_of(runs, c), at[row], c) for c in each] for row in order]
+    allowed = [column_of(runs, c) for c in each]
+    grid = [
+        [_figure(runs, found[c.show, c.best], wanted, at[row], c) for c, wanted in zip(each, allowed, strict=True)]
+        for row in order
+    ]
     numerals = _numerals(runs, each, grid, shown)
     best = _best_cells(runs, rows, each, grid, shown) if mark else set()
     lines = tuple(

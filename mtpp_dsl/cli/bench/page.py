@@ -19,7 +19,9 @@ def page(
     take: Annotated[
         list[str],
         typer.Option(
-            metavar="TABLE", help="First take the rows of PART/TABLE from its database; all of all.", show_default=False
+            metavar="TABLE",
+            help="First take the rows of PART/TABLE from its database; all: of all that there are.",
+            show_default=False,
         ),
     ] = [],  # noqa: B006  typer copies defaults
     db: Annotated[
@@ -83,6 +85,9 @@ def _take(read: Page, take: Sequence[str], db: Path | None) -> None:
             continue
         done.add(target)
         database = db or table.sweep.with_suffix(".sqlite")
+        if not database.exists() and "all" in take and db is None:
+            say(f"{name}: there is no database {database}: its rows stay as they are")
+            continue
         if not database.exists():
             raise UsageError(f"{name}: there is no database {database}; mtpp bench {table.sweep} makes it, or say --db")
         expansion = Expansion(read_sweep(table.sweep, table.size or None))

@@ -1,0 +1,125 @@
+"""``mtpp bench table``, ``plot`` and ``page``, as they are called."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from mtpp_dsl.cli.run import run
+from mtpp_dsl.sweeps.store import Store
+from tests.sweeps.rows import a_run, an_outcome
+
+SWEEP = """
+mtpp-sweep = 1
+name = "few"
+methods = ["heft"]
+time_limit = "5s"
+[[problems]]
+spec = "few.mtpp"
+name = "few"
+"""
+SPEC = """mtpp 1
+graph { node a (work = 1) node b (work = 2) edge a -> b (bytes = 1) }
+device d[2]
+interconnect links (bandwidth = 1)
+minimize makespan
+"""
+PAGE = """
+mtpp-page = 1
+title = "smith2020"
+[[tables]]
+name = "one"
+title = "Makespans"
+sweep = "few.toml"
+rows = "problem"
+[[tables.columns]]
+show = "value"
+"""
+
+
+@pytest.fixture
+def database(tmp_path):
+    """Two methods on two problems; one run is out of memory."""
+    path = tmp_path / "few.sqlite"
+    with Store.open(path) as store:
+        runs = [a_run(p, label=m, method=m, params={"k": 2}) for p in ("a_1", "b_2") for m in ("heft", "etf")]
+        store.pending(runs)
+        store.claim([each.key for each in runs])
+        for number, each in enumerate(runs):
+            found = an_outcome(1.0 + number, unit="s", nodes=10) if number < 3 else an_outcome(None, status="memory")
+            store.put(each, found)
+    return path
+
+
+def test_a_table_in_each_form(database, tmp_path, capsys):
+    assert run(["bench", "table", str(database)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0].split() == [
+        "method",
+        "solved",
+        "proved",
+        "wins",
+        "value",
+        "/",
+        "best",
+        "gap",
+        "time",
+    ]
+    assert printed.splitlines()[1].split()[:5] == ["heft", "2", "of", "2", "0"]
+    assert run(["bench", "table", str(database), "--rows", "problem", "--format", "markdown"]) == 0
+    assert "| b\\_2 | 3 | out of memory |" in capsys.readouterr().out
+    assert run(["bench", "table", str(database), "--rows", "problem", "-o", str(tmp_path / "t.csv")]) == 0
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "t.csv").read_text())))
+    assert (rows[0]["heft"], rows[1]["etf"], rows[1]["etf reasons"]) == ("1.0", "", "out of memory 1")
+    assert (
+        run(
+            ["bench", "table", str(database), "--show", "ratio,gap", "--failed", "par10", "-o", str(tmp_path / "t.tex")]
+        )
+        == 0
+    )
+    assert r"\toprule" in (tmp_path / "t.tex").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["table", "--show", "valu"], "did you mean 'value'"),
+        (["table", "--rows", "{prblem}"], "did you mean 'problem'"),
+        (["table", "--only", "label=sa"], "no run is left"),
+        (["table", "--format", "html"], "there are terminal, csv, latex, markdown"),
+        (["table", "-o", "x.txt"], "it ends in .md, .tex or .csv"),
+        (["table", "--show", "gap", "--failed", "par2"], "is for times and for ratios"),
+        (["table", "--show", "value", "--unit", "GB"], "not shown in 'GB'"),
+        (["table", "--failed", "drop"], "say, none, par2 or par10"),
+        (["plot", "-o", "x.gif"], "a picture ends in"),
+        (["plot", "-o", "x.svg", "--kind", "gapp"], "did you mean 'gap'"),
+        (["plot", "-o", "x.svg", "--kind", "gap"], "no run has a log"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(database, arguments, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["bench", arguments[0], str(database), *arguments[1:]]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_page_takes_rows_and_is_checked(tmp_path, capsys):
+    (tmp_path / "smith2020").mkdir()
+    (tmp_path / "smith2020" / "few.toml").write_text(SWEEP)
+    (tmp_path / "smith2020" / "few.mtpp").write_text(SPEC)
+    (tmp_path / "smith2020" / "page.toml").write_text(PAGE)
+    page = tmp_path / "page.toml"
+    page.write_text('mtpp-page = 1\ntitle = "Results"\nparts = ["smith2020/page.toml"]\n')
+    assert run(["bench", "page", str(page)]) == 0
+    assert "No rows of this sweep are here yet." in (tmp_path / "results.md").read_text()
+    assert run(["bench", "page", str(page), "--take", "smith2020/one"]) == 2
+    assert "there is no database" in capsys.readouterr().err
+    Store.open(tmp_path / "smith2020" / "few.sqlite").close()
+    assert run(["bench", "page", str(page), "--take", "all"]) == 0
+    assert "1 rows, of which 1 have not been run" in capsys.readouterr().out
+    assert "| few | not run |" in (tmp_path / "results.md").read_text()
+    assert run(["bench", "page", str(page), "--check"]) == 0
+    (tmp_path / "results.md").write_text("old")
+    assert run(["bench", "page", str(page), "--check"]) == 1
+    assert (tmp_path / "results.md").read_text() == "old"
