@@ -8,7 +8,7 @@ from typing import Any
 
 from mtpp_dsl.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.sweeps.comparison import Certain, Comparison, Finding, Rules, difference
-from mtpp_dsl.sweeps.contradictions import Contradiction
+from mtpp_dsl.sweeps.contradictions import run_shown
 from mtpp_dsl.sweeps.rows import Row
 
 __all__ = ["lines", "to_json"]
@@ -43,7 +43,7 @@ def lines(comparison: Comparison, rules: Rules, most: int | None = 20) -> Iterat
             yield from _some([f"  {_certain(each, rules)}" for each in certain], most)
     if comparison.contradictions:
         yield "\nContradictions (one of each two answers is wrong: please report this):"
-        yield from _some([f"  {_contradiction(each)}" for each in comparison.contradictions], most)
+        yield from _some([f"  {each.shown}" for each in comparison.contradictions], most)
     yield ""
     yield _verdict(comparison)
 
@@ -55,10 +55,10 @@ def _paired(comparison: Comparison) -> Iterator[str]:
     yield f"{counted(len(pairing.pairs) + len(pairing.changed), 'run')} in both{by_name}"
     for rows, where in ((pairing.only_before, "A"), (pairing.only_after, "B")):
         if rows:
-            yield f"{counted(len(rows), 'run')} only in {where}, such as {_run(rows[0])}"
+            yield f"{counted(len(rows), 'run')} only in {where}, such as {run_shown(rows[0])}"
     if pairing.changed:
-        what = "their specs or their objectives differ"
-        yield f"{counted(len(pairing.changed), 'run')} not compared, such as {_run(pairing.changed[0].before)}: {what}"
+        first = run_shown(pairing.changed[0].before)
+        yield f"{counted(len(pairing.changed), 'run')} not compared, such as {first}: spec or objective differ"
     if comparison.other_machine:
         yield f"times of {counted(comparison.other_machine, 'run')} not compared: their machines differ"
 
@@ -96,36 +96,20 @@ def _chance(chance: float) -> str:
     return "<0.001" if chance < 0.001 else f"{chance:.3f}"
 
 
-def _run(row: Row) -> str:
-    """Return which run it is, for people."""
-    params = ", ".join(f"{name}={value}" for name, value in row.params.items())
-    parts = [f"{row.label}, {row.solver}" if row.solver else row.label, "on", row.problem]
-    parts += [f"({params})"] if params and params not in row.problem else []
-    parts += [row.scenario] if row.scenario else []
-    return " ".join([*parts, f"seed {row.seed}"])
-
-
 def _certain(each: Certain, rules: Rules) -> str:
     before, after = each.pair.before, each.pair.after
     if each.quantity == "failure":
         row = after if each.worse else before
         error = f": {row.error.strip().splitlines()[0]}" if row.error.strip() else ""
-        return f"{_run(before)}: {before.status} in A, {after.status} in B{error}"
+        return f"{run_shown(before)}: {before.status} in A, {after.status} in B{error}"
     old, new = (_figure(row, each.quantity) for row in (before, after))
     change = difference(each.pair, each.quantity, rules) or 0.0
-    return f"{_run(before)}: {each.quantity} {old} in A, {new} in B ({_change(change)})"
+    return f"{run_shown(before)}: {each.quantity} {old} in A, {new} in B ({_change(change)})"
 
 
 def _figure(row: Row, quantity: str) -> str:
     value = row.value if quantity == "value" else row.bound
     return row.status if value is None else format_quantity(value, row.unit)
-
-
-def _contradiction(each: Contradiction) -> str:
-    said = "proves that there is no plan"
-    if each.proof.status != "infeasible":
-        said = f"has a bound of {_figure(each.proof, 'bound')}"
-    return f"{_run(each.plan)} has a plan of {_figure(each.plan, 'value')}, and {_run(each.proof)} {said}"
 
 
 def _some(texts: Sequence[str], most: int | None) -> Iterator[str]:
@@ -157,7 +141,7 @@ def to_json(comparison: Comparison, rules: Rules) -> dict[str, Any]:
                 "of": each.quantity,
                 "verdict": "worse" if each.worse else "better",
                 "keys": [each.pair.before.key, each.pair.after.key],
-                "run": _run(each.pair.before),
+                "run": run_shown(each.pair.before),
                 "status": [each.pair.before.status, each.pair.after.status],
                 "value": [each.pair.before.value, each.pair.after.value],
                 "bound": [each.pair.before.bound, each.pair.after.bound],
@@ -165,8 +149,7 @@ def to_json(comparison: Comparison, rules: Rules) -> dict[str, Any]:
             for each in comparison.certain
         ],
         "contradictions": [
-            {"plan": each.plan.key, "proof": each.proof.key, "says": _contradiction(each)}
-            for each in comparison.contradictions
+            {"plan": each.plan.key, "proof": each.proof.key, "says": each.shown} for each in comparison.contradictions
         ],
         "regressions": comparison.regressions,
     }

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.sweeps.rows import Row
 
-__all__ = ["Contradiction", "contradictions"]
+__all__ = ["Contradiction", "contradictions", "run_shown"]
 
-TOLERANCE = 1e-6
-"""Relative: as far as solvers go past a bound before they call it passed."""
+TOLERANCE = 1e-5
+"""Relative: solvers end within 1e-6 by their own tolerances, so that two of them may differ by a little more."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,25 @@ class Contradiction:
 
     plan: Row
     proof: Row
+
+    @property
+    def shown(self) -> str:
+        """What the two say, for people."""
+        plan, proof = self.plan, self.proof
+        said = "proves that there is no plan"
+        if proof.bound is not None and proof.status != "infeasible":
+            said = f"has a bound of {format_quantity(proof.bound, proof.unit)}"
+        found = format_quantity(plan.value or 0.0, plan.unit)
+        return f"{run_shown(plan)} has a plan of {found}, and {run_shown(proof)} {said}"
+
+
+def run_shown(row: Row) -> str:
+    """Return which run a row is of, for people."""
+    params = ", ".join(f"{name}={value}" for name, value in row.params.items())
+    parts = [f"{row.label}, {row.solver}" if row.solver else row.label, "on", row.problem]
+    parts += [f"({params})"] if params and params not in row.problem else []
+    parts += [row.scenario] if row.scenario else []
+    return " ".join([*parts, f"seed {row.seed}"])
 
 
 def contradictions(rows: Iterable[Row]) -> list[Contradiction]:

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from mtpp_dsl.base.units import counted
 from mtpp_dsl.cli.bench.durations import said
-from mtpp_dsl.cli.screen import screen_width, show
+from mtpp_dsl.cli.screen import say, screen_width, show
 from mtpp_dsl.report.columns import wrapped
+from mtpp_dsl.sweeps.contradictions import Contradiction
 from mtpp_dsl.sweeps.loop import Summary
 from mtpp_dsl.sweeps.outcome import FAILED, STATUS_MEANINGS
 from mtpp_dsl.sweeps.rendering import table_lines
@@ -19,7 +20,7 @@ from mtpp_dsl.sweeps.run import Run
 from mtpp_dsl.sweeps.store import Store
 from mtpp_dsl.sweeps.tables import Cell, Table
 
-__all__ = ["failures_of", "show_outcomes"]
+__all__ = ["failures_of", "say_contradictions", "show_outcomes"]
 
 MOST_FAILURES = 5
 
@@ -41,6 +42,14 @@ def show_outcomes(store: Store, runs: Sequence[Run], summary: Summary) -> None:
     if rows:
         lines.append(f"{store.path} has the results: mtpp bench table {store.path}")
     show(each for line in lines for each in wrapped(Text(line), width, hanging=2))
+
+
+def say_contradictions(found: Sequence[Contradiction]) -> None:
+    """Tell of answers in the database of which one must be wrong: a bug of ours, or of a solver."""
+    for each in found[:MOST_FAILURES]:
+        say(f"contradiction, please report it: {each.shown}", stderr=True)
+    if len(found) > MOST_FAILURES:
+        say(f"… and {len(found) - MOST_FAILURES} more contradictions", stderr=True)
 
 
 def failures_of(rows: Sequence[Row], width: int | None) -> Iterator[Text]:

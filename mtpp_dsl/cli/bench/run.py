@@ -55,7 +55,8 @@ def run(
     same command goes on where it was.
 
     Exit codes: 0 every run has a result · 2 the sweep or the call is wrong, or the results cannot be written · 4 other
-    processes are at the rest · 5 no worker can be started · 130 interrupted, 143 terminated (results are kept).
+    processes are at the rest · 5 no worker can be started · 7 two answers contradict each other · 130 interrupted,
+    143 terminated (results are kept).
     """
     from mtpp_dsl.cli.bench.running import BenchCall, run_and_report
 

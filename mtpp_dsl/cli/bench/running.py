@@ -10,15 +10,16 @@ from threading import Event
 from mtpp_dsl.base.amounts import seconds
 from mtpp_dsl.cli.bench.dry_run import show_plan
 from mtpp_dsl.cli.bench.live import Live
-from mtpp_dsl.cli.bench.outcomes import show_outcomes
+from mtpp_dsl.cli.bench.outcomes import say_contradictions, show_outcomes
 from mtpp_dsl.cli.ending import NOTHING_FOUND
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.contracts import Executor
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.errors import UsageError, VerificationError
 from mtpp_dsl.executors.addresses import open_executor
 from mtpp_dsl.executors.local import LOCAL
 from mtpp_dsl.sweeps.choosing import parts_of, shard_of, with_time_limit
+from mtpp_dsl.sweeps.contradictions import contradictions
 from mtpp_dsl.sweeps.expansion import Expansion
 from mtpp_dsl.sweeps.file import read_sweep
 from mtpp_dsl.sweeps.loop import Summary, default_jobs, run_sweep
@@ -73,12 +74,14 @@ def run_and_report(call: BenchCall) -> int:
             summary = run_all(runs, store, executor, call.jobs, retry, quiet=call.quiet, verbose=call.verbose)
             if not call.quiet:
                 show_outcomes(store, runs, summary)
+            wrong = contradictions(store.rows(logs=False))
+            say_contradictions(wrong)
     finally:
         if executor is not LOCAL:
             executor.close()
     if listener.stopped_by is not None:
         return listener.exit_code(listener.stopped_by)
-    return NOTHING_FOUND if summary.left else 0
+    return VerificationError.exit_code if wrong else NOTHING_FOUND if summary.left else 0
 
 
 def run_all(
