@@ -14,6 +14,7 @@ from mtpp_dsl.cli.bench.merge import merge
 from mtpp_dsl.cli.bench.page import page
 from mtpp_dsl.cli.bench.plot import plot
 from mtpp_dsl.cli.bench.run import run
+from mtpp_dsl.cli.bench.slurm import slurm
 from mtpp_dsl.cli.bench.table import table
 from mtpp_dsl.cli.commands import commands_of
 
@@ -51,4 +52,5 @@ command(improve)
 command(merge)
 command(page)
 command(plot)
+command(slurm)
 command(table)

@@ -1,0 +1,85 @@
+"""``mtpp bench slurm SWEEP.toml -o DIR``: a sweep as a job array of SLURM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["slurm"]
+
+
+def slurm(
+    sweep: Annotated[Path, typer.Argument(metavar="SWEEP.toml", help="The sweep.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where script, logs and databases are written.")
+    ],
+    tasks: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=1000, metavar="N", help="Tasks of the array (an hour each at most).", show_default=False
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Runs at once in each task.")] = 1,
+    size: Annotated[
+        str | None, typer.Option(metavar="NAME", help="One of the sizes of the sweep.", show_default=False)
+    ] = None,
+    only: Annotated[
+        list[str],
+        typer.Option(
+            metavar="WHICH", help="Only these runs: problem* or method=…; may be repeated.", show_default=False
+        ),
+    ] = [],  # noqa: B006  typer copies defaults
+    time_limit: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Of each run, whatever the sweep says.", show_default=False)
+    ] = None,
+    task_time: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Of each task (what its runs may take).", show_default=False)
+    ] = None,
+    sbatch: Annotated[
+        list[str],
+        typer.Option(
+            metavar="OPTION", help="An option of sbatch: partition=short; may be repeated.", show_default=False
+        ),
+    ] = [],  # noqa: B006  typer copies defaults
+) -> int:
+    """Write a script for sbatch that runs a sweep as a job array, and say how to submit it and join the results.
+
+    Each task runs a part of the sweep with a database of its own, so that the machines share nothing but the folder.
+
+    Exit codes: 0 written · 2 the sweep or the call is wrong, or the script cannot be written.
+    """
+    import shlex
+
+    from mtpp_dsl.base.amounts import seconds
+    from mtpp_dsl.base.units import counted
+    from mtpp_dsl.base.writing import write_text
+    from mtpp_dsl.cli.bench.durations import said
+    from mtpp_dsl.cli.screen import say
+    from mtpp_dsl.errors import UsageError
+    from mtpp_dsl.sweeps.choosing import with_time_limit
+    from mtpp_dsl.sweeps.expansion import expand
+    from mtpp_dsl.sweeps.file import read_sweep
+    from mtpp_dsl.sweeps.selection import chosen
+    from mtpp_dsl.sweeps.slurm import array_of, script
+
+    read = read_sweep(sweep, size)
+    if time_limit is not None:
+        read = with_time_limit(read, seconds(time_limit))
+    runs = chosen(expand(read), only)
+    array = array_of(read.name, runs, tasks, jobs, None if task_time is None else seconds(task_time))
+    given = {"--size": [size] if size else [], "--only": only, "--time-limit": [time_limit] if time_limit else []}
+    options = [word for name, values in given.items() for value in values for word in (name, value)]
+    folder = output.absolute()
+    text = script(array, sweep.absolute(), folder, options, sbatch)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {output}: {error.strerror}") from error
+    write_text(output / "run.sbatch", text)
+    each = f"at most {said(array.seconds)} each"
+    say(f"{output / 'run.sbatch'}: {counted(len(runs), 'run')} in {counted(array.tasks, 'task')}, {each}")
+    say(f"submit: sbatch {shlex.quote(str(output / 'run.sbatch'))}")
+    say(f"then:   mtpp bench merge {shlex.quote(str(output / 'all.sqlite'))} {shlex.quote(str(output))}/task-*.sqlite")
+    return 0
