@@ -24,8 +24,8 @@ CONNECT = 10.0
 """Seconds within which a scheduler has to answer, and to have a worker."""
 RECONNECT = 60.0
 """Seconds that are waited for a scheduler that was there before, and for its workers."""
-START = 30.0
-"""Seconds that are waited for a free slot."""
+START = (2.0, 4.0, 8.0, 16.0)
+"""Seconds that are waited for a free slot; between them Dask is asked anew, which may know of a better worker now."""
 LOOK = 0.2
 """Seconds between looks at whether the cluster is still there."""
 
@@ -159,6 +159,19 @@ class Dask:
             OSError: no slot became free, or the cluster was lost.
             SolverError: other versions are installed on the worker.
         """
+        for seconds in START:
+            channel, future = self._begin(module, seconds)
+            if channel.link is not None:
+                return channel
+            lost = future.status == "error" or self._client.status != "running"
+            why = self._unbound(future)
+            self._drop(channel)
+            if lost:
+                break
+        raise why
+
+    def _begin(self, module: str, seconds: float) -> tuple[RemoteChannel, Any]:
+        """Ask Dask to start a process, and wait for it; return its channel and the future of its task."""
         client = self._connected()
         number = f"{self._session}-{next(self._numbers)}"
         ready = Event()
@@ -170,13 +183,10 @@ class Dask:
         )
         channel.future = future
         future.add_done_callback(lambda _: ready.set())
-        until = monotonic() + START
+        until = monotonic() + seconds
         while not ready.wait(LOOK) and monotonic() < until and client.status == "running":
             pass
-        if channel.link is None:
-            self._drop(channel)
-            raise self._unbound(future)
-        return channel
+        return channel, future
 
     def _unbound(self, future: Any) -> Exception:
         """Return why a process did not start."""
@@ -189,7 +199,7 @@ class Dask:
             return OSError(_why(error))
         if self._client.status != "running":
             return OSError("the scheduler of the cluster was lost")
-        return OSError(f"no slot of the cluster became free in {START:.0f} s")
+        return OSError(f"no slot of the cluster became free in {sum(START):.0f} s")
 
     def _bound(self, event: tuple[Any, dict[str, str]]) -> None:
         """Note where a process runs; called by Dask when the process has started."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from tempfile import TemporaryFile
 from threading import Lock, Thread
@@ -74,6 +75,10 @@ class Local:
 class LocalChannel(Framed):
     """A process on this machine, and the threads that read from it and write to it.
 
+    Args:
+        module: whose ``main(wire)`` it calls.
+        prefix: a command that becomes the one after it, such as ``("nice", "-n", "10")``.
+
     Attributes:
         where: "", for this machine.
         pid: number of the process.
@@ -84,14 +89,14 @@ class LocalChannel(Framed):
 
     where = ""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, prefix: Sequence[str] = ()) -> None:
         self._inbox: SimpleQueue[bytes | None] = SimpleQueue()
         self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
         self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 (closed with the process)
         self._why: str | None = None
         self._lock, self._closed = Lock(), False
         try:
-            self._process = start_module(module, self._errors)
+            self._process = start_module(module, self._errors, prefix)
         except BaseException:
             self._errors.close()
             raise

@@ -46,7 +46,7 @@ except OSError as error:
 """Turns into a program, after it has left a process behind that kills it when the pipe from us ends."""
 
 
-def module(name: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+def module(name: str, errors: IO[bytes], prefix: Sequence[str] = ()) -> subprocess.Popen[bytes]:
     """Start a process with pipes for its input and output, which calls ``main(wire)`` of the module *name*.
 
     The process ignores the signals of :data:`SENT_TO_ALL`, and ends when this one
@@ -55,13 +55,14 @@ def module(name: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
     Args:
         name: of a module; nothing in the working directory can take its place.
         errors: where its standard error goes.
+        prefix: a command of this machine that becomes the one after it, such as ``("nice", "-n", "10")``.
 
     Raises:
         OSError: it cannot be started.
     """
     with shielded():
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", HERE, name, repr(monotonic())],
+            [*prefix, sys.executable, "-P", "-m", HERE, name, repr(monotonic())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -78,6 +78,7 @@ def array_of(
         seconds = STARTING + max(
             sum(map(_longest, part)) / jobs + max(map(_longest, part), default=0.0) * (jobs > 1) for part in parts
         )
+    seconds = 60.0 * ceil(seconds / 60)  # as SLURM counts
     memory = max(run.memory_limit or RUN_MEMORY for run in runs)
     return Array(name, tasks, jobs, max(run.threads for run in runs), seconds, jobs * memory + PROCESS_MEMORY)
 

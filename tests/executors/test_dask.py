@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
@@ -16,11 +17,18 @@ from mtpp_dsl.errors import Ended, UsageError
 from mtpp_dsl.executors import dask as dask_executor
 from mtpp_dsl.executors.addresses import open_executor
 from mtpp_dsl.executors.dask import Dask
+from mtpp_dsl.executors.local import LOCAL
 from mtpp_dsl.executors.versions import versions
+from mtpp_dsl.language.lower import read
 from mtpp_dsl.solvers.methods.bounds import Simple
 from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
+from mtpp_dsl.sweeps.loop import run_sweep
+from mtpp_dsl.sweeps.outcome import Outcome
+from mtpp_dsl.sweeps.problem_files import fingerprint
+from mtpp_dsl.sweeps.run import Run
+from mtpp_dsl.sweeps.store import Store
 from mtpp_dsl.testing import check_executor
 
 pytest.importorskip("distributed", reason="distributed is not installed")
@@ -44,6 +52,8 @@ interconnect shared (bandwidth = 1)
 minimize bottleneck
 constraint acyclic
 """
+
+DIGEST = fingerprint(read(STAGES), {}).digest
 
 
 @pytest.fixture(scope="module")
@@ -157,3 +167,32 @@ def test_a_bound_survives_workers_that_die(cluster: Dask) -> None:
 
 async def _die() -> None:
     os._exit(1)
+
+
+def test_a_sweep_gives_the_same_rows(cluster: Dask, tmp_path: Path) -> None:
+    """Each run has the status, value and bound that it has on this machine, also where its worker dies on the way."""
+    runs = [Run(f"{seed:064}", "s", "p", STAGES, DIGEST, "random", "random", seed=seed) for seed in range(4)]
+    killed: list[int] = []
+
+    class Kills:
+        def began(self, run: Run) -> None:
+            if not killed:
+                link = next(channel.link for channel in cluster._channels.values() if channel.link is not None)
+                killed.append(1)
+                cluster._client.run(_die, workers=[link.worker], wait=False)
+
+        def ended(self, run: Run, outcome: Outcome) -> None:
+            pass
+
+    rows = {}
+    for executor in (cluster, LOCAL):
+        with Store.open(tmp_path / f"{executor.name}.sqlite") as store:
+            watcher = Kills() if executor is cluster else None
+            run_sweep(runs, store, executor, 2, watcher=watcher)
+            rows[executor.name] = {row.key: (row.status, row.value, row.bound) for row in store.rows()}
+            places = {row.worker for row in store.rows()}
+        assert all(place.startswith("worker") for place in places) == (executor is cluster)
+    assert len(rows["dask"]) == len(runs)
+    assert {status for status, _, _ in rows["dask"].values()} == {"feasible"}
+    assert rows["dask"] == rows["local"]
+    assert killed
