@@ -193,7 +193,7 @@ def _table(runs: Runs) -> Table:
     """Return the table: problems by methods, or one of these alone with all of its figures."""
     labels, problems = set(runs.field("label")), set(runs.field("problem"))
     if len(labels) > 1 and len(problems) > 1:
-        return make_table(runs, "problem", [Column("{}", show, "label") for show in ("value", "gap")])
+        return make_table(runs, "problem", [Column("{}", "value", "label"), Column("{} gap", "gap", "label")])
     shown = ("value", "bound", "gap", "seconds")
     return make_table(runs, "label" if len(labels) > 1 else "problem", [Column(show=show) for show in shown])
 
