@@ -110,6 +110,7 @@ class Figure:
         counted: how many of them have a figure of their own.
         problems: how many problems.
         reasons: why others have none, and how many each.
+        unit: of values, in base units; "" where there is none, or several.
     """
 
     value: float
@@ -119,6 +120,7 @@ class Figure:
     counted: int
     problems: int
     reasons: tuple[tuple[str, int], ...]
+    unit: str = ""
 
 
 def figure_of(runs: Runs, measured: Measured, places: Sequence[int], rule: Rule) -> Figure:
@@ -151,7 +153,10 @@ def figure_of(runs: Runs, measured: Measured, places: Sequence[int], rule: Rule)
         joined = [_known(within, [v for each in one.values() for v in each]) for one in by_problem.values()]
         value = _known(over, joined)
     low, high = _spread(by_problem, within, over) if not np.isnan(value) else (float("nan"), float("nan"))
-    return Figure(value, low, high, len(places) - infeasible, counted, len(by_problem), tuple(sorted(reasons.items())))
+    units = runs.units(places) if measured.measure.kind == "value" else []
+    unit = units[0] if len(units) == 1 else ""
+    why = tuple(sorted(reasons.items()))
+    return Figure(value, low, high, len(places) - infeasible, counted, len(by_problem), why, unit)
 
 
 def _with_penalties(runs: Runs, measured: Measured, places: Sequence[int], rule: Rule) -> Floats:

@@ -27,7 +27,7 @@ def rules(columns: Sequence[Column], numerals: Sequence[Numeral], grid: Sequence
             continue
         alike = [figure for row in grid for d, figure in enumerate(row) if figure and columns[d].show == column.show]
         over = column.rule.over or measure.over
-        unit = f" in {numeral.unit}" if numeral.unit else ""
+        unit = f" ({numeral.unit})" if numeral.unit else ""
         parts = []
         if over == "sum":
             parts.append("the number of problems" if measure.kind == "count" else "sum over problems")

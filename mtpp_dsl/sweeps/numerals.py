@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from mtpp_dsl.base.units import display_unit
 from mtpp_dsl.sweeps.figures import Figure
 
 __all__ = ["Numeral", "number", "written"]
@@ -26,6 +27,7 @@ class Numeral:
         digits: significant digits; None for as many as suit the kind.
         decimals: digits behind the point, instead.
         penalised: whether failed runs count in the figure.
+        mixed: whether each figure has a unit of its own, which is written behind it.
     """
 
     kind: str
@@ -35,6 +37,7 @@ class Numeral:
     digits: int | None = None
     decimals: int | None = None
     penalised: bool = False
+    mixed: bool = False
 
 
 def number(value: float, numeral: Numeral) -> str:
@@ -80,7 +83,12 @@ def written(figure: Figure, numeral: Numeral, spread: bool = False) -> str:
         if len(figure.reasons) == 1:
             return figure.reasons[0][0]
         return ", ".join(f"{reason} {count}" for reason, count in figure.reasons)
-    text = number(figure.value, numeral)
+    if numeral.mixed and figure.unit:
+        unit, per = display_unit([figure.value], figure.unit)
+        numeral = replace(numeral, per=per)
+        text = f"{number(figure.value, numeral)} {unit}"
+    else:
+        text = number(figure.value, numeral)
     if numeral.kind == "count" and numeral.summed:
         text += f" of {figure.problems}"
     elif figure.counted < figure.runs:

@@ -19,6 +19,7 @@ from mtpp_dsl.text.visible import visible
 __all__ = ["KINDS", "Asked", "shown"]
 
 MAX_GROUPS = 40
+MAX_TICKS = 12
 _AXES = {"value": "value", "seconds": "time", "cpu": "CPU time", "total": "time of the whole run"}
 
 
@@ -171,9 +172,9 @@ def _line(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]])
     steps = sorted({float(x) for curve in curves.values() for x in curve.x})
     if len(steps) > 2 and steps[0] > 0 and steps[-1] / steps[0] >= 8:
         axes.set_xscale("log")
-        if len(steps) <= 12:
-            axes.set_xticks(steps, [f"{step:g}" for step in steps], minor=False)
-            axes.set_xticks([], minor=True)
+    if len(steps) <= MAX_TICKS:
+        axes.set_xticks(steps, [f"{step:g}" for step in steps], minor=False)
+        axes.set_xticks([], minor=True)
     if MEASURES[show].kind == "time":
         _plain_log(axes.yaxis)
     axes.set_xlabel(asked.x.rpartition(".")[2])

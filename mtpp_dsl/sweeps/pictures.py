@@ -50,7 +50,8 @@ def draw_runs(runs: Runs, asked: Asked, path: Path) -> list[str]:
     with rc_context({"svg.hashsalt": "mtpp", "font.size": 10, "savefig.dpi": 150}):
         figure = Figure(figsize=(7.2 if columns == 1 else 3.6 * columns, 4.4 * lines), layout="constrained")
         FigureCanvasAgg(figure)
-        panels = list(figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).ravel())
+        shared = asked.kind != "profile"  # panels of ratios have ranges of their own
+        panels = list(figure.subplots(lines, columns, sharex=shared, sharey=True, squeeze=False).ravel())
         looks = _looks(sorted_values(runs.field("label")))
         for axes, value in zip(panels, values, strict=False):
             chosen = runs if value is None else runs.take(runs.places({asked.panels: value}))
@@ -61,7 +62,8 @@ def draw_runs(runs: Runs, asked: Asked, path: Path) -> list[str]:
         for axes in panels[len(values) :]:
             axes.set_visible(False)
         for axes in panels[: len(values)]:
-            axes.label_outer()
+            if shared:
+                axes.label_outer()
         _legend(figure, panels[: len(values)])
         if asked.title:
             figure.suptitle(shown(asked.title), x=0.01, ha="left", fontsize=12)

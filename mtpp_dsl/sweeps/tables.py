@@ -16,7 +16,7 @@ from mtpp_dsl.sweeps.notes import failures, rules, sets
 from mtpp_dsl.sweeps.numerals import Numeral, written
 from mtpp_dsl.sweeps.runs import Runs, plain, sorted_values
 
-__all__ = ["Cell", "Column", "Table", "expanded", "make_table", "places_in_common"]
+__all__ = ["MEASURES_HEADS", "Cell", "Column", "Table", "expanded", "make_table", "places_in_common"]
 
 
 @dataclass(frozen=True)
@@ -195,8 +195,11 @@ def _numerals(
         else:
             unit, per = display_unit(values, base)
         over = column.rule.over or measure.over
+        mixed = measure.kind == "value" and len(units) > 1 and not column.unit
         found.append(
-            Numeral(measure.kind, unit, per, over == "sum", column.digits, column.decimals, column.rule.penalty > 0)
+            Numeral(
+                measure.kind, unit, per, over == "sum", column.digits, column.decimals, column.rule.penalty > 0, mixed
+            )
         )
     return found
 

@@ -217,3 +217,13 @@ def test_throughputs_are_shown_in_their_own_unit() -> None:
     runs = Runs(columns({"unit": "1/s", "sense": "maximize", "value": 494.5}))
     table = make_table(runs, "label", [Column(show="value", unit="1/s", digits=4)])
     assert "494.5" in to_markdown(table)
+
+
+def test_values_of_different_units_keep_them():
+    runs = Runs(columns({"problem": "a", "value": 0.002}, {"problem": "b", "value": 5e4, "unit": ""}))
+    table = make_table(runs, "problem", [Column()])
+    assert texts(table) == [["a", "2 ms"], ["b", "50000"]]
+    alike = make_table(runs, "problem", [Column()], where={"problem": "a"})
+    assert (texts(alike), alike.notes[0]) == ([["a", "2"]], "value (ms).")
+    up = Runs(columns({"status": "refused", "sense": "", "unit": "", "value": None, "label": "x"}, {"unit": "1/s"}))
+    assert up.units(range(2)) == ["1/s"]

@@ -71,7 +71,7 @@ def table(
     from mtpp_dsl.cli.screen import show as show_lines
     from mtpp_dsl.sweeps.figures import Column, Rule
     from mtpp_dsl.sweeps.rendering import FORMATS, table_lines
-    from mtpp_dsl.sweeps.tables import make_table
+    from mtpp_dsl.sweeps.tables import MEASURES_HEADS, make_table
 
     form = _form(form, output)
     if output is not None:
@@ -80,7 +80,7 @@ def table(
     rule, several = Rule(over, seeds, failed), len(figures) > 1
     asked = [
         Column(
-            "" if not columns else f"{{}} {figure}" if several else "{}",
+            "" if not columns else f"{{}} {MEASURES_HEADS.get(figure, figure)}" if several else "{}",
             figure,
             columns,
             best=best,
