@@ -46,6 +46,8 @@ class Store:
         self._connection = connection
         self._lock = RLock()
         self._seen: dict[str, int] = {}
+        self._place = path.absolute()  # which a change of the folder does not move
+        self._file = _identity(self._place)
 
     @classmethod
     def open(cls, path: Path | str, readonly: bool = False) -> Store:
@@ -250,6 +252,10 @@ class Store:
         """Give what runs a statement, within a transaction that is whole or has not been."""
         if self.readonly:
             raise UsageError(f"{self.path} is open for reading only")
+        if _identity(self._place) != self._file:  # SQLite would go on writing to a file that nobody can find
+            raise UsageError(
+                f"{self.path} is no longer the database that was opened: it was moved, replaced or removed"
+            )
         with self._lock:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -275,3 +281,12 @@ def _where(where: Mapping[str, object], first: str = "") -> tuple[str, list[Any]
         parts.append(f"{name} IN ({', '.join('?' for _ in among)})")
         values += among
     return f" WHERE {' AND '.join(parts)}" if parts else "", values
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another of the same name; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -137,6 +137,18 @@ def test_lease_that_ran_out_is_anybodys(store: Store, monkeypatch: pytest.Monkey
     assert not leases.holds("elsewhere:1:2:3", now + 1e9, now), "a clock that is wrong holds nobody up"
 
 
+def test_database_that_was_removed_takes_no_more_rows(store: Store) -> None:
+    store.put(a_run("a"), an_outcome())
+    kept = store.path.rename(store.path.with_name("moved"))
+    for _ in range(2):
+        with pytest.raises(UsageError, match="moved, replaced or removed"):
+            store.put(a_run("b"), an_outcome())
+        store.path.write_bytes(kept.read_bytes())
+    store.path.unlink()
+    kept.rename(store.path)
+    assert store.put(a_run("b"), an_outcome())
+
+
 DIES = """
 import os, signal, sys
 from mtpp_dsl.sweeps.store import Store
