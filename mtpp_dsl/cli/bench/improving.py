@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -61,9 +61,9 @@ def improve_and_report(call: ImproveCall) -> int:
     """Run what is asked, and say which records have become better; return the exit code."""
     library, asked = _opened(call), call.asked()
     retry = statuses(call.retry) if call.retry is not None else frozenset[str]()
-    runs, _ = runs_of(library, asked)
     if call.dry_run:
-        return _show(library, runs)
+        return _show(library, runs_of(library, replace(asked, closed=True))[0])
+    runs, _ = runs_of(library, asked)
     executor = LOCAL if call.scheduler is None else open_executor(call.scheduler)
     try:
         with Store.open(call.db or library.folder / DATABASE) as store:
@@ -152,8 +152,9 @@ def _show_found(library: Library, found: Improved) -> None:
     """Print what came of a session."""
     counts = Counter(record.status for record in library.records.read().values())
     closed = f"; {counted(found.closed, 'problem')} left out, as proved optimal" if found.closed else ""
-    say(f"{counted(found.runs, 'run')}, {found.summary.skipped:,} of them done before{closed}")
-    say(f"{counted(len(found.better), 'record')} better; {library.folder} now has {_counted(counts)}")
+    before = f", {found.summary.skipped:,} of them done before" if found.summary.skipped else ""
+    say(f"{counted(found.runs, 'run')}{before}, {counted(len(found.better), 'record')} better{closed}")
+    say(f"{library.folder} now has {_counted(counts)}")
     for line in found.wrong:
         say(f"WRONG: {line}", stderr=True)
 

@@ -64,7 +64,7 @@ class Asked:
             closed: whether problems that are proved optimal are tried, too.
 
         Raises:
-            SpecError: a method, a solver or a setting is none.
+            UsageError: a method, a solver or a setting is none.
         """
         text = TomlText(Source("the call", ""))
         fields = Fields(
@@ -75,7 +75,8 @@ class Asked:
         entries: list[MethodEntry] = []
         if methods:
             entries = read_methods(text, list(methods), ("methods",), Path(), tuple(solvers) or None)
-        text.check()
+        if text.wrong:
+            raise UsageError("\n".join(each.message for each in text.wrong))
         return cls(tuple(entries), said, tuple(only), closed)
 
 

@@ -57,6 +57,10 @@ def test_the_command_runs_audits_and_shows(tmp_path: Path, capsys: pytest.Captur
     assert capsys.readouterr().out == "1 problem checked: all is as recorded\n"
     assert run([*call, "--dry-run"]) == 0
     assert "chain-3 (chain): unsolved" in capsys.readouterr().out
+    assert run([*call, "--method", "idels"]) == 2
+    assert "did you mean 'ideals'?" in capsys.readouterr().err
+    assert run([*call, "--time-limit", "soon"]) == 2
+    assert "time_limit" in capsys.readouterr().err
     plan = next((tmp_path / "plans").glob("chain-2.*"))
     plan.write_text(plan.read_text().replace("d[0]", "d[9]"))
     assert run([*call, "--audit", "--only", "chain-2"]) == 7
