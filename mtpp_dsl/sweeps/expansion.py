@@ -22,6 +22,8 @@ __all__ = ["expand"]
 
 MAX_RUNS = 1_000_000
 MAX_NAME = 200
+MAX_SAID = 4
+"""So many problems that are left out are named."""
 USUAL = Settings(seeds=(0,), time_limit=60.0, memory_limit=inf, gap=1e-6, threads=1)
 """What holds of a run where the sweep says nothing."""
 
@@ -78,6 +80,15 @@ class Expansion:
         self.left_out: list[str] = []
         self._hashes = Hashes()
         self._digests: dict[tuple[str, tuple[Scalar, ...]], str] = {}
+
+    @property
+    def said_left_out(self) -> str:
+        """Which problems are left out, the first few by name; "" if none is."""
+        if not self.left_out:
+            return ""
+        more = len(self.left_out) - MAX_SAID
+        names = [*self.left_out[:MAX_SAID], *([f"{more} more"] if more > 0 else [])]
+        return f"left out, as their files are not there: {', '.join(names)}"
 
     def runs(self) -> list[Run]:
         """Return the runs; see :func:`expand`."""

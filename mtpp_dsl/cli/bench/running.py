@@ -60,7 +60,7 @@ def run_and_report(call: BenchCall) -> int:
     expansion = Expansion(sweep)
     runs = chosen(expansion.runs(), call.only)
     if expansion.left_out and not call.quiet:
-        say(f"left out, as their files are not there: {', '.join(expansion.left_out)}", stderr=True)
+        say(expansion.said_left_out, stderr=True)
     if not runs:
         raise UsageError(f"{call.sweep}: nothing is left to run: the files of all problems are missing")
     if part is not None:
