@@ -13,8 +13,8 @@ from mtpp_dsl.sweeps.rows import Row
 
 __all__ = ["lines", "to_json"]
 
-_HEAD = ("method", "of", "pairs", "worse", "better", "same", "change", "p", "")
-_LEFT = {0, 1, 6, 8}
+_HEAD = ("", "pairs", "worse", "better", "same", "change", "p", "")
+_LEFT = {0, 5, 7}
 """Columns that are aligned to the left."""
 
 
@@ -71,17 +71,18 @@ def _explained(rules: Rules) -> Iterator[str]:
 
 
 def _table(findings: Sequence[Finding], names: Sequence[str]) -> Iterator[str]:
+    """Yield a row a finding, below a line with its name, which may be long."""
     rows: list[tuple[str, ...]] = [_HEAD]
-    for finding, name in zip(findings, names, strict=True):
+    for finding in findings:
         chance = finding.chance if finding.worse >= finding.better else finding.chance_better
         counts = (f"{number}" for number in (finding.pairs, finding.worse, finding.better, finding.same))
-        rows.append((name, finding.quantity, *counts, _change(finding.change), _chance(chance), finding.verdict))
+        rows.append((f"  {finding.quantity}", *counts, _change(finding.change), _chance(chance), finding.verdict))
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
-    for row in rows:
-        cells = (
-            cell.ljust(w) if i in _LEFT else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(cells).rstrip()
+    for row, name, before in zip(rows, ("", *names), ("", "", *names), strict=False):
+        if name != before:
+            yield name
+        cells = zip(row, widths, strict=True)
+        yield "  ".join(cell.ljust(w) if i in _LEFT else cell.rjust(w) for i, (cell, w) in enumerate(cells)).rstrip()
 
 
 def _change(change: float) -> str:

@@ -105,9 +105,11 @@ def _refuse_odd(path: Path, readonly: bool) -> None:
 def _opened(path: Path, readonly: bool) -> sqlite3.Connection:
     """Return a connection that takes nothing of the file on trust; where only reading is possible, read it as it is."""
     place = f"file:{quote(str(path.absolute()))}"
-    modes = ["mode=ro", "mode=ro&immutable=1"] if readonly else ["mode=rwc"]
-    if _size(Path(f"{path}-wal")):  # rows that are in no other file: immutable would not see them
-        modes = modes[:1]
+    modes = ["mode=rwc"]
+    if readonly and _size(Path(f"{path}-wal")):  # there are rows that are in no other file, and others may be at them
+        modes = ["mode=ro"]
+    elif readonly:  # who may write clears up behind him, and writes nothing else
+        modes = ["mode=rw", "mode=ro", "mode=ro&immutable=1"]
     for mode in modes:
         connection = sqlite3.connect(
             f"{place}?{mode}", timeout=PATIENCE, isolation_level=None, check_same_thread=False, uri=True
@@ -118,6 +120,7 @@ def _opened(path: Path, readonly: bool) -> sqlite3.Connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA cell_size_check = ON")
             connection.execute("PRAGMA mmap_size = 0")
+            connection.execute(f"PRAGMA query_only = {'ON' if readonly else 'OFF'}")
             if hasattr(connection, "setconfig"):  # from Python 3.12 on
                 connection.setconfig(1010, True)  # SQLITE_DBCONFIG_DEFENSIVE
             connection.execute("PRAGMA user_version").fetchone()

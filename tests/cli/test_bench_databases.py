@@ -32,7 +32,7 @@ def test_diff_says_what_is_worse(database: Callable[..., str], capsys: pytest.Ca
     assert run(["bench", "diff", before, after]) == 1
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines()[2:])) <= 80
-    assert "heft    value      8      8       0     0  9.1 % worse  0.012  worse" in printed
+    assert "heft\n  value      8      8       0     0  9.1 % worse  0.012  worse\n" in printed
     assert printed.endswith("\n1 regression\n")
     assert run(["bench", "diff", before, after, "--tolerance", "10%"]) == 0
     assert run(["bench", "diff", before, after, "--level", "0.01"]) == 0

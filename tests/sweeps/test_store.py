@@ -58,6 +58,7 @@ def test_rows_stay_when_the_store_is_opened_again(tmp_path: Path) -> None:
         assert [row.problem for row in store.rows()] == ["a"]
         with pytest.raises(UsageError, match="open for reading only"):
             store.put(a_run("b"), an_outcome())
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
     with Store.open(path) as store:
         assert [run.problem for run in store.pending([a_run("a"), a_run("b"), a_run("b")])] == ["b"]
 
