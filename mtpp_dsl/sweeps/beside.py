@@ -123,7 +123,7 @@ def _beside(said: PageTable, table: Table, rows: Sequence[str], labels: Sequence
     for c, label in enumerate(labels, 1):
         head.append(table.head[c])
         if label:
-            head.append("published" if single else f"{table.head[c]}, published")
+            head.append("published" if single else f"published: {label}")
         for line, row, paper in zip(lines, table.rows, rows, strict=True):
             line.append(row[c])
             if label:

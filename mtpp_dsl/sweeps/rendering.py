@@ -49,7 +49,7 @@ _LATEX = {
     "μ": r"\textmu{}",
     "\u00a0": "~",
 }
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>|])")
+_MARKDOWN = re.compile(r"(^>|[\\`*_\[\]<|])")
 
 
 def table_lines(table: Table, width: int | None = 80) -> list[Text]:

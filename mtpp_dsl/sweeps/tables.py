@@ -189,7 +189,7 @@ def _numerals(
         figures = [row[c] for row in grid for c in alike]
         values = [figure.value for figure in figures if figure is not None and np.isfinite(figure.value)]
         if column.unit:
-            unit, per = _said_unit(column.unit, base)
+            unit, per = _said_unit(column.unit, units if measure.kind == "value" else [base])
         elif measure.kind == "time":
             unit, per = "s", 1.0
         else:
@@ -204,13 +204,14 @@ def _numerals(
     return found
 
 
-def _said_unit(unit: str, base: str) -> tuple[str, float]:
+def _said_unit(unit: str, bases: Sequence[str]) -> tuple[str, float]:
+    """Return a unit that was asked for, and how many base units it is; *bases* are the units of the figures."""
     from mtpp_dsl.base.units import UNITS
 
-    if unit == base:  # also what has no unit of a spec, as a throughput
+    if not bases or [unit] == list(bases):
         return unit, 1.0
-    if unit not in UNITS or (base and UNITS[unit][1].unit != base):
-        raise UsageError(f"figures in {base or 'no unit'} are not shown in {unit!r}")
+    if len(bases) > 1 or unit not in UNITS or UNITS[unit][1].unit != bases[0]:
+        raise UsageError(f"figures in {' and in '.join(base or 'no unit' for base in bases)} are not shown in {unit!r}")
     return unit, float(UNITS[unit][0])
 
 
