@@ -54,6 +54,7 @@ def diff(
     contradict each other.
     """
     from mtpp_dsl.base.amounts import seconds
+    from mtpp_dsl.base.units import counted
     from mtpp_dsl.base.writing import check_writable, write_text
     from mtpp_dsl.cli.screen import say
     from mtpp_dsl.errors import VerificationError
@@ -86,7 +87,7 @@ def diff(
             write_text(json, text)
     if json != STDOUT:
         for name, path, rows in (("A", before, sides[0]), ("B", after, sides[1])):
-            say(f"{name}: {path}: {len(rows):,} rows{_versions(rows)}")
+            say(f"{name}: {path}: {counted(len(rows), 'row')}{_versions(rows)}")
         for line in lines(comparison, rules, None if every else 20):
             say(line)
     return VerificationError.exit_code if comparison.contradictions else REGRESSION if comparison.regressions else 0

@@ -35,6 +35,7 @@ def export(
 
     Exit codes: 0 written · 2 the call is wrong, the database cannot be read, or the file not be written.
     """
+    from mtpp_dsl.base.units import counted
     from mtpp_dsl.cli.screen import say
     from mtpp_dsl.sweeps.export import export as write
     from mtpp_dsl.sweeps.export import table_of, to_csv
@@ -48,5 +49,5 @@ def export(
         sys.stdout.write(to_csv(table_of(rows, names)))
     else:
         write(rows, output, names)
-        say(f"{output}: {len(rows):,} rows")
+        say(f"{output}: {counted(len(rows), 'row')}")
     return 0
