@@ -10,7 +10,7 @@ from threading import Event
 from mtpp_dsl.base.amounts import Duration, seconds_of
 from mtpp_dsl.contracts import Executor
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.executors.addresses import open_executor
+from mtpp_dsl.executors.addresses import opened
 from mtpp_dsl.executors.local import LOCAL
 from mtpp_dsl.sweeps.choosing import with_time_limit
 from mtpp_dsl.sweeps.expansion import expand
@@ -68,14 +68,11 @@ def bench(
     path = read.database if db is None else Path(db)
     if path is None:
         raise UsageError("a sweep that has no file needs db, where its results are kept")
-    executor = open_executor(scheduler) if isinstance(scheduler, str) else scheduler or LOCAL
-    store = Store.open(path)
-    try:
-        run_sweep(runs, store, executor, jobs, retry=again, watcher=watcher, stop=stop)
-    except BaseException:
-        store.close()
-        raise
-    finally:
-        if isinstance(scheduler, str):
-            executor.close()
+    with opened(scheduler) as executor:
+        store = Store.open(path)
+        try:
+            run_sweep(runs, store, executor or LOCAL, jobs, retry=again, watcher=watcher, stop=stop)
+        except BaseException:
+            store.close()
+            raise
     return store

@@ -29,7 +29,8 @@ def show_outcomes(store: Store, runs: Sequence[Run], summary: Summary) -> None:
     """Print how many runs of each method have ended in which way, the first failures, and what to do next."""
     wanted = {run.key: run for run in runs}
     found = store.columns(["key", "status", "seconds", "error"])
-    at = [place for place, key in enumerate(found["key"]) if key in wanted]
+    places = {key: place for place, key in enumerate(found["key"])}
+    at = [places[key] for key in wanted if key in places]
     width = screen_width()
     rows = [(wanted[found["key"][i]], found["status"][i], found["seconds"][i], found["error"][i]) for i in at]
     if rows:

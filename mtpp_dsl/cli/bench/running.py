@@ -16,7 +16,7 @@ from mtpp_dsl.cli.screen import say
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.contracts import Executor
 from mtpp_dsl.errors import UsageError, VerificationError
-from mtpp_dsl.executors.addresses import open_executor
+from mtpp_dsl.executors.addresses import opened
 from mtpp_dsl.executors.local import LOCAL
 from mtpp_dsl.sweeps.choosing import parts_of, shard_of, with_time_limit
 from mtpp_dsl.sweeps.contradictions import contradictions
@@ -68,17 +68,12 @@ def run_and_report(call: BenchCall) -> int:
     database = call.db or call.sweep.with_suffix(".sqlite")
     if call.dry_run:
         return show_plan(sweep, runs, database, retry, call.jobs or default_jobs(LOCAL, runs))
-    executor: Executor = LOCAL if call.scheduler is None else open_executor(call.scheduler)
-    try:
-        with Store.open(database) as store:
-            summary = run_all(runs, store, executor, call.jobs, retry, quiet=call.quiet, verbose=call.verbose)
-            if not call.quiet:
-                show_outcomes(store, runs, summary)
-            wrong = contradictions(store.rows(logs=False))
-            say_contradictions(wrong)
-    finally:
-        if executor is not LOCAL:
-            executor.close()
+    with opened(call.scheduler) as executor, Store.open(database) as store:
+        summary = run_all(runs, store, executor or LOCAL, call.jobs, retry, quiet=call.quiet, verbose=call.verbose)
+        if not call.quiet:
+            show_outcomes(store, runs, summary)
+        wrong = contradictions(store.rows(logs=False))
+        say_contradictions(wrong)
     if listener.stopped_by is not None:
         return listener.exit_code(listener.stopped_by)
     return VerificationError.exit_code if wrong else NOTHING_FOUND if summary.left else 0

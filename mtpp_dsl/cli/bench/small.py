@@ -22,6 +22,7 @@ from mtpp_dsl.cli.screen import screen_width, show
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.contracts import method_traits
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.executors.addresses import opened
 from mtpp_dsl.executors.local import LOCAL
 from mtpp_dsl.report.json import dumps
 from mtpp_dsl.sweeps.expansion import expand
@@ -66,8 +67,8 @@ def small_sweep(call: SolveCall) -> int:
     if call.json is not None and call.json != STDOUT:
         check_writable(call.json)
     runs = expand(_sweep(call))
-    with _store(call.db) as store:
-        summary = run_all(runs, store, LOCAL, None, (), quiet=call.quiet, verbose=call.verbose)
+    with opened(call.scheduler) as executor, _store(call.db) as store:
+        summary = run_all(runs, store, executor or LOCAL, None, (), quiet=call.quiet, verbose=call.verbose)
         rows = {row.key: row for row in store.rows() if row.key in {run.key for run in runs}}
         columns = store.columns(NEEDED)
     found = [rows[run.key] for run in runs if run.key in rows]
