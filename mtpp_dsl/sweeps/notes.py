@@ -77,8 +77,14 @@ def lost(runs: Runs) -> list[str]:
     return said
 
 
-def sets(runs: Runs, shown: Sequence[int]) -> list[str]:
-    """Return which methods have no runs of some problems, and which names stand for several problems."""
+def sets(runs: Runs, shown: Sequence[int], joined: bool = True) -> list[str]:
+    """Return which methods have no runs of some problems, and which names stand for several problems.
+
+    Args:
+        runs: all that is known.
+        shown: the places of those that are shown.
+        joined: whether a figure is of several problems; else every missing run is an empty cell.
+    """
     numbers, _ = runs.problems
     labels, names = runs.field("label"), runs.field("problem")
     tried: dict[str, set[int]] = {}
@@ -89,7 +95,7 @@ def sets(runs: Runs, shown: Sequence[int]) -> list[str]:
     said = []
     every = set(name_of)
     for label, have in tried.items():
-        if have != every:
+        if joined and have != every:
             missing = [name_of[number] for number in sorted(every - have)]
             named = ", ".join(missing[:MAX_NAMES]) + (
                 f" and {len(missing) - MAX_NAMES} more" if missing[MAX_NAMES:] else ""

@@ -115,7 +115,14 @@ def make_table(
         )
         for r, value in enumerate(order)
     )
-    notes = [*rules(each, numerals, grid), *notes, *failures(grid, each), *sets(runs, shown), *contradictions(runs)]
+    joined = any(figure.problems > 1 for row in grid for figure in row if figure)
+    notes = [
+        *rules(each, numerals, grid),
+        *notes,
+        *failures(grid, each),
+        *sets(runs, shown, joined),
+        *contradictions(runs),
+    ]
     return Table(
         (_row_head(rows), *(column.name for column in each)), lines, tuple(notes), title, tuple(each), tuple(numerals)
     )
