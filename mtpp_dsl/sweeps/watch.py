@@ -6,7 +6,6 @@ import os
 from datetime import UTC, datetime
 from time import monotonic
 
-from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.sweeps.processes import descendants, memory, peak, reset_peak
 
 __all__ = ["Watch", "amount", "now"]
@@ -43,8 +42,12 @@ class Watch:
 
 
 def amount(count: float) -> str:
-    """Return an amount of memory for people."""
-    return format_quantity(count, "B")
+    """Return an amount of memory as sweep files write it.
+
+    >>> amount(314572800), amount(4e9)
+    ('315 MB', '4 GB')
+    """
+    return f"{count / 1e9:.4g} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
 
 
 def now() -> str:

@@ -87,6 +87,16 @@ class Hostile:
         """Take 10 GB, and touch each page of it."""
         HELD.extend(bytearray(b"x") * (64 << 20) for _ in range(160))
 
+    def keeps(self) -> None:
+        """Keep 320 MB for good."""
+        HELD.append(bytearray(b"x") * (320 << 20))
+
+    def works_once(self) -> None:
+        """Crash in a process in which this was done before."""
+        if HELD:
+            os.abort()
+        HELD.append(None)
+
     def child_grows(self) -> None:
         """Have a process in a session of its own take the memory."""
         child = subprocess.Popen([sys.executable, "-c", GROW], start_new_session=True)

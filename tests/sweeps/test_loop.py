@@ -66,7 +66,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_whatever_a_run_does_is_its_result(plugin: Path) -> None:
     """Crashes, exits, garbage, hanging and growing are recorded one by one, and a run after each is as ever."""
     notes = {way: str(plugin / way) for way in ("child_grows", "leaves_a_child")}
-    quick, small = {"time_limit": 0.3}, {"memory_limit": 300 << 20}
+    quick, small = {"time_limit": 0.3}, {"memory_limit": 300_000_000}
     runs = [
         hostile(""),
         *(hostile(way) for way in ("raises", "leaves", "talks", "goes_elsewhere", "leaves_a_thread")),
@@ -76,6 +76,7 @@ def test_whatever_a_run_does_is_its_result(plugin: Path) -> None:
         hostile("child_grows", **small, options={"way": "child_grows", "note": notes["child_grows"]}),
         hostile("leaves_a_child", options={"way": "leaves_a_child", "note": notes["leaves_a_child"]}),
         a_run("heft"),
+        a_run(label="other spec", spec_sha256="0" * 64),
         a_run(),
     ]
     summary, rows = swept(plugin / "db.sqlite", runs)
@@ -88,6 +89,7 @@ def test_whatever_a_run_does_is_its_result(plugin: Path) -> None:
         **dict.fromkeys(("exhausts", "grows", "child_grows"), "memory"),
         "holds_the_lock": "killed",
         "heft": "refused",
+        "other spec": "changed",
     }
     assert summary.by_status == {status: list(statuses.values()).count(status) for status in statuses.values()}
     said = {
@@ -97,14 +99,14 @@ def test_whatever_a_run_does_is_its_result(plugin: Path) -> None:
         "segfaults": "SIGSEGV",
         "is_killed": "another process killed it",
         "holds_the_lock": "0.5 s beyond its time limit of 0.3 s",
-        "grows": "its limit is 300 MiB",
+        "grows": "its limit is 300 MB",
     }
     assert {label: words for label, words in said.items() if words not in rows[label].error} == {}
     for name in notes.values():
         assert gone(int(Path(name).read_text(encoding="ascii")))
     grown = rows["grows"].memory
     assert grown is not None
-    assert 300 << 20 < grown < 4 << 30
+    assert 300_000_000 < grown < 4 << 30
     assert all(row.machine and row.versions["python"] and row.started < row.ended for row in rows.values())
 
 

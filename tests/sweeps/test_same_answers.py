@@ -86,3 +86,16 @@ def test_answers_are_those_of_a_fresh_process(worker: Channel) -> None:
         assert result.evaluation is not None
         assert (result.evaluation.cost, result.bound and result.bound.cost) == (value, bound), method
         assert plan["assignment"] == result.plan.to_json()["assignment"], method
+
+
+@pytest.mark.slow
+def test_a_process_that_others_have_spoilt_is_replaced(worker: Channel) -> None:
+    """One that has grown is, before the next run; and one that a run ends, which is then done in a new one."""
+    grown = solved(worker, SPLIT, "hostile", options={"way": "keeps"}).memory
+    after = solved(worker, SPLIT, "hostile", options={"way": "works_once"})
+    assert grown is not None
+    assert after.memory is not None
+    assert grown > 320 << 20
+    assert after.memory < 200 << 20
+    again = solved(worker, SPLIT, "hostile", options={"way": "works_once"})
+    assert (after.status, again.status) == ("feasible", "feasible")
