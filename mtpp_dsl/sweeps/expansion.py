@@ -20,7 +20,7 @@ from mtpp_dsl.sweeps.sweep import MethodEntry, ProblemEntry, Settings, Sweep
 
 __all__ = ["expand"]
 
-MAX_RUNS = 1_000_000
+MAX_RUNS = 250_000
 MAX_NAME = 200
 MAX_SAID = 4
 """So many problems that are left out are named."""
@@ -35,7 +35,7 @@ def expand(sweep: Sweep) -> list[Run]:
 
     Raises:
         SpecError: a spec does not parse.
-        UsageError: a file is missing, two problems have one name, or there are more than a million runs.
+        UsageError: a file is missing, two problems have one name, or there are more than 250,000 runs.
     """
     return Expansion(sweep).runs()
 

@@ -228,13 +228,13 @@ def problem_of(run: Run) -> Problem:
 
 def _check_read(problem: Problem, spec: Spec, files: Mapping[str, str]) -> None:
     """Raise Changed where a problem was made of other files than those that the key of its run speaks of."""
-    known = set(files.values())
+    known = {os.path.realpath(path): sha for path, sha in files.items()}
     for name, sha in problem.origin.files.items():
-        if sha not in known:
-            path = os.path.realpath(_path_of(name, spec))
-            if any(os.path.realpath(each) == path for each in files):
-                raise Changed(f"{name} is not what it was when the sweep was read")
+        before = known.get(os.path.realpath(_path_of(name, spec)))
+        if before is None and sha not in files.values():  # files of the library are named otherwise
             raise UsageError(f"the spec reads {name}, of which the key of the run knows nothing")
+        if before not in (None, sha):
+            raise Changed(f"{name} is not what it was when the sweep was read")
 
 
 def _path_of(name: str, spec: Spec) -> str:

@@ -38,8 +38,10 @@ def show_outcomes(store: Store, runs: Sequence[Run], summary: Summary) -> None:
     failed = [(run, status, error) for run, status, _, error in rows if status in FAILED]
     lines = _failures(failed)
     lines.append(_done(summary, len(wanted)))
-    if failed:
+    if any(status != "changed" for _, status, _ in failed):
         lines.append("--retry failed does those again that have failed")
+    if any(status == "changed" for _, status, _ in failed):
+        lines.append("the same command reads the sweep anew, and does what has changed")
     if rows:
         lines.append(f"{store.path} has the results: mtpp bench table {store.path}")
     show(each for line in lines for each in wrapped(Text(line), width, hanging=2))
