@@ -20,7 +20,7 @@ from mtpp_dsl.executors.versions import versions
 
 __all__ = ["Dask"]
 
-CONNECT = 10.0
+CONNECT, WORKERS = 10.0, 30.0
 """Seconds within which a scheduler has to answer, and to have a worker."""
 RECONNECT = 60.0
 """Seconds that are waited for a scheduler that was there before, and for its workers."""
@@ -65,10 +65,10 @@ class Dask:
         try:
             if address.startswith("local-cluster"):
                 self._cluster = self._local_cluster(address)
-            self._connect(CONNECT)
+            self._connect(CONNECT, WORKERS)
         except (OSError, TimeoutError) as error:
             self.close()
-            raise UsageError(f"no scheduler of Dask with workers answers at {self._address}: {_why(error)}") from error
+            raise UsageError(f"no scheduler of Dask can be used at {self._address}: {_why(error)}") from error
         except BaseException:
             self.close()
             raise
@@ -86,7 +86,7 @@ class Dask:
                 silence_logs=logging.CRITICAL,
             )
 
-    def _connect(self, seconds: float) -> None:
+    def _connect(self, seconds: float, workers: float) -> None:
         """Connect, wait for a worker, and compare versions.
 
         Raises:
@@ -94,11 +94,13 @@ class Dask:
             UsageError: other versions are installed there.
         """
         where = self._address if self._cluster is None else self._cluster
-        until = monotonic() + seconds
         self._client = client = self._distributed.Client(
             where, timeout=seconds, set_as_default=False, name="mtpp", direct_to_workers=False
         )
-        client.wait_for_workers(1, timeout=max(1.0, until - monotonic()))
+        try:
+            client.wait_for_workers(1, timeout=workers)
+        except TimeoutError as error:
+            raise OSError(f"it has no worker, and none came in {workers:.0f} s") from error
         client.subscribe_topic(self._topic, self._bound)
         self._comm = client.scheduler_comm
         try:
@@ -130,7 +132,8 @@ class Dask:
             while True:
                 _close(self._client)
                 try:
-                    self._connect(max(1.0, min(CONNECT, until - monotonic())))
+                    left = max(1.0, until - monotonic())
+                    self._connect(min(CONNECT, left), min(WORKERS, left))
                 except (OSError, TimeoutError) as error:
                     if monotonic() >= until or self._closed:
                         raise OSError(f"the scheduler at {self._address} was lost: {_why(error)}") from error
