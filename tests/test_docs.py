@@ -43,7 +43,7 @@ from mtpp_dsl.language.lower_devices import _DEVICE_OPTIONS
 from mtpp_dsl.language.parser import MAX_DEPTH, MAX_ERRORS, MAX_WORDS
 from mtpp_dsl.language.reader import _TEXT_TYPES, _TYPES
 from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
-from mtpp_dsl.registry import BACKENDS, BUILTIN, FORMATS, GENERATORS, TARGETS
+from mtpp_dsl.registry import BACKENDS, BUILTIN, EXECUTORS, FORMATS, GENERATORS, TARGETS
 from mtpp_dsl.report.json import schema
 from mtpp_dsl.text.source import Source
 from tests.amount import stride
@@ -375,12 +375,13 @@ def test_reference_has_the_limits() -> None:
 
 def test_methods_and_fields_are_described() -> None:
     """Every method is in the reference and on a page of its family; solvers and fields of the answer have pages too."""
-    others = (FORMATS, GENERATORS, BACKENDS, TARGETS)
+    others = (FORMATS, GENERATORS, BACKENDS, TARGETS, EXECUTORS)
     names = {name for group in BUILTIN for name in BUILTIN[group] if group not in others}
     for pages in ([REFERENCE], FAMILIES):
         assert not names - words_in_code(read(*pages, "answers.md", "solvers.md"))
     assert not set(BUILTIN[TARGETS]) - words_in_code(read("targets.md"))
     assert not set(BUILTIN[BACKENDS]) - words_in_code(read("solvers.md"))
+    assert not set(BUILTIN[EXECUTORS]) - words_in_code(read("clusters.md", "adding-an-executor.md"))
     assert not set(schema()["properties"]) - code_words("answers.md")
 
 
