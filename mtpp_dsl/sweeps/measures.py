@@ -25,7 +25,8 @@ __all__ = [
 
 TIE = 1e-9
 """Values this close, relatively, are equal: sums in another order differ so much."""
-_PLANS = ("value", "gap", "ratio", "bound/plan", "ratio-to-bound", "found")
+_OF_PLANS = ("value", "gap", "ratio", "ratio-to-bound", "found")
+_OF_BOUNDS = ("bound", "gap", "bound/plan")
 
 
 @dataclass(frozen=True)
@@ -82,23 +83,39 @@ def measured(runs: Runs, show: str, best: str = "all", among: Sequence[int] | No
         values[np.asarray(among, dtype=np.int64)] = measure.find(runs.take(among), best)
     else:
         values = measure.find(runs, best)
-    status = runs.field("status")
-    reasons = [_reason(show, each) if none else "" for none, each in zip(np.isnan(values), status, strict=True)]
+    numbers, problems = runs.problems
+    plans, bounds = ~np.isnan(answered(runs, "value")), ~np.isnan(answered(runs, "bound"))
+    counts = [np.bincount(numbers[held], minlength=len(problems)) for held in (plans, bounds)]
+    reasons = [
+        _reason(show, status, (plans[i], bounds[i]), [bool(count[numbers[i]]) for count in counts])
+        if np.isnan(values[i])
+        else ""
+        for i, status in enumerate(runs.field("status"))
+    ]
     return Measured(measure, values, reasons)
 
 
 REASONS = {"unknown": "nothing found", "memory": "out of memory", "killed": "out of time", "missing": "not run"}
 
 
-def _reason(show: str, status: str) -> str:
-    """Return why a run of this *status* has no such figure."""
+def _reason(show: str, status: str, own: Sequence[bool], any_run: Sequence[bool]) -> str:
+    """Return why a run of this *status* has no such figure.
+
+    Args:
+        show: the figure.
+        status: of the run.
+        own: whether the run has a plan, and a bound.
+        any_run: whether any run of the problem has a plan, and a bound.
+    """
     if status in WITHOUT:
         return REASONS.get(status, status)
-    if status == "infeasible" and show in (*_PLANS, "bound"):
+    if status == "infeasible" and show in (*_OF_PLANS, *_OF_BOUNDS):
         return "infeasible"
-    if show in ("value", "ratio", "found") or (show != "bound" and status == "bound"):
+    if (show in _OF_PLANS and not own[0]) or (show == "bound/plan" and own[1] and not any_run[0]):
         return "no plan"
-    return "no bound" if show in ("bound", "gap", "bound/plan", "ratio-to-bound") else "not said"
+    if (show in _OF_BOUNDS and not own[1]) or (show == "ratio-to-bound" and not any_run[1]):
+        return "no bound"
+    return "no ratio" if show in ("ratio", "bound/plan", "ratio-to-bound") else "not said"
 
 
 @dataclass(frozen=True)

@@ -227,3 +227,20 @@ def test_values_of_different_units_keep_them():
     assert (texts(alike), alike.notes[0]) == ([["a", "2"]], "value (ms).")
     up = Runs(columns({"status": "refused", "sense": "", "unit": "", "value": None, "label": "x"}, {"unit": "1/s"}))
     assert up.units(range(2)) == ["1/s"]
+
+
+def test_why_there_is_no_figure():
+    runs = Runs(
+        columns(
+            {"label": "below", "value": -1.0},
+            {"label": "least", "value": -2.0, "bound": -3.0},
+            {"label": "bounds", "value": None, "bound": 1.0, "status": "bound", "problem": "q"},
+        )
+    )
+    shows = ("ratio", "bound/plan", "ratio-to-bound", "gap")
+    found = texts(make_table(runs, "label", [Column(show=show) for show in shows]))
+    assert found == [
+        ["below", "no ratio", "no bound", "no ratio", "no bound"],
+        ["least", "no ratio", "no ratio", "no ratio", "not said"],
+        ["bounds", "no plan", "no plan", "no plan", "no plan"],
+    ]
