@@ -100,6 +100,22 @@ def test_keys_change_with_all_that_changes_answers(
     assert len({*new} - {*old}) == how_many
 
 
+def test_files_among_options_count_by_their_contents(tmp_path: Path) -> None:
+    """The policy of placeto is a path from the folder of the sweep; its contents are in the key."""
+    text = SWEEP.replace(
+        'name = "slicegraph", label = "s", options = { moves = 5 }', 'name = "placeto", options.policy = "p"'
+    )
+    home = folder(tmp_path / "a", **{"sweep.toml": text, "p": "1"})
+    copy = folder(tmp_path / "b", **{"sweep.toml": text.replace('policy = "p"', 'policy = "q"'), "q": "1"})
+    before = keys(home)
+    assert keys(copy) == before
+    later(home / "p", "2")
+    assert len({*keys(home)} - {*before}) == 2
+    (home / "p").unlink()
+    with pytest.raises(UsageError, match="policy = p: there is no such file"):
+        keys(home)
+
+
 def later(path: Path, text: str) -> None:
     """Write a file, with another time stamp than it had, however coarse the clock is."""
     before = path.stat().st_mtime_ns
