@@ -13,6 +13,8 @@ from mtpp_dsl.sweeps.statistics import Floats, best_in_groups, ratios, winners
 
 __all__ = [
     "MEASURES",
+    "REASONS",
+    "RELATIVE",
     "Contest",
     "Measure",
     "Measured",
@@ -25,6 +27,8 @@ __all__ = [
 
 TIE = 1e-9
 """Values this close, relatively, are equal: sums in another order differ so much."""
+RELATIVE = ("ratio", "bound/plan", "ratio-to-bound", "time-ratio")
+"""Measures that are relative to the best of any run, or to one method."""
 _OF_PLANS = ("value", "gap", "ratio", "ratio-to-bound", "found")
 _OF_BOUNDS = ("bound", "gap", "bound/plan")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mtpp_dsl.base.units import counted
 from mtpp_dsl.sweeps.figures import Column, Figure
-from mtpp_dsl.sweeps.measures import MEASURES, REASONS
+from mtpp_dsl.sweeps.measures import MEASURES, REASONS, RELATIVE
 from mtpp_dsl.sweeps.numerals import Numeral
 from mtpp_dsl.sweeps.runs import WITHOUT, Runs
 
@@ -36,7 +36,7 @@ def rules(columns: Sequence[Column], numerals: Sequence[Numeral], grid: Sequence
         if any(figure.runs > figure.problems for figure in alike):
             parts.append(f"{means.get(column.rule.seeds, column.rule.seeds)} over seeds")
         text = ", ".join(parts)
-        if column.best != "all" and column.show in ("ratio", "bound/plan", "ratio-to-bound", "time-ratio"):
+        if column.best != "all" and column.show in RELATIVE:
             text += f"{', ' if text else ''}relative to {column.best}"
         if column.spread:
             text += f"{'; ' if text else ''}[least, largest] over seeds"

@@ -51,10 +51,25 @@ def plot(
     """
     from mtpp_dsl.base.writing import check_writable
     from mtpp_dsl.cli.screen import say
+    from mtpp_dsl.errors import UsageError
     from mtpp_dsl.report.picture import check_picture
     from mtpp_dsl.sweeps.figures import Rule
+    from mtpp_dsl.sweeps.panels import KINDS
     from mtpp_dsl.sweeps.pictures import Asked, draw_runs
 
+    joined = ("line", "bars")
+    for option, given, default, kinds in (
+        ("--show", show, "", ("profile", "size", *joined)),
+        ("--x", x, "", ("size", *joined)),
+        ("--to", to, "bound", ("gap",)),
+        ("--solved", solved, "plan", ("profile",)),
+        ("--best", best, "all", joined),
+        ("--over", over, "", joined),
+        ("--seeds", seeds, "mean", joined),
+        ("--failed", failed, "say", joined),
+    ):
+        if given != default and kind in KINDS and kind not in kinds:
+            raise UsageError(f"{option} is for --kind {' or '.join(kinds)}, not for {kind}")
     check_picture(output)
     check_writable(output)
     asked = Asked(kind, show, x, panels, to, solved, best, Rule(over, seeds, failed), title)

@@ -77,6 +77,7 @@ def table(
     if output is not None:
         check_writable(output)
     rows, columns, figures = _asked(rows, columns, show)
+    _check(figures, best, unit, title if form == "csv" else "")
     rule, several = Rule(over, seeds, failed), len(figures) > 1
     asked = [
         Column(
@@ -101,6 +102,19 @@ def table(
     else:
         write_text(output, text)
     return 0
+
+
+def _check(figures: list[str], best: str, unit: str, csv_title: str) -> None:
+    """Refuse options that none of the figures has a use for."""
+    from mtpp_dsl.errors import UsageError
+    from mtpp_dsl.sweeps.measures import RELATIVE
+
+    if best != "all" and not set(figures) & set(RELATIVE):
+        raise UsageError(f"--best is for {', '.join(RELATIVE)}, and none of these is shown")
+    if unit and not set(figures) & {"value", "bound"}:
+        raise UsageError("--unit is for value and bound, and none of these is shown")
+    if csv_title:
+        raise UsageError("--title: CSV has no place for a title")
 
 
 def _form(form: str, output: Path | None) -> str:
