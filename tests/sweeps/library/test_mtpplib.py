@@ -79,6 +79,29 @@ def test_no_bound_says_that_there_is_no_plan_that_is_stored() -> None:
     assert crossed == []
 
 
+LOOSER = {"rule": ["free", "contiguous", "acyclic"], "order": ["free", "contiguous", "acyclic"], "q": [2, 1]}
+"""Values of params by which problems differ that have the same graph, those with more plans first."""
+
+
+def test_what_allows_more_plans_has_no_bound_beyond_a_plan_of_what_allows_fewer() -> None:
+    families: dict[object, list[tuple[int, Record]]] = {}
+    for name, run in library().runs.items():
+        for param in LOOSER.keys() & run.params.keys():
+            if run.params[param] in LOOSER[param]:
+                others = tuple(sorted((other, str(value)) for other, value in run.params.items() if other != param))
+                rank = LOOSER[param].index(run.params[param])
+                families.setdefault((run.spec, param, others), []).append((rank, records()[name]))
+    pairs = [
+        (one, other)
+        for members in families.values()
+        for rank, one in members
+        for place, other in members
+        if rank < place and one.bound is not None and other.value is not None
+    ]
+    assert len(pairs) > 50
+    assert [(one.name, other.name) for one, other in pairs if one.crossed(other.value or 0.0, one.bound or 0.0)] == []
+
+
 def test_every_file_belongs_to_a_record_and_all_is_small() -> None:
     for part, sha256 in (("plans", "plan_sha256"), ("certificates", "certificate_sha256")):
         names = [path.name.removesuffix(".xz").removesuffix(".json") for path in (FOLDER / part).iterdir()]
