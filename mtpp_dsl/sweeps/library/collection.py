@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,7 +44,7 @@ class Library:
         """Read the lists of problems of a library; its problems themselves are read when they are needed.
 
         Raises:
-            UsageError: it is no library, or two problems have one name.
+            UsageError: it is no library, two problems have one name, or one has a name that no file can have.
             SpecError: a list, or a spec, does not parse.
         """
         lists = sorted((folder / PROBLEMS).glob("*.toml"))
@@ -56,6 +55,7 @@ class Library:
         runs: dict[str, Run] = {}
         for sweep in sweeps:
             for run in expand(replace(sweep, methods=sweep.methods[:1])):
+                files.check_name(run.problem)
                 if run.problem in runs:
                     raise UsageError(f"{folder} has two problems called {run.problem!r}")
                 runs[run.problem] = run
@@ -119,7 +119,15 @@ def current(library: Library, record: Record) -> bool:
 
 
 def certificate_of(library: Library, record: Record) -> Mapping[str, object] | None:
-    """Return the stored certificate of a record's bound; None without one."""
+    """Return the stored certificate of a record's bound; None without one.
+
+    Raises:
+        UsageError: it is damaged.
+    """
     text = library.records.certificate(record.name)
-    found: Mapping[str, object] | None = None if text is None else json.loads(text)
+    if text is None:
+        return None
+    found = files.read_object(text, f"the certificate of {record.name}")
+    if not isinstance(found.get("kind"), str):
+        raise UsageError(f"the certificate of {record.name} does not say of which kind it is")
     return found

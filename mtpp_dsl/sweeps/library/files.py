@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mtpp_dsl.problem import Problem
 __all__ = [
     "MOST",
     "PLAIN",
+    "check_name",
     "read_object",
     "read_text_of",
     "settle",
@@ -33,6 +35,22 @@ MOST = 60_000
 """What is longer, compressed, is not stored: only its hash is."""
 _ENDINGS = (".json", ".json.xz")
 _NEW = ".new"
+_NAME = re.compile(r"[\w+,=@~-][\w+,=@~. -]*")
+LONGEST_NAME = 200
+"""Bytes of the longest name of a problem: file systems allow 255 for a name with its endings."""
+
+
+def check_name(name: str) -> None:
+    """Refuse the name of a problem under which no file may be stored: plans and certificates are called like it.
+
+    Raises:
+        UsageError: it would lead out of its folder, is hidden, or is too long.
+    """
+    if _NAME.fullmatch(name) is None or len(name.encode()) > LONGEST_NAME:
+        raise UsageError(
+            f"a problem of a library cannot be called {name!r:.80}: its files are. Such a name has letters, digits, "
+            f"spaces and - _ . + , = @ ~, does not begin with a dot, and is of at most {LONGEST_NAME} bytes"
+        )
 
 
 def text_of_plan(problem: Problem, plan: Mapping[str, Any]) -> str:

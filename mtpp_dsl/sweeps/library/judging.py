@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from mtpp_dsl.errors import UsageError, VerificationError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.sweeps.library.files import text_of, text_of_plan
+from mtpp_dsl.text.visible import visible
 
 __all__ = ["PROOF_SECONDS", "JudgedBound", "JudgedPlan", "graph_sha256", "judged_bound", "judged_plan", "value_of"]
 
@@ -52,7 +54,7 @@ class JudgedBound:
     Attributes:
         value: of the first objective, that no plan can beat.
         method: that found it.
-        proof: "certificate" if it was proved again, else "checked" or "trusted", as the answer says.
+        proof: "certificate" if it was proved again here, else "checked" or "trusted", as the answer says.
         by: the solver or the algorithm, with its version, as the answer says.
         certificate: the text of its certificate; "" where it has none, or one that takes too long to check.
     """
@@ -77,6 +79,8 @@ def judged_plan(problem: Problem, answer: Mapping[str, Any]) -> JudgedPlan | Non
     value, later, size = value_of(problem, plan)
     said = answer.get("objective")
     claimed = said.get("value") if isinstance(said, Mapping) else None
+    if not isinstance(claimed, (int, float, type(None))):
+        raise UsageError(f"the answer says that its plan has {claimed!r:.40}, which is no number")
     if claimed is not None and abs(claimed - value) > CLOSE * max(abs(value), size):
         raise VerificationError(f"the answer says {claimed!r}, and its plan has {value!r}")
     data = answer["plan"] if "plan" in answer and not isinstance(answer["plan"], str) else answer
@@ -116,10 +120,10 @@ def judged_bound(
         VerificationError: the certificate does not prove the bound.
     """
     claim = Claim.of(problem, answer)
-    if claim is None:
+    if claim is None or not isfinite(claim.value):  # a throughput without a limit: nothing is known
         return None
     said = answer["bound"]
-    proof, certificate = str(said.get("proof")), ""
+    proof, certificate = ("checked" if said.get("proof") == "checked" else "trusted"), ""
     try:
         if claim.certificate is not None or claim.method == "simple":
             finding = check_bound(problem, claim, Limits(time=seconds))
@@ -129,8 +133,7 @@ def judged_bound(
         raise
     except UsageError:  # the time did not suffice: neither proved nor refuted
         pass
-    proof = proof if proof in ("certificate", "checked") else "trusted"
-    return JudgedBound(claim.value, claim.method, proof, str(said.get("by") or ""), certificate)
+    return JudgedBound(claim.value, visible(claim.method), proof, visible(str(said.get("by") or "")), certificate)
 
 
 def graph_sha256(problem: Problem) -> str:

@@ -13,6 +13,7 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.sweeps.library.collection import Library
 from mtpp_dsl.sweeps.library.improving import offered
 from mtpp_dsl.sweeps.library.store import Change, Found
+from mtpp_dsl.text.visible import visible
 
 __all__ = ["submit"]
 
@@ -20,7 +21,8 @@ __all__ = ["submit"]
 def submit(library: Library, path: Path, names: Sequence[str] | None = None) -> Change:
     """Check a submitted file from scratch, and write what is better of it.
 
-    A bound counts if its certificate proves it here; one without a certificate is only claimed, and is left out.
+    A bound counts if its certificate proves it here; one without a certificate is only claimed, and is left out. So is
+    what stands beside a plan alone.
 
     Args:
         library: that it is submitted to.
@@ -40,7 +42,9 @@ def submit(library: Library, path: Path, names: Sequence[str] | None = None) -> 
         if data.get("target") is not None:
             raise UsageError(f"{path} is an answer under the limits of a runtime: the problems have none")
     name = _problem_of(library, path, data, names) if answer else _only(path, names)
-    who = f"{data['method']} (submitted)" if answer else "submitted"
+    who = f"{visible(data['method'])} (submitted)" if answer else "submitted"
+    if not answer and isinstance(data.get("bound"), dict):  # a claim in a form that nobody has checked
+        data = {part: given for part, given in data.items() if part != "bound"}
     seconds = data["time"].get("total") if answer else None
     version = data["versions"].get("mtpp-dsl", "") if answer else ""
     found = Found(who, version, data["seed"] if answer else None, seconds, datetime.now(UTC).date().isoformat())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from mtpp_dsl.base import writing
 from mtpp_dsl.errors import UsageError, VerificationError
+from mtpp_dsl.sweeps.library import files
 from mtpp_dsl.sweeps.library.auditing import audit
 from mtpp_dsl.sweeps.library.collection import Library
 from mtpp_dsl.sweeps.library.improving import offered
@@ -172,3 +174,56 @@ def test_a_submitted_answer_is_known_by_its_spec_and_its_bound_counts_only_with_
     (library.folder / "chain.mtpp").write_text(SPEC.replace("seed = 3", "seed = 4"))
     with pytest.raises(UsageError, match="none of the problems"):
         submit(Library.open(library.folder), path)
+
+
+def test_what_stands_beside_a_submitted_plan_is_no_bound(library: Library, tmp_path: Path) -> None:
+    """A plan alone may say that it is proved optimal, in whatever form: nobody has checked that."""
+    path, good = tmp_path / "plan.json", answer(library, NAME)
+    claims: list[dict[str, Any]] = [
+        {"value": good["objective"]["value"], "method": "milp", "proof": "certificate"},
+        {"value": None, "method": "simple", "proof": "certificate"},
+        {"value": "x", "method": "simple"},
+        {"certificate": {}},
+        {},
+    ]
+    for bound in claims:
+        path.write_text(json.dumps({**good["plan"], "bound": bound}))
+        record = submit(library, path, [NAME]).after
+        assert (record.status, record.bound, record.proof) == ("plan", None, "")
+    path.write_text(json.dumps({**good["plan"], "objective": {"value": "x"}}))
+    with pytest.raises(UsageError, match="'x', which is no number"):
+        submit(library, path, [NAME])
+
+
+def test_a_proof_is_a_certificate_only_if_it_was_proved_again_here(library: Library) -> None:
+    said = answer(library, NAME)
+    said["bound"] |= {"proof": "certificate", "certificate": None}
+    assert offered(library, NAME, said, FOUND).after.proof == "trusted"
+
+
+def test_no_limit_to_the_throughput_is_no_bound(tmp_path: Path) -> None:
+    library = small_library(tmp_path)
+    (tmp_path / "chain.mtpp").write_text(SPEC.replace("minimize bottleneck", "maximize throughput"))
+    library = Library.open(tmp_path)
+    said = answer(library, NAME, "simple")
+    said["bound"]["value"] = None
+    assert offered(library, NAME, said, FOUND).after.bound is None
+    assert library.records.read()[NAME].status == "unsolved"
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"kind": 1}', "{"])
+def test_a_damaged_certificate_is_said_even_where_its_hash_is_right(library: Library, text: str) -> None:
+    record = offered(library, NAME, answer(library, NAME, "simple"), FOUND).after
+    next((library.folder / "certificates").glob("*.json")).write_text(text)
+    (said,) = audit(library, replace(record, certificate_sha256=files.sha256_of(text)))
+    assert f"the certificate of {NAME}" in said
+
+
+@pytest.mark.parametrize("name", ["../../out/kept", "/kept", ".hidden", "a/b", "a\\\\b", "\U0001d7d8" * 60])
+def test_names_of_problems_lead_to_no_file_outside_the_library(tmp_path: Path, name: str) -> None:
+    """Files of plans are called like their problems, and those of a wrong hash are removed."""
+    small_library(tmp_path)
+    table = tmp_path / "problems" / "small.toml"
+    table.write_text(table.read_text().replace("chain-{k}", f"{name}-{{k}}"))
+    with pytest.raises(UsageError, match="cannot be called"):
+        Library.open(tmp_path)
