@@ -16,7 +16,7 @@ __all__ = ["chosen", "statuses"]
 Chosen = TypeVar("Chosen", bound=Run | Row)
 
 _OF_BOTH = ("sweep", "problem", "group", "scenario", "method", "label", "solver", "coarsen", "seed", "key")
-_OF_ROWS = ("status", "termination", "objective", "machine", "worker")
+_OF_ROWS = ("status", "termination", "objective", "machine", "worker", "spec_sha256", "started")
 _SHOWN = 8
 _ALL = "all"
 

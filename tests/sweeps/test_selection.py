@@ -37,6 +37,15 @@ def test_only(only: list[str], which: list[int]) -> None:
     assert chosen(RUNS, only) == [RUNS[i] for i in which]
 
 
+@pytest.mark.parametrize("only", ["started=2026-01-02*", "spec_sha256=b*"])
+def test_rows_of_a_spec_as_it_is_now(only: str, tmp_path: Path) -> None:
+    """After a spec has been changed, its old rows can be left out."""
+    with Store.open(tmp_path / "a.sqlite") as store:
+        for seed, sha, day in ((0, "a", 1), (1, "b", 2)):
+            store.put(a_run(seed=seed, spec_sha256=sha), an_outcome(started=f"2026-01-0{day}T00:00:00"))
+        assert [row.seed for row in chosen([*store.rows()], [only])] == [1]
+
+
 @pytest.mark.parametrize(
     ("only", "message"),
     [
