@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, prod
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.errors import SpecError, UsageError, did_you_mean
 from mtpp_dsl.language.lower import Spec
 from mtpp_dsl.language.lower import read as read_spec
 from mtpp_dsl.sweeps.globbing import Found, found_specs
@@ -139,7 +139,7 @@ class Expansion:
     def _problems(self, entry: ProblemEntry, found: Found) -> Iterator[_Problem]:
         """Yield the problems of a spec: one for all values of params and scenarios."""
         folder, data = self.sweep.folder, self.sweep.data
-        spec = read_spec(found.spec, folder=folder) if entry.text else read_spec(found.path)
+        spec = _read_text(entry, found.spec, folder) if entry.text else read_spec(found.path)
         _check_known(entry, spec, found.shown)
         files = path_params(spec)
         varied = [name for name, values in entry.params.items() if len(values) > 1]
@@ -264,6 +264,15 @@ class Expansion:
     def _coarsen(self, method: MethodEntry) -> str:
         """Return what the key says of fusion rules: their name, or the hash of their file."""
         return method.coarsen and (self._hashes(str(self.sweep.folder / method.coarsen)) or method.coarsen)
+
+
+def _read_text(entry: ProblemEntry, text: str, folder: Path) -> Spec:
+    """Return the spec that a sweep file has as a text; mistakes in it are said with the place of the problem."""
+    try:
+        return read_spec(text, folder=folder)
+    except SpecError as error:
+        note = f"<text> is of the problem at {entry.place}"
+        raise SpecError([replace(each, notes=(*each.notes, note)) for each in error.diagnostics]) from None
 
 
 def _name(entry: ProblemEntry, words: Mapping[str, Scalar], varied: list[str]) -> str:

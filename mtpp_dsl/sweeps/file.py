@@ -58,6 +58,9 @@ def read_sweep(path: str | os.PathLike[str], size: str | None = None) -> Sweep:
     folder = Path(os.path.normpath(path.absolute().parent))
     sweep = _read(text, path, folder, size or "", tuple(sizes))
     text.check()
+    for other in sizes:  # mistakes in those that are not asked for are said, too
+        _read(text, path, folder, other, tuple(sizes))
+        text.check()
     return sweep
 
 

@@ -169,6 +169,18 @@ def test_what_is_wrong_is_said_in_its_place(tmp_path: Path, change: tuple[str, s
     assert f"a.toml:{line}:" in str(caught.value)
 
 
+def test_mistakes_in_a_size_that_is_not_asked_for_are_said(tmp_path: Path) -> None:
+    path = written(tmp_path, f'{HEAD}{CHAIN}\n[[sizes.tiny.problems]]\nwhich = "chian"\n')
+    with pytest.raises(SpecError, match="no problem has the group or the name 'chian'"):
+        read_sweep(path)
+
+
+def test_mistakes_in_a_text_are_said_with_its_place(tmp_path: Path) -> None:
+    path = written(tmp_path, (HEAD + CHAIN).replace("device", "devcie", 1))
+    with pytest.raises(SpecError, match=r"<text> is of the problem at \S*a.toml:\d+"):
+        expand(read_sweep(path))
+
+
 def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
     path = written(tmp_path, (HEAD + CHAIN).replace("group", "gruop").replace("heft", "hefd") + "seed = 1\n")
     with pytest.raises(SpecError) as caught:
