@@ -97,6 +97,8 @@ def test_a_sweep_is_run_once_and_goes_on(sweep: Path, capsys: pytest.CaptureFixt
         (["bench", "gone.toml"], "there is no file gone.toml"),
         (["bench", "--dry-run", "gone.toml"], "there is no file gone.toml"),
         (["bench", "exprt"], "No such command 'exprt'"),
+        (["bench", "a.mtpp"], "a.mtpp is a spec: mtpp solve takes it"),
+        (["bench", "a.sqlite"], "such as mtpp bench table a.sqlite"),
         (["solve", QUICKSTART, "--sweep", "k=2..3", "--gantt", "a.svg"], "--gantt is for one problem"),
         (["solve", QUICKSTART, "--sweep", "q=2..3"], "has no param 'q'"),
         (["solve", QUICKSTART, "--sweep", "k=3..2"], "--sweep k=3..2: the range 3..2 is empty"),

@@ -32,6 +32,10 @@ class Bench(TyperGroup):
             args = ["improve", *args[1:]]
         elif args and args[0] not in _HELP and (args[0].startswith("-") or args[0].endswith(".toml")):
             args = ["run", *args]
+        elif args and args[0].endswith(".mtpp"):
+            ctx.fail(f"{args[0]} is a spec: mtpp solve takes it; a sweep is a .toml file")
+        elif args and args[0].endswith(".sqlite"):
+            ctx.fail(f"{args[0]} is a database: say what to do with it, such as mtpp bench table {args[0]}")
         return super().parse_args(ctx, args)
 
 

@@ -74,7 +74,10 @@ def _limits(todo: Iterable[Run]) -> list[str]:
 def _methods(runs: Sequence[Run]) -> str:
     """Return the methods of a problem, with how many seeds each has."""
     seeds = Counter(run.label for run in runs)
-    return ", ".join(label if count == 1 else f"{label} ({counted(count, 'seed')})" for label, count in seeds.items())
+    between = "; " if any("," in label for label in seeds) else ", "
+    return between.join(
+        label if count == 1 else f"{label} ({counted(count, 'seed')})" for label, count in seeds.items()
+    )
 
 
 def _problem(name: str, runs: Sequence[Run], width: int | None, *, methods: bool) -> list[Text]:
