@@ -189,7 +189,7 @@ def _bars(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]])
         raise UsageError(
             f"{by} has {len(groups)} values: at most {MAX_GROUPS} groups of bars are drawn; choose by --only"
         )
-    found, width = measured(runs, show, asked.best), 0.8 / len(labels)
+    found, width, spread = measured(runs, show, asked.best), 0.8 / len(labels), False
     at: dict[tuple[Any, str], list[int]] = {}
     for i, (group, label) in enumerate(zip(runs.field(by), runs.field("label"), strict=True)):
         at.setdefault((group, label), []).append(i)
@@ -198,6 +198,7 @@ def _bars(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]])
         x = np.arange(len(groups)) + (n - (len(labels) - 1) / 2) * width
         y, low, high = (np.array([getattr(f, name) for f in figures]) / per for name in ("value", "low", "high"))
         errors = np.nan_to_num(np.array([y - low, high - y]))
+        spread = spread or bool(errors.any())
         axes.bar(
             x,
             y,
@@ -223,6 +224,8 @@ def _bars(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]])
                     fontsize=7,
                     transform=axes.get_xaxis_transform(),
                 )
+    if spread:  # errorbar, as legends have lines before bars
+        axes.errorbar([], [], yerr=[], color="#666666", linestyle="", label="least to largest over seeds")
     axes.set_xlabel(by.rpartition(".")[2])
     axes.set_xticks(range(len(groups)), [shown(plain(group)) for group in groups])
     if len(groups) > 4:

@@ -51,7 +51,7 @@ def test_axes_say_what_they_show_and_in_which_unit(tmp_path):
         (Asked("profile"), ["value / best value", "share of problems within", "least to largest over seeds"]),
         (Asked("gap"), ["time (s)", "mean gap to the bound (%)"]),
         (Asked("size", panels="k"), ["nodes", "time (s)", "k = 2", "k = 4", "failed, at its limit"]),
-        (Asked("bars", "value"), ["value (s)", "problem", "out of memory"]),
+        (Asked("bars", "value"), ["value (s)", "problem", "out of memory", "least to largest over seeds"]),
         (Asked("line", "value", x="k"), ["value (s)"]),
     ):
         draw_runs(RUNS, asked, tmp_path / "a.svg")
