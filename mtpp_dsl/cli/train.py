@@ -11,7 +11,7 @@ from typing import Any
 
 from mtpp_dsl.base.amounts import seconds
 from mtpp_dsl.base.files import read_json
-from mtpp_dsl.base.units import format_quantity
+from mtpp_dsl.base.units import counted, format_quantity
 from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.arguments import read_problem
 from mtpp_dsl.cli.screen import say
@@ -70,7 +70,8 @@ def train_and_report(
     write_text(output, json.dumps({**found.policy.to_json(), "trained": trained}) + "\n")
     if not quiet:
         _report(problems, found.lessons)
-        say(f"{output}: {found.updates} updates in {format_quantity(spent, 's')}")
+        why = "" if found.updates else ": none ended within the time limit, and the policy is as it began"
+        say(f"{output}: {counted(found.updates, 'update')} in {format_quantity(spent, 's')}{why}")
     return 0 if telling.signal is None else listener.exit_code(telling.signal)
 
 
