@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.base.writing import write_text
 from mtpp_dsl.errors import MtppError, VerificationError
 from mtpp_dsl.sweeps.library.collection import Library, spec_sha256
@@ -139,12 +140,16 @@ def told(change: Change) -> str:
     before, after = change.before, change.after
     parts = []
     if change.plan is not None:
-        parts.append(f"value {_figure(before.value)} -> {_figure(after.value)} by {after.found_by}")
+        parts.append(f"value {_step(before.value, after.value, after.unit)} by {after.found_by}")
     if change.certificate is not None:
-        parts.append(f"bound {_figure(before.bound)} -> {_figure(after.bound)} by {after.bound_by}, {after.proof}")
+        parts.append(f"bound {_step(before.bound, after.bound, after.unit)} by {after.bound_by}, {after.proof}")
     gap = "" if after.gap is None else f"; gap {100 * after.gap:.3g} %"
     return f"{after.name}: {', '.join(parts)}{gap}"
 
 
-def _figure(value: float | None) -> str:
-    return "none" if value is None else f"{value:.6g}"
+def _step(before: float | None, after: float | None, unit: str) -> str:
+    """Return two values with their unit; in base units with nine digits where five show no difference."""
+    shown = ["none" if value is None else format_quantity(value, unit) for value in (before, after)]
+    if shown[0] == shown[1]:
+        shown = ["none" if value is None else f"{value:.9g} {unit}".rstrip() for value in (before, after)]
+    return " -> ".join(shown)

@@ -69,9 +69,11 @@ def _problem_of(library: Library, path: Path, data: Mapping[str, Any], names: Se
         same = origin.sha256 == source["sha256"] and (origin.scenario or None) == source.get("scenario")
         if same and _params(source["params"]) == _params(origin.params) and _files(source) == _files(vars(origin)):
             found.append(name)
-    if len(found) != 1:
-        hint = "" if names else "; name it with --only"
-        raise UsageError(f"{path} is an answer to none of the problems as they are: spec, params or files differ{hint}")
+    if len(found) > 1:
+        raise UsageError(f"{path} is an answer to {found[0]} as to {found[1]}: name one of them with --only")
+    if not found:
+        which = "problems" if names is None else "problems that --only names,"
+        raise UsageError(f"{path} is an answer to none of the {which} as they are: spec, params or files differ")
     return found[0]
 
 
