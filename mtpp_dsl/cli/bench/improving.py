@@ -12,8 +12,9 @@ from typing import Any
 from mtpp_dsl.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.cli.bench.dry_run import command_of
 from mtpp_dsl.cli.bench.live import Live
+from mtpp_dsl.cli.bench.outcomes import failures_among
 from mtpp_dsl.cli.ending import NOTHING_FOUND
-from mtpp_dsl.cli.screen import say
+from mtpp_dsl.cli.screen import say, screen_width, show
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.errors import UsageError, VerificationError
 from mtpp_dsl.executors.addresses import open_executor
@@ -75,10 +76,12 @@ def improve_and_report(call: ImproveCall) -> int:
                     library, store, executor, asked, jobs=count, retry=retry, say=live.write, watcher=live, stop=stop
                 )
                 listener.found()
+            lost = [*failures_among(store, runs, screen_width())]
     finally:
         if executor is not LOCAL:
             executor.close()
     if not call.quiet:
+        show(lost)
         _show_found(library, found)
     if found.wrong:
         return VerificationError.exit_code

@@ -20,9 +20,9 @@ from mtpp_dsl.sweeps.run import Run
 from mtpp_dsl.sweeps.store import Store
 from mtpp_dsl.sweeps.tables import Cell, Table
 
-__all__ = ["failures_of", "say_contradictions", "show_outcomes"]
+__all__ = ["failures_among", "failures_of", "say_contradictions", "show_outcomes"]
 
-MOST_FAILURES = 5
+MOST_FAILURES, MOST_LETTERS = 5, 200
 
 
 def show_outcomes(store: Store, runs: Sequence[Run], summary: Summary) -> None:
@@ -56,16 +56,31 @@ def say_contradictions(found: Sequence[Contradiction]) -> None:
 
 
 def failures_of(rows: Sequence[Row], width: int | None) -> Iterator[Text]:
-    """Yield lines that say of the first rows without an answer why they have none."""
+    """Yield lines that say of rows without an answer why they have none: a line for each reason, of the first few."""
     failed = [(row, row.status, row.error) for row in rows if row.status in FAILED | {"refused"}]
     return (each for line in _failures(failed) for each in wrapped(Text(line), width, hanging=2))
 
 
+def failures_among(store: Store, runs: Sequence[Run], width: int | None) -> Iterator[Text]:
+    """Yield the same lines for those of *runs* that a database has."""
+    wanted = {run.key: run for run in runs}
+    found = store.columns(["key", "status", "error"])
+    failed = [
+        (wanted[key], status, error)
+        for key, status, error in zip(found["key"], found["status"], found["error"], strict=True)
+        if key in wanted and status in FAILED | {"refused"}
+    ]
+    return (each for line in _failures(failed) for each in wrapped(Text(line), width, hanging=2))
+
+
 def _failures(failed: Sequence[tuple[Run | Row, str, str]]) -> list[str]:
-    lines = [_failure(run, status, error) for run, status, error in failed[:MOST_FAILURES]]
-    if len(failed) > MOST_FAILURES:
-        lines.append(f"… and {len(failed) - MOST_FAILURES} more")
-    return lines
+    """Return a line for each of the first reasons, with how many runs have it and one of them."""
+    alike: dict[tuple[str, str], list[Run | Row]] = {}
+    for run, status, error in failed:
+        alike.setdefault((status, _why(status, error)), []).append(run)
+    lines = [_failure(runs, status, why) for (status, why), runs in [*alike.items()][:MOST_FAILURES]]
+    more = sum(len(runs) for runs in [*alike.values()][MOST_FAILURES:])
+    return [*lines, f"… and {counted(more, 'run')} more"] if more else lines
 
 
 def _done(summary: Summary, total: int) -> str:
@@ -81,10 +96,17 @@ def _done(summary: Summary, total: int) -> str:
     return "; ".join(parts)
 
 
-def _failure(run: Run | Row, status: str, error: str) -> str:
+def _failure(runs: Sequence[Run | Row], status: str, why: str) -> str:
+    run = runs[0]
     seed = f", seed {run.seed}" if run.seed else ""
+    others = f"{counted(len(runs), 'run')}, such as " if len(runs) > 1 else ""
+    return f"{status}: {others}{run.problem} by {run.label}{seed}: {why}"
+
+
+def _why(status: str, error: str) -> str:
+    """Return the first line of an error, cut between words where it is long; without one, what the status means."""
     why = error.strip().partition("\n")[0] or STATUS_MEANINGS[status]
-    return f"{status}: {run.problem} by {run.label}{seed}: {why[:200]}"
+    return why if len(why) <= MOST_LETTERS else f"{why[:MOST_LETTERS].rpartition(' ')[0] or why[:MOST_LETTERS]} …"
 
 
 def _table(rows: Sequence[tuple[Run, str, float | None, str]]) -> Table:

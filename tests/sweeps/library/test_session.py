@@ -53,6 +53,8 @@ def test_the_command_runs_audits_and_shows(tmp_path: Path, capsys: pytest.Captur
     assert run([*call, "--only", "chain-2", "--jobs", "1"]) == 0
     assert "1 record better" in capsys.readouterr().out
     assert Library.open(tmp_path).records.read()["chain-2"].status == "optimal"
+    assert run([*call, "--only", "chain-2,chain-3", "--method", "heft", "--all", "--jobs", "1"]) == 0
+    assert "refused: 2 runs, such as chain-2 by heft: method 'heft' cannot solve this" in capsys.readouterr().out
     assert run([*call, "--audit", "--only", "chain-2"]) == 0
     assert capsys.readouterr().out == "1 problem checked: all is as recorded\n"
     assert run([*call, "--dry-run"]) == 0
