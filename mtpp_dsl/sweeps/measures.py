@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +25,7 @@ __all__ = [
     "contradictions",
     "found_after",
     "measured",
+    "trained_for",
 ]
 
 TIE = 1e-9
@@ -119,6 +122,8 @@ def _reason(show: str, status: str, own: Sequence[bool], any_run: Sequence[bool]
         return "no plan"
     if (show in _OF_BOUNDS and not own[1]) or (show == "ratio-to-bound" and not any_run[1]):
         return "no bound"
+    if show == "train":
+        return "no training"
     return "no ratio" if show in ("ratio", "bound/plan", "ratio-to-bound") else "not said"
 
 
@@ -259,6 +264,26 @@ def found_after(log: Sequence[Sequence[float | None]] | None, seconds: float | N
     return seconds if at is None else at
 
 
+def trained_for(answer: str | None) -> float | None:
+    """Return how long a method was trained in a run, in seconds, as its answer says; None if it learns nothing.
+
+    >>> trained_for('{"time": {"total": 4.0, "train": 2.5}}'), trained_for('{"time": {"total": 4.0}}')
+    (2.5, None)
+    """
+    if answer is None or '"train"' not in answer:
+        return None
+    try:
+        seconds = float(json.loads(answer)["time"]["train"])
+    except (ValueError, TypeError, LookupError):
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _trained(runs: Runs, _: str) -> Floats:
+    """Return the seconds of training of each run, from the column ``train``: those of rows in files have it."""
+    return answered(runs, "train") if "train" in runs.columns else np.full(len(runs), np.nan)
+
+
 def _found(runs: Runs, _: str) -> Floats:
     """Return when each run had its plan, from the column ``found`` of rows in files or from the logs."""
     if "found" in runs.columns:
@@ -307,6 +332,7 @@ MEASURES: dict[str, Measure] = {
     "proved": Measure("proved", "count", "higher", "sum", _proved),
     "seconds": Measure("time", "time", "lower", "geomean", _column("seconds")),
     "found": Measure("found after", "time", "lower", "geomean", _found),
+    "train": Measure("training", "time", "lower", "geomean", _trained),
     "time-ratio": Measure("time / least", "ratio", "lower", "geomean", _time_ratio),
     "cpu": Measure("CPU time", "time", "lower", "geomean", _column("cpu")),
     "total": Measure("time of the whole run", "time", "lower", "geomean", _column("total")),

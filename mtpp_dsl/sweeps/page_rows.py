@@ -11,7 +11,7 @@ from typing import Any
 
 from mtpp_dsl.base.writing import write_text
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps.measures import found_after
+from mtpp_dsl.sweeps.measures import found_after, trained_for
 from mtpp_dsl.sweeps.run import Run
 from mtpp_dsl.sweeps.runs import MISSING, NEEDED, Runs
 from mtpp_dsl.sweeps.store import Store
@@ -31,6 +31,7 @@ _COLUMNS = (
         "gap",
         "seconds",
         "found",
+        "train",
         "cpu",
         "total",
         "memory",
@@ -42,7 +43,7 @@ _TEXTS = {
     *("started", "machine", "version", "spec_sha256"),
 }
 _OBJECTS = {"params", "options"}
-_ROUNDED = {"seconds": 4, "found": 4, "cpu": 4, "total": 4}
+_ROUNDED = {"seconds": 4, "found": 4, "train": 4, "cpu": 4, "total": 4}
 _HASH = 12
 """So much of a hash tells problems of one name apart."""
 
@@ -58,6 +59,7 @@ def take_rows(store: Store, runs: Sequence[Run], path: Path) -> tuple[int, int]:
         found_after(log, seconds) if value is not None else None
         for log, seconds, value in zip(columns["log"], columns["seconds"], columns["value"], strict=True)
     ]
+    columns["train"] = [trained_for(store.answer(key)) for key in columns["key"]]
     at = {key: i for i, key in enumerate(columns["key"])}
     rows, missing = [], 0
     for run in runs:

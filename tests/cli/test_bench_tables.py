@@ -109,6 +109,17 @@ def test_what_cannot_be_meant_is_refused(database, arguments, said, tmp_path, mo
     assert said in " ".join(capsys.readouterr().err.split())
 
 
+def test_training_is_read_from_answers(tmp_path, capsys):
+    with Store.open(tmp_path / "t.sqlite") as store:
+        for label, time in (("placeto", '{"train": 2.5}'), ("heft", "{}")):
+            run_ = a_run(label=label)
+            store.claim([run_.key])
+            assert store.put(run_, an_outcome(1.0, unit="s", answer=f'{{"time": {time}}}'))
+    assert run(["bench", "table", str(tmp_path / "t.sqlite"), "--show", "train", "--format", "csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(",")[:2] for line in lines[1:]] == [["placeto", "2.5"], ["heft", ""]]
+
+
 def test_a_page_takes_rows_and_is_checked(tmp_path, capsys):
     (tmp_path / "smith2020").mkdir()
     (tmp_path / "smith2020" / "few.toml").write_text(SWEEP)

@@ -120,14 +120,15 @@ def test_rows_are_taken_from_a_database_and_missing_runs_are_counted(tmp_path):
         for number, run in enumerate(runs[:3]):
             store.pending([run])
             store.claim([run.key])
-            assert store.put(
-                run, an_outcome(1.0 + number / 3, versions={"mtpp-dsl": "0.1.0"}, started="2026-01-02T03:04")
-            )
+            told = {"versions": {"mtpp-dsl": "0.1.0"}, "started": "2026-01-02T03:04"}
+            answer = '{"time": {"train": 2.5}}' if number == 1 else "{}" if number else None
+            assert store.put(run, an_outcome(1.0 + number / 3, answer=answer, **told))
         assert take_rows(store, runs, path) == (4, 1)
     found = read_rows(path)
     assert found.field("problem") == ["a", "a", "b", "b"]
     assert found.field("status") == ["feasible", "missing", "feasible", "feasible"]
     assert found.field("value")[2:] == [1.0, 1.0 + 1 / 3], "every digit"
+    assert found.field("train")[2:] == ["", 2.5], "the second run of b trained a policy"
     assert found.field("started")[0] == "2026-01-02"
     assert found.field("params.k") == [2, 2, 2, 2]
     path.write_text(path.read_text().replace("feasible", "feasible,more", 1))

@@ -229,6 +229,11 @@ def test_values_of_different_units_keep_them():
     assert up.units(range(2)) == ["1/s"]
 
 
+def test_training_is_a_figure_of_methods_that_learn():
+    runs = Runs(columns({"label": "placeto"}, {"label": "heft"}) | {"train": [2.5, None]})
+    assert texts(make_table(runs, "label", [Column(show="train")])) == [["placeto", "2.50"], ["heft", "no training"]]
+
+
 def test_why_there_is_no_figure():
     runs = Runs(
         columns(

@@ -21,20 +21,25 @@ Only: TypeAlias = Annotated[
 Title: TypeAlias = Annotated[str, typer.Option(metavar="TEXT", help="What stands above it.", show_default=False)]
 
 
-def runs_of(database: Path, only: Sequence[str], *, logs: bool = False) -> Runs:
+def runs_of(database: Path, only: Sequence[str], *, logs: bool = False, training: bool = False) -> Runs:
     """Return the runs of a database that every one of *only* is true of.
 
     Args:
         database: its path.
         only: as of ``mtpp bench``.
         logs: whether their logs are read too.
+        training: whether the seconds of their training are read too, from their answers.
     """
+    from mtpp_dsl.sweeps.measures import trained_for
     from mtpp_dsl.sweeps.runs import NEEDED, Runs
     from mtpp_dsl.sweeps.selection import chosen
     from mtpp_dsl.sweeps.store import Store
 
     with Store.open(database, readonly=True) as store:
-        runs = Runs(store.columns([*NEEDED, *(["log"] if logs else [])]))
+        columns = store.columns([*NEEDED, *(["log"] if logs else [])])
+        if training:
+            columns["train"] = [trained_for(store.answer(key)) for key in columns["key"]]
+        runs = Runs(columns)
         if not only:
             return runs
         kept = {row.key for row in chosen([*store.rows(logs=False)], only)}

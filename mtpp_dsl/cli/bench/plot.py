@@ -73,6 +73,7 @@ def plot(
     check_picture(output)
     check_writable(output)
     asked = Asked(kind, show, x, panels, to, solved, best, Rule(over, seeds, failed), title)
-    for note in draw_runs(runs_of(database, only, logs=kind == "gap" or show == "found"), asked, output):
+    runs = runs_of(database, only, logs=kind == "gap" or show == "found", training=show == "train")
+    for note in draw_runs(runs, asked, output):
         say(note)
     return 0

@@ -92,7 +92,13 @@ def table(
         )
         for figure in figures
     ]
-    made = make_table(runs_of(database, only, logs="found" in figures), rows, asked, title=title, common=common)
+    made = make_table(
+        runs_of(database, only, logs="found" in figures, training="train" in figures),
+        rows,
+        asked,
+        title=title,
+        common=common,
+    )
     if form == "terminal" and output is None:
         show_lines(table_lines(made, screen_width()))
         return 0
