@@ -52,7 +52,7 @@ def page_text(page: Page) -> str:
             try:
                 parts.append(_table_text(page, part, table))
             except UsageError as error:
-                raise UsageError(f"{part.folder.name}/{table.name}: {error}") from None
+                raise UsageError(f"{part.name}/{table.name}: {error}") from None
     return "\n".join(parts)
 
 

@@ -98,6 +98,11 @@ class Part:
     text: str
     tables: tuple[PageTable, ...]
 
+    @property
+    def name(self) -> str:
+        """The name of its folder, which ``--take`` and the files of rows have, wherever the command is given."""
+        return _called(self.folder)
+
 
 @dataclass(frozen=True)
 class Page:
@@ -122,7 +127,7 @@ class Page:
     def rows_of(self, part: Part, table: PageTable) -> Path:
         """Return the file that holds the rows of a table; tables of one sweep and size share it."""
         size = f"-{table.size}" if table.size else ""
-        return self.results / f"{part.folder.name}-{table.sweep.stem}{size}.csv"
+        return self.results / f"{part.name}-{table.sweep.stem}{size}.csv"
 
 
 def read_page(path: Path) -> Page:
@@ -147,8 +152,12 @@ def read_page(path: Path) -> Page:
     )
 
 
+def _called(folder: Path) -> str:
+    return Path(os.path.normpath(folder.absolute())).name
+
+
 def _part(path: Path) -> Part:
-    data, place = _toml(path), f"{path.parent.name}/{path.name}"
+    data, place = _toml(path), f"{_called(path.parent)}/{path.name}"
     _keys(data, place, {"title": str, "text": str, "tables": list}, {"title"})
     tables = tuple(_table(each, path.parent, f"{place}: table {n}") for n, each in enumerate(data.get("tables", []), 1))
     names = [table.name for table in tables]
@@ -177,7 +186,7 @@ _COLUMN: dict[str, type | tuple[type, ...]] = {
 
 def _table(data: Any, folder: Path, place: str) -> PageTable:
     _keys(data, place, _TABLE, {"name", "title", "sweep", "rows", "columns"})
-    place = f"{folder.name}/{data['name']}"
+    place = f"{_called(folder)}/{data['name']}"
     published = read_published(folder / "published.toml", data["published"]) if "published" in data else None
     if data.get("layout", "beside") not in LAYOUTS:
         raise UsageError(f"{place}: layout is one of {', '.join(LAYOUTS)}, not {data['layout']!r}")

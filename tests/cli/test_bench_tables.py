@@ -120,6 +120,14 @@ def test_training_is_read_from_answers(tmp_path, capsys):
     assert [line.split(",")[:2] for line in lines[1:]] == [["placeto", "2.5"], ["heft", ""]]
 
 
+def test_a_part_beside_its_page_has_the_name_of_their_folder(tmp_path, monkeypatch, capsys):
+    (tmp_path / "part.toml").write_text(PAGE)
+    (tmp_path / "page.toml").write_text('mtpp-page = 1\ntitle = "Results"\nparts = ["part.toml"]\n')
+    monkeypatch.chdir(tmp_path)
+    assert run(["bench", "page", "page.toml", "--take", "other/one"]) == 2
+    assert f"{tmp_path.name}/one" in "".join(capsys.readouterr().err.split())
+
+
 def test_a_page_takes_rows_and_is_checked(tmp_path, capsys):
     (tmp_path / "smith2020").mkdir()
     (tmp_path / "smith2020" / "few.toml").write_text(SWEEP)

@@ -73,10 +73,12 @@ def _take(read: Page, take: Sequence[str], db: Path | None) -> None:
     from mtpp_dsl.sweeps.page_rows import take_rows
     from mtpp_dsl.sweeps.store import Store
 
-    tables = {f"{part.folder.name}/{table.name}": (part, table) for part in read.parts for table in part.tables}
+    tables = {f"{part.name}/{table.name}": (part, table) for part in read.parts for table in part.tables}
     for name in take:
         if name != "all" and name not in tables:
-            raise UsageError(f"--take {name}: there is no such table{did_you_mean(name, tables)}")
+            raise UsageError(
+                f"--take {name}: there is no such table{did_you_mean(name, tables)} (there are: {', '.join(tables)})"
+            )
     done = set()
     for name in tables if "all" in take else take:
         part, table = tables[name]
