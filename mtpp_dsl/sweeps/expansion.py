@@ -13,9 +13,10 @@ from mtpp_dsl.errors import SpecError, UsageError, did_you_mean
 from mtpp_dsl.language.lower import Spec
 from mtpp_dsl.language.lower import read as read_spec
 from mtpp_dsl.sweeps.globbing import Found, found_specs
+from mtpp_dsl.sweeps.keys import coarsen_told, key_of, options_told, start_told
 from mtpp_dsl.sweeps.problem_entries import filled
 from mtpp_dsl.sweeps.problem_files import Absent, Hashes, declared, fingerprint, path_params, substituted, values_of
-from mtpp_dsl.sweeps.run import Run, Scalar, digest
+from mtpp_dsl.sweeps.run import Run, Scalar
 from mtpp_dsl.sweeps.sweep import MethodEntry, ProblemEntry, Settings, Sweep
 
 __all__ = ["expand"]
@@ -50,7 +51,7 @@ class _Problem:
         spec: path from the folder of the sweep, or text.
         sha256: of all that it is read from.
         params: values of its params.
-        content: those of them that are no paths of files, for the key.
+        files: names of those that are paths of files that the spec reads, of which the contents count.
         scenario: "" for none.
         words: what stands for names in braces.
     """
@@ -60,7 +61,7 @@ class _Problem:
     spec: str
     sha256: str
     params: Mapping[str, Scalar]
-    content: Mapping[str, Scalar]
+    files: frozenset[str]
     scenario: str
     words: Mapping[str, Scalar]
 
@@ -79,7 +80,7 @@ class Expansion:
         self.sweep = sweep
         self.left_out: list[str] = []
         self._hashes = Hashes()
-        self._digests: dict[tuple[str, tuple[Scalar, ...]], str] = {}
+        self._digests: dict[tuple[str, frozenset[tuple[str, Scalar]]], str] = {}
 
     @property
     def said_left_out(self) -> str:
@@ -159,7 +160,7 @@ class Expansion:
                     spec=found.spec,
                     sha256=self._sha256(found, spec, values_of(spec, params, str(folder), data), scenario, files),
                     params=params,
-                    content={name: value for name, value in params.items() if name not in files},
+                    files=files,
                     scenario=scenario,
                     words=words,
                 )
@@ -175,7 +176,7 @@ class Expansion:
         self, found: Found, spec: Spec, values: Mapping[str, Scalar], scenario: str, files: frozenset[str]
     ) -> str:
         """Return the hash of what a problem is read from, computed once for the same files."""
-        known = found.spec, tuple(value for name, value in values.items() if name in files)
+        known = found.spec, frozenset((name, value) for name, value in values.items() if name in files)
         if known in self._digests:
             return self._digests[known]
         made = fingerprint(spec, values, scenario, self._hashes)
@@ -194,7 +195,7 @@ class Expansion:
                 raise
             self.left_out.append(f"{problem.name} by {method.label}")
             return
-        options, coarsen = self._options(method), self._coarsen(method)
+        options, coarsen = self._options(method), coarsen_told(method.coarsen, sweep.folder, self._hashes)
         limits: dict[str, Any] = {
             "time_limit": None if settings.time_limit == inf else settings.time_limit,
             "memory_limit": None if settings.memory_limit == inf else settings.memory_limit,
@@ -204,21 +205,8 @@ class Expansion:
         seeds = settings.seeds or (0,)
         for solver in method.solvers or ("",):
             for seed in seeds if method.seeded else (0,):
-                content = {
-                    "spec": problem.sha256,
-                    "params": problem.content,
-                    "scenario": problem.scenario,
-                    "method": method.name,
-                    "options": options,
-                    "solver": solver,
-                    "solver_options": method.solver_options,
-                    "coarsen": coarsen,
-                    "start": started,
-                    "seed": seed,
-                    **limits,
-                }
-                yield Run(
-                    key=digest(content),
+                run = Run(
+                    key="",
                     sweep=sweep.name,
                     problem=problem.name,
                     group=problem.entry.group,
@@ -238,13 +226,14 @@ class Expansion:
                     data=sweep.data,
                     **limits,
                 )
+                yield replace(run, key=key_of(run, problem.files, options, coarsen, started))
 
     def _start(self, problem: _Problem, method: MethodEntry) -> tuple[str, str]:
         """Return the path of the plan that a method starts from for a problem, and its hash; "" for none."""
         if not method.start:
             return "", ""
         path = filled(method.start, problem.words)
-        sha = self._hashes(str(self.sweep.folder / substituted(path, self.sweep.data)))
+        sha = start_told(path, self.sweep.folder, self.sweep.data, self._hashes)
         if not sha:
             raise Absent(f"method {method.label!r} starts from {path}, for problem {problem.name!r}: no such file")
         return path, sha
@@ -255,15 +244,11 @@ class Expansion:
         Raises:
             UsageError: a file is not there.
         """
-        shas = {name: self._hashes(str(self.sweep.folder / str(method.options[name]))) for name in method.files}
-        for name, sha in shas.items():
-            if not sha:
+        told = options_told(method.options, method.files, self.sweep.folder, self._hashes)
+        for name in method.files:
+            if not told[name]:
                 raise UsageError(f"method {method.label!r}: {name} = {method.options[name]}: there is no such file")
-        return {**method.options, **shas}
-
-    def _coarsen(self, method: MethodEntry) -> str:
-        """Return what the key says of fusion rules: their name, or the hash of their file."""
-        return method.coarsen and (self._hashes(str(self.sweep.folder / method.coarsen)) or method.coarsen)
+        return told
 
 
 def _read_text(entry: ProblemEntry, text: str, folder: Path) -> Spec:

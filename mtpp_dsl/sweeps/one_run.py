@@ -22,6 +22,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.json import result_to_json, versions
+from mtpp_dsl.sweeps.keys import check_unchanged
 from mtpp_dsl.sweeps.machines import machine_class
 from mtpp_dsl.sweeps.methods import method_of
 from mtpp_dsl.sweeps.outcome import Outcome
@@ -95,6 +96,7 @@ def _attempted(run: Run, clock: _Clock, solving: Callable[[], None]) -> Outcome:
     _same_chances(run.seed or 0)
     problem = problem_of(run)
     clock.problem = problem
+    check_unchanged(run)
     method = method_of(run)
     start = _start(run, problem)
     clock.solving = monotonic()
@@ -111,6 +113,7 @@ def _attempted(run: Run, clock: _Clock, solving: Callable[[], None]) -> Outcome:
         solver_options=run.solver_options,
     )
     seconds = monotonic() - clock.solving
+    check_unchanged(run)
     data = result_to_json(problem, result)
     data["time"] = {"read": clock.solving - clock.began, **data["time"]}
     return _outcome(data, seconds)

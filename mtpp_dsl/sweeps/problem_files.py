@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 from mtpp_dsl.base.files import absolute, read_bytes
@@ -180,10 +181,12 @@ def fingerprint(
     if named is None or not all(file.alone for file in named):
         problem = spec.problem(values, scenario=scenario or None)
         files = {_path_of(name, spec): sha for name, sha in problem.origin.files.items()}
-        told = sorted((Path(path).name, sha) for path, sha in files.items())
+        told = [(Path(path).name, sha) for path, sha in files.items()]
     else:
         files = {absolute(file.path): hashes(absolute(file.path)) for file in named}
-        told = sorted({(file.label, files[absolute(file.path)]) for file in named})
+        once = dict.fromkeys((file.label, absolute(file.path)) for file in named)
+        told = [(label, files[path]) for label, path in once]
+    told.sort(key=itemgetter(0))  # files of one name, in several folders, stay in the order in which they are read
     found = digest({"text": text, "includes": included, "files": told})
     return Fingerprint(found, {**files, **spec.hashes}, problem)
 

@@ -15,9 +15,11 @@ from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.contracts import method_traits
 from mtpp_dsl.errors import MtppError, SpecError, UsageError
 from mtpp_dsl.language.lower import load
+from mtpp_dsl.sweeps import one_run
 from mtpp_dsl.sweeps.choosing import parts_of, shard_of, with_time_limit
 from mtpp_dsl.sweeps.expansion import expand
 from mtpp_dsl.sweeps.file import read_sweep
+from mtpp_dsl.sweeps.keys import check_unchanged
 from mtpp_dsl.sweeps.problem_files import Changed, problem_of
 from mtpp_dsl.sweeps.run import Run
 
@@ -150,6 +152,65 @@ def test_a_spec_that_changes_under_a_sweep_is_found_out(
         problem_of(run)
     later(home / file, FILES[file]) if change is not None else (home / file).write_text(FILES[file])
     assert problem_of(run).graph.n == 1
+
+
+@pytest.mark.parametrize("file", ["plan.json", "rules.toml", "p"])
+@pytest.mark.parametrize("change", ["before", "while it is solved", "removed"])
+def test_a_file_of_the_method_that_changes_under_a_sweep_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, change: str
+) -> None:
+    """The plan to start from, fusion rules, and a file that an option names are in the key, too."""
+    methods = {
+        "plan.json": '{ name = "expert", start = "plan.json" }',
+        "rules.toml": '{ name = "expert", start = "plan.json", coarsen = "rules.toml" }',
+        "p": '{ name = "placeto", options.policy = "p" }',
+    }
+    text = SWEEP.replace(SWEEP[SWEEP.index("methods") : SWEEP.index("[[")], f"methods = [{methods[file]}]\n")
+    rules = 'rules = [["conv", "relu"]]\n'
+    home = folder(tmp_path / "a", **{"sweep.toml": text, "rules.toml": rules, "p": "1"})
+    run = expand(read_sweep(home / "sweep.toml"))[0]
+    check_unchanged(Run.from_json(json.loads(json.dumps(run.to_json()))))
+
+    def changed(*_: object, **__: object) -> None:
+        later(home / file, (home / file).read_text() + " ") if change != "removed" else (home / file).unlink()
+
+    if change == "while it is solved":
+        monkeypatch.setattr(one_run, "solve", changed)
+    else:
+        changed()
+    if change == "while it is solved" and file == "p":
+        monkeypatch.setattr(one_run, "method_of", lambda _: find_method("heft"))
+    outcome = one_run.attempt(run)
+    assert outcome.status == "changed", outcome.error
+    assert file in outcome.error
+
+
+def test_files_of_one_name_are_told_apart_by_who_reads_them(tmp_path: Path) -> None:
+    """Contents that change places make another problem, and so does another param for the same file."""
+    spec = """mtpp 1
+include "one/part.mtpp"
+include "two/part.mtpp"
+param c: table from "c.csv"
+graph { node a (work = one[0].v + 10 * two[0].v + 100 * c[0].v) }
+device d
+interconnect shared (bandwidth = 1)
+minimize bottleneck
+"""
+    given = ["", 'params = { one = "x.csv" }', 'params = { two = "x.csv" }', 'params = { c = "x.csv" }']
+    entries = [f'[[problems]]\nspec = "spec.mtpp"\nname = "p{i}"\n{one}\n' for i, one in enumerate(given)]
+    text = 'mtpp-sweep = 1\nname = "s"\nmethods = ["simple"]\n' + "".join(entries)
+    for name, value in (("one/t", 1), ("two/t", 2), ("c", 3), ("x", 4)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.csv").write_text(f"n,v\nr,{value}\n")
+    for name in ("one", "two"):
+        (tmp_path / name / "part.mtpp").write_text(f'mtpp 1\nparam {name}: table from "t.csv"\n')
+    (tmp_path / "spec.mtpp").write_text(spec)
+    (tmp_path / "sweep.toml").write_text(text)
+    before = keys(tmp_path)
+    assert len({*before}) == 4
+    (tmp_path / "one" / "t.csv").write_text("n,v\nr,2\n")
+    (tmp_path / "two" / "t.csv").write_text("n,v\nr,1\n")
+    assert not {*keys(tmp_path)[:1], keys(tmp_path)[3]} & {*before}
 
 
 def test_formats_of_several_files_are_hashed_as_they_are_read(tmp_path: Path) -> None:
