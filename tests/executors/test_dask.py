@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from subprocess import DEVNULL, Popen
 from time import monotonic, sleep
 
 import pytest
@@ -196,3 +199,67 @@ def test_a_sweep_gives_the_same_rows(cluster: Dask, tmp_path: Path) -> None:
     assert {status for status, _, _ in rows["dask"].values()} == {"feasible"}
     assert rows["dask"] == rows["local"]
     assert killed
+
+
+class Own:
+    """A scheduler and a worker in processes of their own, which may be killed and started again."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.processes: list[Popen[bytes]] = []
+
+    def start(self) -> None:
+        self._start("scheduler", "--host", "127.0.0.1", "--port", str(self.port))
+        self._start("worker", self.address, "--nthreads", "1", "--no-nanny")
+
+    def _start(self, what: str, *options: str) -> None:
+        command = [sys.executable, "-W", "ignore", "-m", f"distributed.cli.dask_{what}", *options, "--no-dashboard"]
+        self.processes.append(Popen(command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL))
+
+    def listens(self) -> bool:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 0.1):
+            return True
+        return False
+
+    def kill(self) -> None:
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+        self.processes.clear()
+
+
+def test_a_sweep_survives_a_scheduler_that_restarts(tmp_path: Path) -> None:
+    """The run that was under way is begun again on the worker that comes with the new scheduler, and no row is lost."""
+    runs = [Run(f"{seed:064}", "s", "p", STAGES, DIGEST, "random", "random", seed=seed) for seed in range(3)]
+    own, begun = Own(), list[Run]()
+
+    class Restarts:
+        def began(self, run: Run) -> None:
+            begun.append(run)
+            if len(begun) == 2:
+                own.kill()
+                own.start()
+
+        def ended(self, run: Run, outcome: Outcome) -> None:
+            pass
+
+    with ExitStack() as stack:
+        stack.callback(own.kill)
+        own.start()
+        until = monotonic() + 60
+        while not own.listens() and monotonic() < until:
+            sleep(0.1)
+        executor = open_executor(own.address)
+        stack.callback(executor.close)
+        store = stack.enter_context(Store.open(tmp_path / "s.sqlite"))
+        summary = run_sweep(runs, store, executor, 1, watcher=Restarts())
+        rows = [(row.status, row.worker) for row in store.rows()]
+    assert summary.by_status == {"feasible": 3}
+    assert len(begun) == 3
+    assert {status for status, _ in rows} == {"feasible"}
+    assert rows[0][1] == "worker 1"
+    assert rows[-1][1] == "worker 2"
