@@ -85,10 +85,13 @@ def test_samples(name: str) -> None:
     assert_said(small()[name])
 
 
+SMALLER: dict[str, dict[str, object]] = {"gpt": {"layers": 2}, "evoformer": {"blocks": 1}, "swin": {"depths": "1, 1"}}
+
+
 @pytest.mark.parametrize("name", BUILTIN[GENERATORS])
 def test_generators(name: str) -> None:
-    """Every generator's graph is said."""
-    graph = generators.generate(name)
+    """Every generator's graph is said, of a small one of those whose usual size is large."""
+    graph = generators.generate(name, **SMALLER.get(name, {}))
     speed = 1e12 if graph.work_unit == "FLOP" else 1.0
     devices = [Device(f"d[{d}]", speed=speed) for d in range(2)]
     assert_said(Problem.create(graph, devices, Links(np.ones((2, 2)), np.zeros((2, 2))), Objective("makespan")))

@@ -68,7 +68,7 @@ def test_one_process(models: dict[str, Any], name: str, k: int, by: str) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "k"), [("gpt", 2), ("rotary", 3)])
+@pytest.mark.parametrize(("name", "k"), [("gpt", 2), pytest.param("rotary", 3, marks=pytest.mark.long)])
 def test_processes(models: dict[str, Any], name: str, k: int) -> None:
     """One process for each stage: gloo, and a GPipe schedule of three microbatches."""
     problem = problem_of(models[name], k)
@@ -136,7 +136,7 @@ def test_failures(models: dict[str, Any], name: str, message: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="no list of processes")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_nothing_left(number: int, tmp_path: Path) -> None:
     """Whatever ends the parent, its processes end too, and their folder is gone."""
     code = (

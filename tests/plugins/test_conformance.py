@@ -16,8 +16,8 @@ from tests.amount import stride
 from tests.formats.test_formats import MOIRAI, MSR
 from tests.small_models import llama
 
-LONG = ("annealing", "auto", "lns", "milp-split", "split-bound")
-"""Methods that take seconds for each sample: tried on a quarter of them, and on all in make test-all."""
+LONG = ("annealing", "auto", "configuration", "ea", "lns", "milp-split", "placeto", "split-bound")
+"""Methods that take long for each sample: tried on an eighth of them, and on all in make test-all."""
 SAMPLES = {"msr": MSR, "moirai": MOIRAI, "model": json.loads(text_of(llama(1)))}
 
 
@@ -37,7 +37,7 @@ def test_formulations(name: str) -> None:
 def test_methods(name: str) -> None:
     """A method's plans are plans and its bounds bounds; it stops when it should."""
     method = registry.load(METHODS, name)()
-    testing.check_method(method, every=stride(4) if name in LONG else 1)
+    testing.check_method(method, every=stride(8) if name in LONG else 1)
     if hasattr(method, "available") and not method.available().ok:
         pytest.skip(f"{name} is not installed ({method.available().install}): only its messages were checked")
 

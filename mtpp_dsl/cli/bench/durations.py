@@ -9,7 +9,7 @@ def said(seconds: float) -> str:
     """Return a duration in words that fit a line.
 
     >>> said(4.2), said(95), said(7400), said(200_000)
-    ('4 s', '1 min 35 s', '2 h 3 min', '2 d 8 h')
+    ('4 s', '1 min 35 s', '2 h 3 min', '2 d 7 h')
     """
     whole = round(seconds)
     if whole < 1:

@@ -29,7 +29,7 @@ share of the memory that would be used, whether no device runs it sooner.
 
 def scale_of(instance: Instance) -> float:
     """Return the mean running time of a node, by which times are divided; 1 where all are zero."""
-    return float(mean_time(instance).mean()) or 1.0
+    return float(mean_time(instance).sum()) / max(instance.n, 1) or 1.0
 
 
 def node_features(instance: Instance) -> Floats:

@@ -17,6 +17,7 @@ from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine
 from mtpp_dsl.solvers.backends.cpsat.split_problem import lower_split
+from tests.amount import part
 from tests.row_problems import best_cost, small_problem
 
 
@@ -55,7 +56,7 @@ def test_it_is_right_on_small_problems(rows: bool) -> None:
     """What is proved is no more than the optimum, and nearly it; what it finds is a plan that costs as much."""
     seen: Counter[str] = Counter()
     with Engine() as engine:
-        for seed in range(70):
+        for seed in range(part(70, 2)):
             problem = small_problem(seed, "bottleneck") if rows else without_rows(seed)
             best = best_cost(seed, "bottleneck") if rows else None
             if not rows:
@@ -76,8 +77,8 @@ def test_it_is_right_on_small_problems(rows: bool) -> None:
             again = engine.solve(known.request)
             assert again.value is not None, seed
             assert known.scale.cost(again.value) == pytest.approx(best, rel=1e-6, abs=1e-9), seed
-    assert seen["optimal"] > 30
-    assert seen["infeasible"] > 3
+    assert seen["optimal"] > part(30, 2)
+    assert seen["infeasible"] > 1
 
 
 def test_no_path_leads_from_one_of_two_colocated_nodes_to_the_other() -> None:

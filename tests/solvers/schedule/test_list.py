@@ -269,7 +269,7 @@ def test_compiled_is_plain() -> None:
     problems += [problem.with_constraints([*problem.constraints, ExclusiveLinks()]) for problem in problems]
     for compiled in (False, True):
         for kernel in kernels:
-            kernel._compiled = kernel._compiled if compiled else None
+            kernel._ready = False
             if compiled:
                 kernel.compiled()
         found.append([solved(scheduler, problem).cost for problem in problems for scheduler in (Heft, Peft, Etf, Sct)])

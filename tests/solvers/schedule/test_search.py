@@ -59,10 +59,8 @@ def test_plans_of_mixtures_are_plans(method: Method) -> None:
             assert result.cost >= best * (1 - 1e-9)
             outcomes["optimal" if result.cost <= best * (1 + 1e-9) else "above"] += 1
     assert outcomes["missed"] == 0
-    assert (
-        outcomes["optimal"]
-        >= {"annealing": 42, "ea": 35, "placeto": 30, "branch-and-bound": 60 - outcomes["missed"]}[method.name]
-    )
+    least = {"annealing": 42, "ea": 35, "placeto": 30}.get(method.name, sum(outcomes.values()))
+    assert outcomes["optimal"] >= least
 
 
 @pytest.mark.parametrize("informed", [True, False])
