@@ -232,6 +232,7 @@ class Own:
         self.processes.clear()
 
 
+@pytest.mark.long
 def test_a_sweep_survives_a_scheduler_that_restarts(tmp_path: Path) -> None:
     """The run that was under way is begun again on the worker that comes with the new scheduler, and no row is lost."""
     runs = [Run(f"{seed:064}", "s", "p", STAGES, DIGEST, "random", "random", seed=seed) for seed in range(3)]
