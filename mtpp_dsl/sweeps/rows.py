@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
+from math import inf
 from typing import Any
 
 from mtpp_dsl.errors import UsageError, did_you_mean
@@ -150,6 +152,8 @@ def decoded(name: str, values: Sequence[Any], refuse: Callable[[str], Exception]
         raise refuse(f"column {name}: expected {_EXPECTED.get(kind, 'a text of JSON')}, found {wrong!r:.60}")
     if name == "status" and not {*values} <= STATUSES:
         raise refuse(f"column status: {next(value for value in values if value not in STATUSES)!r:.60} is no status")
+    if kind.startswith("float") and (inf in values or -inf in values):
+        raise refuse(f"column {name}: expected a finite number, found an infinite one")
     if kind in _SQL:
         return [*values]
     return _read(name, list if name == "log" else dict, values, refuse)
@@ -167,4 +171,18 @@ def _read(name: str, kind: type, values: Sequence[str], refuse: Callable[[str], 
             raise refuse(f"column {name}: not JSON: {error}") from None
         if not isinstance(known[text], kind):
             raise refuse(f"column {name}: expected {'a list' if kind is list else 'an object'}, found {text:.60}")
+        if name == "log" and not _is_log(known[text]):
+            raise refuse(f"column log: expected times with incumbents and bounds, found {text:.60}")
+        if name == "versions" and not all(isinstance(version, str) for version in known[text].values()):
+            raise refuse(f"column versions: expected texts, found {text:.60}")
     return [known[text] for text in values]
+
+
+def _is_log(entries: list[Any]) -> bool:
+    """Return whether a list has nothing but triples of a time, an incumbent and a bound, of which two may be absent."""
+    if not all(type(entry) is list and len(entry) == 3 and entry[0] is not None for entry in entries):
+        return False
+    numbers = [*chain.from_iterable(entries)]
+    if not {*map(type, numbers)} <= {float, int, type(None)} or inf in numbers or -inf in numbers:
+        return False
+    return all(number == number for number in numbers)  # no NaN

@@ -111,6 +111,14 @@ def test_connection_can_do_nothing_else(path: Path) -> None:
         ("params", "{", "column params: not JSON"),
         ("log", "[" * 100_000, "column log: not JSON"),
         ("log", '{"a": 1}', "column log: expected a list"),
+        ("log", "[[1]]", "column log: expected times"),
+        ("log", '[["a", 1, 2]]', "column log: expected times"),
+        ("log", "[[null, 1, 2]]", "column log: expected times"),
+        ("log", "[[1, NaN, 2]]", "column log: expected times"),
+        ("log", "[[1, 2, 1e999]]", "column log: expected times"),
+        ("versions", '{"mtpp-dsl": []}', "column versions: expected texts"),
+        ("bound", float("inf"), "column bound: expected a finite number"),
+        ("seconds", float("-inf"), "column seconds: expected a finite number"),
     ],
 )
 def test_wrong_types(path: Path, craft: Callable[..., None], column: str, value: object, message: str | None) -> None:
