@@ -85,7 +85,11 @@ def test_samples(name: str) -> None:
     assert_said(small()[name])
 
 
-SMALLER: dict[str, dict[str, object]] = {"gpt": {"layers": 2}, "evoformer": {"blocks": 1}, "swin": {"depths": "1, 1, 1, 1"}}
+SMALLER: dict[str, dict[str, object]] = {
+    "gpt": {"layers": 2},
+    "evoformer": {"blocks": 1},
+    "swin": {"depths": "1, 1, 1, 1"},
+}
 
 
 @pytest.mark.parametrize("name", BUILTIN[GENERATORS])
