@@ -42,13 +42,15 @@ def found_specs(entry: ProblemEntry, folder: Path, data: str) -> list[Found]:
 
     Raises:
         Absent: a glob stands for nothing.
-        UsageError: a glob stands for too much, or begins with ``**`` at the root.
+        UsageError: a glob stands for too much, for a name of several lines, or begins with ``**`` at the root.
     """
     if entry.text:
         return [Found(entry.text, folder, {"stem": entry.stem, "folder": folder.name}, "its text")]
     found: dict[str, Found] = {}
     for pattern in entry.specs:
         for spec in _matching(pattern, folder, data, entry.place):
+            if "\n" in spec:  # which tells a text from a path
+                raise UsageError(f"{entry.place}: {spec!r:.80}: the name of a spec in a sweep is one line")
             path = Path(os.path.normpath(folder / substituted(spec, data)))
             found.setdefault(spec, Found(spec, path, {"stem": path.stem, "folder": path.parent.name}, spec))
     return list(found.values())

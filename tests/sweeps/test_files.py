@@ -242,6 +242,14 @@ def test_globs_without_a_spec_are_refused(tmp_path: Path, spec: str, message: st
         expand(read_sweep(written(tmp_path, HEAD + f'[[problems]]\nspec = "{spec}"\n')))
 
 
+def test_a_spec_whose_name_has_two_lines_is_refused(tmp_path: Path) -> None:
+    """It would be taken for a text, and its run for that of another file with the same contents."""
+    (tmp_path / "a\nb.mtpp").write_text("mtpp 1\n")
+    text = 'mtpp-sweep = 1\nmethods = ["heft"]\n[[problems]]\nspec = "*.mtpp"'
+    with pytest.raises(UsageError, match="the name of a spec in a sweep is one line"):
+        expand(read_sweep(written(tmp_path, text)))
+
+
 def test_nothing_is_read_but_what_is_named(tmp_path: Path) -> None:
     """A pipe or a device in place of a file is refused, not waited for; `$HOME` and `~` are names like others."""
     for spec in ("/dev/zero", "$HOME/x.mtpp", "~/x.mtpp", "${HOME}/x.mtpp"):
