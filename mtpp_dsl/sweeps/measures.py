@@ -122,8 +122,6 @@ def _reason(show: str, status: str, own: Sequence[bool], any_run: Sequence[bool]
         return "no plan"
     if (show in _OF_BOUNDS and not own[1]) or (show == "ratio-to-bound" and not any_run[1]):
         return "no bound"
-    if show == "train":
-        return "no training"
     return "no ratio" if show in ("ratio", "bound/plan", "ratio-to-bound") else "not said"
 
 

@@ -231,7 +231,7 @@ def test_values_of_different_units_keep_them():
 
 def test_training_is_a_figure_of_methods_that_learn():
     runs = Runs(columns({"label": "placeto"}, {"label": "heft"}) | {"train": [2.5, None]})
-    assert texts(make_table(runs, "label", [Column(show="train")])) == [["placeto", "2.50"], ["heft", "no training"]]
+    assert texts(make_table(runs, "label", [Column(show="train")])) == [["placeto", "2.50"], ["heft", "not said"]]
 
 
 def test_why_there_is_no_figure():
