@@ -42,7 +42,7 @@ class Course:
     Nodes come in the order of their upward ranks. The first of a supernode chooses for all of them.
 
     Args:
-        lister: of the problem; it makes the schedules.
+        lister: of the problem; it makes the schedules, and its ``pause`` is called at every node of an episode.
     """
 
     def __init__(self, lister: Lister) -> None:
@@ -93,6 +93,7 @@ class Course:
         nodes, every = np.zeros(self.choices, np.int64), np.arange(count)
         at = 0
         for v in self.order.tolist():
+            lister.pause()
             c = self._group[v]
             ready, inputs = self._ready(v, home, end, k)
             starts = np.maximum(ready, free)

@@ -41,9 +41,8 @@ def placeto(problem: Problem, limits: Limits, progress: Progress, policy: Policy
             return incumbent.result()
         rng = np.random.default_rng(limits.seed)
         learner = Learner(Policy.untrained(rng) if policy is None else policy, rng)
-        _train(
-            learner, Course(replace(lister, say=progress.say, runs=patience * EPISODES)), incumbent, progress, patience
-        )
+        course = Course(replace(lister, say=progress.say, runs=patience * EPISODES))
+        _train(learner, course, incumbent, progress, patience)
     except Ended:
         pass
     spent = monotonic() - began
@@ -54,13 +53,17 @@ def placeto(problem: Problem, limits: Limits, progress: Progress, policy: Policy
 
 
 def _train(learner: Learner, course: Course, incumbent: Incumbent, progress: Progress, patience: int) -> None:
-    """Update the policy until there is nothing to choose, or nothing better for long; raises Ended when to stop."""
+    """Update the policy until there is nothing to choose, or nothing better for long; raises Ended when to stop.
+
+    The first plan is made however little time there is.
+    """
     idle = 0
     while idle < patience:
         before = incumbent.cost
         _take(incumbent, course, course.run(learner.policy, None).home[0])
         if not course.choices or incumbent.closed():
             return
+        course.lister = replace(course.lister, pause=incumbent.pause)
         incumbent.pause()
         tried = learner.update(course)
         if tried.makespans.min() < incumbent.cost:

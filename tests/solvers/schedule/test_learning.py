@@ -146,3 +146,12 @@ def test_what_is_no_policy_is_refused(change: dict[str, Any], said: str) -> None
     """Each part of a file is checked."""
     with pytest.raises(UsageError, match=said):
         Policy.from_json({**Policy.zeros().to_json(), **change})
+
+
+def test_it_stops_within_an_update() -> None:
+    """Time that ends among the nodes of an episode ends the run there, with the first plan and the time of training."""
+    problem = linked(1, 400, 4)
+    result = Placeto().solve(problem, Limits(time=0.5), Progress())
+    assert result.plan is not None
+    assert result.termination == "time_limit"
+    assert result.time["train"] < 2.5
