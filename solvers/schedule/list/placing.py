@@ -17,6 +17,10 @@ from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
 __all__ = ["IN_TURN", "IN_TURN_FREELY", "PLACING", "Idle", "Score", "place", "reach"]
 
 
+ROUNDING = 1e-14
+"""What a difference of two times may be off by, as a share of the times."""
+
+
 class Idle(NamedTuple):
     """When devices (lines 0 to k-1), their sending ends (k to 2k-1) and their receiving ends are idle.
 
@@ -66,7 +70,11 @@ def fit(idle: Idle, line: int, at: float, takes: float) -> float:
 
 
 def book(idle: Idle, line: int, at: float, end: float) -> None:
-    """Take a time that :func:`fit` has found; what is left before and after it is kept if it can be of use."""
+    """Take a time that :func:`fit` has found; what is left before and after it is kept if it can be of use.
+
+    What is left may be shorter than the shortest by rounding alone, and another transfer to the same node may have been
+    given just that time before anything was booked.
+    """
     since, until, count = idle.since[line], idle.until[line], idle.spans[line]
     low, high = 0, count - 1
     while low < high:  # the idle time that begins last before *at*
@@ -75,7 +83,7 @@ def book(idle: Idle, line: int, at: float, end: float) -> None:
             low = middle
         else:
             high = middle - 1
-    shortest = idle.shortest[line]
+    shortest = idle.shortest[line] - ROUNDING * end
     before, after = at - since[low] >= shortest, until[low] - end >= shortest
     if before and after:
         for i in range(count, low + 1, -1):

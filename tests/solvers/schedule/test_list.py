@@ -462,3 +462,22 @@ def test_devices_that_each_take_no_time_for_something_have_speeds() -> None:
     links = Links(np.ones((2, 2)), np.zeros((2, 2)))
     problem = Problem.create(graph, [Device("x"), Device("y")], links, Objective("makespan"))
     assert solve(problem, "getf").plan is not None
+
+
+@pytest.mark.parametrize("seed", [54, 59])
+def test_times_left_over_are_as_long_as_what_was_promised_them(seed: int) -> None:
+    """What is left between two transfers to one node is not lost where rounding makes it look too short for a third."""
+    random = np.random.default_rng(seed)
+    n, k = 40, 3
+    edges = [(u, v) for u in range(n) for v in range(u + 1, min(n, u + 14)) if random.random() < 0.6]
+    sizes = random.choice([0.1 / 3, 0.1 / 7, 0.01], n)
+    times = {f"d{d}": 0.1 * random.random(n) for d in range(k)}
+    graph = Graph.create([f"v{i}" for i in range(n)], edges, output=sizes, times=times)
+    links = Links(np.ones((k, k)), np.zeros((k, k)))
+    devices = [Device(f"d{d}") for d in range(k)]
+    problem = Problem.create(graph, devices, links, Objective("makespan"), [ExclusiveLinks()])
+    lister = Lister.of(Instance.of(problem))
+    assert lister is not None
+    tier = np.ones((n, k))
+    tier[np.arange(n), random.integers(0, k, n)] = 0.0
+    assert verify(problem, lister.in_turn(in_order(graph, -np.arange(n, dtype=np.float64)), tier=tier)) == []
