@@ -46,7 +46,7 @@ def test_whole_front(seed: int) -> None:
     names = [objective.shown for objective in problem.objectives]
     pair = with_objectives(problem, names if seed % 2 else names[::-1])
     every = all_costs(pair)
-    found = front(pair, names if seed % 2 else names[::-1], points=60, method="exact", time_limit=20)
+    found = front(pair, names if seed % 2 else names[::-1], points=60, method="exact", time_limit=200)
     costs = [tuple(one.cost for one in point.objectives) for point in found.points]
     wanted = truth(pair)
     assert len(costs) == len(wanted)
