@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mtpp needs Python 3.11 or later: make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip setuptools
-	PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --group dev --editable '.[cluster,gurobi,parquet,plots,scip]'
+	PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --group dev --editable '.[cluster,docs,gurobi,lsp,notebook,parquet,plots,scip]'
 	$(PIP) --no-deps anrg-saga  # a second HEFT to compare with; its other dependencies want compilers
 	touch $@
 
