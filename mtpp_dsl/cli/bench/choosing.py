@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mtpp_dsl.sweeps.runs import Runs
 
-__all__ = ["Database", "Only", "Title", "runs_of"]
-
-Database: TypeAlias = Annotated[Path, typer.Argument(metavar="DB", help="A database of results.")]
-Only: TypeAlias = Annotated[
-    list[str],
-    typer.Option(metavar="WHICH", help="Only these runs: problem* or method=…; may be repeated.", show_default=False),
-]
-Title: TypeAlias = Annotated[str, typer.Option(metavar="TEXT", help="What stands above it.", show_default=False)]
+__all__ = ["runs_of"]
 
 
 def runs_of(database: Path, only: Sequence[str], *, logs: bool = False, training: bool = False) -> Runs:

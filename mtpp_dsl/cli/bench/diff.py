@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mtpp_dsl.cli.bench.options import Only
+
 if TYPE_CHECKING:
     from mtpp_dsl.sweeps.comparison import Quantity
     from mtpp_dsl.sweeps.rows import Row
@@ -21,12 +23,7 @@ STDOUT = Path("-")
 def diff(
     before: Annotated[Path, typer.Argument(metavar="A", help="A database of results: the reference.")],
     after: Annotated[Path, typer.Argument(metavar="B", help="Another: what is compared with it.")],
-    only: Annotated[
-        list[str],
-        typer.Option(
-            metavar="WHICH", help="Only these runs: problem* or method=…; may be repeated.", show_default=False
-        ),
-    ] = [],  # noqa: B006  typer copies defaults
+    only: Only = [],  # noqa: B006  typer copies defaults
     of: Annotated[str, typer.Option(metavar="WHAT", help="What to compare, with commas between.")] = "value,bound,time",
     level: Annotated[str, typer.Option(metavar="SHARE", help="Chance of a false report.")] = "5%",
     tolerance: Annotated[

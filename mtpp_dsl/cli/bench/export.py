@@ -8,25 +8,22 @@ from typing import Annotated
 
 import typer
 
+from mtpp_dsl.cli.bench.options import Database, Only
+
 __all__ = ["export"]
 
 STDOUT = Path("-")
 
 
 def export(
-    database: Annotated[Path, typer.Argument(metavar="DB", help="A database of results.")],
+    database: Database,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE|-", help="A .csv or .parquet file; - prints CSV.")
     ],
     columns: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Only these, with commas between them.", show_default=False)
     ] = None,
-    only: Annotated[
-        list[str],
-        typer.Option(
-            metavar="WHICH", help="Only these runs: problem* or method=…; may be repeated.", show_default=False
-        ),
-    ] = [],  # noqa: B006  typer copies defaults
+    only: Only = [],  # noqa: B006  typer copies defaults
 ) -> int:
     """Write the rows of a database as CSV or Parquet, each param with a column of its own.
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from mtpp_dsl.cli.bench.options import Jobs, Quiet, Scheduler
+
 __all__ = ["improve"]
 
 
@@ -36,10 +38,7 @@ def improve(
     threads: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Of each run (1).", show_default=False)
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", min=1, metavar="N", help="Runs at once (as many as cores).", show_default=False),
-    ] = None,
+    jobs: Jobs = None,
     every: Annotated[bool, typer.Option("--all", help="Also problems that are proved optimal.")] = False,
     submit: Annotated[
         Path | None,
@@ -53,13 +52,10 @@ def improve(
         str | None,
         typer.Option(metavar="failed|all|STATUS", help="Do those again that ended so.", show_default=False),
     ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on tcp://…, local-cluster:N or local:N.", show_default=False),
-    ] = None,
+    scheduler: Scheduler = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show problems and records, and run nothing.")] = False,
     audit: Annotated[bool, typer.Option("--audit", help="Check all that is stored again, and run nothing.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no summary.")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Run methods on the problems of a library, and record every plan and bound that is better than the best known.
 

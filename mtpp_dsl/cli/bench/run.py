@@ -7,46 +7,33 @@ from typing import Annotated
 
 import typer
 
+from mtpp_dsl.cli.bench.options import Jobs, Only, Quiet, Scheduler, Size, SweepFile, TimeLimit
+
 __all__ = ["run"]
 
 
 def run(
-    sweep: Annotated[Path, typer.Argument(metavar="SWEEP.toml", help="The sweep.", show_default=False)],
+    sweep: SweepFile,
     db: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keep the results here (beside the sweep, .sqlite).", show_default=False),
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", min=1, metavar="N", help="Runs at once (as many as cores).", show_default=False),
-    ] = None,
-    size: Annotated[
-        str | None, typer.Option(metavar="NAME", help="One of the sizes of the sweep.", show_default=False)
-    ] = None,
+    jobs: Jobs = None,
+    size: Size = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
-    only: Annotated[
-        list[str],
-        typer.Option(
-            metavar="WHICH", help="Only these runs: problem* or method=…; may be repeated.", show_default=False
-        ),
-    ] = [],  # noqa: B006  typer copies defaults
+    only: Only = [],  # noqa: B006  typer copies defaults
     retry: Annotated[
         str | None,
         typer.Option(
             metavar="failed|all|STATUS", help="Do those again that ended so; commas between.", show_default=False
         ),
     ] = None,
-    time_limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Of each run, whatever the sweep says.", show_default=False)
-    ] = None,
+    time_limit: TimeLimit = None,
     shard: Annotated[
         str | None, typer.Option(metavar="I/N", help="Only the I-th of N parts of the sweep.", show_default=False)
     ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on tcp://…, local-cluster:N or local:N.", show_default=False),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no summary.")] = False,
+    scheduler: Scheduler = None,
+    quiet: Quiet = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show a line for each run.")] = False,
 ) -> int:
     """Do the runs of a sweep that have no result yet, each in a process of its own, and keep what comes of them.

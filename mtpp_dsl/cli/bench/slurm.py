@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from mtpp_dsl.cli.bench.options import Only, Size, SweepFile, TimeLimit
+
 __all__ = ["slurm"]
 
 
 def slurm(
-    sweep: Annotated[Path, typer.Argument(metavar="SWEEP.toml", help="The sweep.")],
+    sweep: SweepFile,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Where script, logs and databases are written.")
     ],
@@ -22,18 +24,9 @@ def slurm(
         ),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Runs at once in each task.")] = 1,
-    size: Annotated[
-        str | None, typer.Option(metavar="NAME", help="One of the sizes of the sweep.", show_default=False)
-    ] = None,
-    only: Annotated[
-        list[str],
-        typer.Option(
-            metavar="WHICH", help="Only these runs: problem* or method=…; may be repeated.", show_default=False
-        ),
-    ] = [],  # noqa: B006  typer copies defaults
-    time_limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Of each run, whatever the sweep says.", show_default=False)
-    ] = None,
+    size: Size = None,
+    only: Only = [],  # noqa: B006  typer copies defaults
+    time_limit: TimeLimit = None,
     task_time: Annotated[
         str | None, typer.Option(metavar="TIME", help="Of each task (what its runs may take).", show_default=False)
     ] = None,

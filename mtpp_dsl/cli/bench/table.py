@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from mtpp_dsl.cli.bench.choosing import Database, Only, Title, runs_of
+from mtpp_dsl.cli.bench.choosing import runs_of
+from mtpp_dsl.cli.bench.options import Database, Only, Title
 
 __all__ = ["table"]
 
