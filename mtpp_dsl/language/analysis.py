@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.places import Places
 from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.text.source import Diagnostic, Source
@@ -27,6 +28,7 @@ class Analysis:
         scope: what the names of the spec mean, as far as it could be read.
         diagnostics: errors and warnings, in the order of the text, those of included files after it.
         problem: what the spec says; None where there is an error.
+        places: which statements say what of it.
     """
 
     source: Source
@@ -34,6 +36,7 @@ class Analysis:
     scope: Scope
     diagnostics: tuple[Diagnostic, ...]
     problem: Problem | None
+    places: Places
 
     def __deepcopy__(self, memo: object) -> Analysis:
         return self
@@ -54,6 +57,7 @@ class Analysis:
         scope: Scope,
         found: Iterable[Diagnostic],
         problem: Problem | None,
+        places: Places,
     ) -> Analysis:
         """Return an analysis with its messages sorted by the order of *sources*, and by where they are in them.
 
@@ -69,7 +73,7 @@ class Analysis:
             span = diagnostic.span
             return (-1, 0) if span is None else (order.get(span.source, len(order)), span.start)
 
-        return cls(source, statements, scope, tuple(sorted(found, key=place)), problem)
+        return cls(source, statements, scope, tuple(sorted(found, key=place)), problem, places)
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from mtpp_dsl.base.files import hashing
 from mtpp_dsl.base.spec_limits import check_table
@@ -28,6 +29,7 @@ from mtpp_dsl.language.idle import (
 from mtpp_dsl.language.lower_stages import Stages
 from mtpp_dsl.language.origin import origin_of
 from mtpp_dsl.language.partial import Broken
+from mtpp_dsl.language.places import Places
 from mtpp_dsl.language.reader import Read, read_source, read_statements
 from mtpp_dsl.language.targets import under_target
 from mtpp_dsl.problem import Problem
@@ -214,11 +216,16 @@ class Spec:
                 problem = None
                 lowering.findings.wrong.append(_too_deep(self.source))
         found = [*parsed.diagnostics, *lowering.wrong, *lowering.warnings]
-        return Analysis.of(self.source, parsed.sources, parsed.own, lowering.scope, found, problem)
+        of = self.source, parsed.sources, parsed.own, lowering.scope
+        return Analysis.of(*of, found, problem, lowering.places)
 
 
 def _too_deep(source: Source) -> Diagnostic:
     return Diagnostic("the spec is nested too deeply", Span(source, 0, 0), code="MTPP-E901")
+
+
+def _inside(inner: Span, outer: Span) -> bool:
+    return inner.source is outer.source and outer.start <= inner.start and inner.stop <= outer.stop
 
 
 class Lowering(Stages):
@@ -252,6 +259,15 @@ class Lowering(Stages):
         """The errors found so far; where units do not agree, params given without one are named first."""
         units = any(str(NONE) in diagnostic.message for diagnostic in self.findings.wrong)
         return [*(Diagnostic(message, code="MTPP-E213") for message in self.scope.plain if units), *self.findings.wrong]
+
+    @property
+    def places(self) -> Places:
+        """Where the spec says what it was read to say."""
+        counting = [statement for statement, _ in self.of(tree.ObjectiveStatement)]
+        asked = [next((s.span for s in counting if _inside(one.span, s.span)), one.span) for one in self.asked]
+        stated = {constraint: tuple(spans) for constraint, spans in self.stated.items()}
+        statements = tuple(statement for statement, _ in self.statements)
+        return Places(statements, MappingProxyType(stated), tuple(asked))
 
     def run(self, *, sound: bool = True) -> Problem | None:
         """Return the problem, or None where something is wrong (see ``wrong``), or the text was not *sound* before."""

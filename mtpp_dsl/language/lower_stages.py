@@ -80,6 +80,7 @@ class Stages:
         warnings: what the spec says to no effect.
         replaced: a graph that takes the place of the spec's, or None.
         graph, devices, constraints: what was read; empty where nothing could be.
+        stated: the statements of each constraint, by the constraint.
         joined, objective: what was read; None where nothing could be.
         left_out: devices of the graph's file, which ``graph from`` does not take.
         first_batch: where the first time of a batch is given; None where none is.
@@ -109,6 +110,7 @@ class Stages:
         self.objective: Objective | None = None
         self.asked: list[Asked] = []
         self.constraints: list[Constraint] = []
+        self.stated: dict[Constraint, list[Span]] = {}
         self.left_out: tuple[Device, ...] = ()
         self.sent: TransferTimes | None = None  # measured times of transfers, until the interconnect is read
         self.first_batch: Span | None = None
@@ -391,14 +393,13 @@ class Stages:
 
     def read_constraints(self) -> None:
         """Read the constraints, in their order, each once."""
-        found: dict[Constraint, None] = {}
         labels: dict[str, tree.LabelledConstraint] = {}
         batched = self.objective is None or self.objective.batch is not None
         first = self.asked[0] if self.objective is not None else None
         for statement, _ in self.statements:
             if isinstance(statement, tree.ConstraintStatement):
                 new = self.findings.attempt(lambda s=statement: list(lower_constraint(s, self.scope)))
-                found.update(dict.fromkeys(new or ()))
+                self.state(new or (), statement.span)
                 if not batched and statement.rule.text in BATCHED:
                     what = BATCHED[statement.rule.text]
                     message = f"{what} need 'maximize throughput (batch = …)'; to {self.objective} runs one input"
@@ -408,8 +409,13 @@ class Stages:
                     lambda s=statement: list(lower_labelled(s, self.scope, first, timed=self.timed))
                 )
                 self.check_labels(statement, [row.label for row in rows or ()], labels)
-                found.update(dict.fromkeys(rows or ()))
-        self.constraints = list(found)
+                self.state(rows or (), statement.span)
+        self.constraints = list(self.stated)
+
+    def state(self, constraints: Sequence[Constraint], span: Span) -> None:
+        """Note that a statement says these constraints; those that another one has said before stay in their place."""
+        for constraint in dict.fromkeys(constraints):
+            self.stated.setdefault(constraint, []).append(span)
 
     def check_labels(
         self, statement: tree.LabelledConstraint, rows: Sequence[str], labels: dict[str, tree.LabelledConstraint]
