@@ -25,6 +25,8 @@ Kind = Literal["node", "transfer", "read", "write"]
 Reason = Literal["first", "data", "device", "link", "nothing"]
 SLACK = 1e-9
 """Two times of a schedule that differ by no more than this share of the makespan are one."""
+MAX_PASSES = 16
+"""So often the latest ends of activities are computed anew: chains of those that take no time may need it."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,34 @@ class Timeline:
             steps.append(Step(activity, reason))
             current = blocker
         return steps[::-1]
+
+    @cached_property
+    def slack(self) -> list[float]:
+        """By how much later every activity could end without a longer makespan.
+
+        All others may move too, but on devices and exclusive links they keep their order. What is less than the
+        rounding of times is 0.
+        """
+        every = self.activities
+        order = sorted(range(len(every)), key=lambda i: (every[i].start, every[i].end))
+        before: list[set[int]] = [set(activity.needs) for activity in every]
+        last: dict[str, int] = {}
+        for i in order:
+            for resource in every[i].uses:
+                if resource in last:
+                    before[i].add(last[resource])
+                last[resource] = i
+        latest = [self.makespan] * len(every)
+        for _ in range(MAX_PASSES):
+            found = list(latest)
+            for i in reversed(order):
+                start = latest[i] - (every[i].end - every[i].start)
+                for j in before[i]:
+                    latest[j] = min(latest[j], start)
+            if found == latest:  # once is enough but for activities that take no time
+                break
+        room = (late - activity.end for late, activity in zip(latest, every, strict=True))
+        return [slack if slack > SLACK * self.makespan else 0.0 for slack in room]
 
     def _blocker(
         self, current: int, users: dict[str, list[int]], seen: set[int], slack: float

@@ -67,6 +67,43 @@ def test_critical_path_leaves_no_gap(problem: Problem, data: st.DataObject) -> N
         assert before.activity.end == pytest.approx(after.activity.start)
 
 
+def pushed(timeline: Timeline, late: int, by: float) -> float:
+    """Return the makespan where one activity is late, and all others wait for what they waited for, in their order."""
+    every = timeline.activities
+    ends = [activity.end for activity in every]
+    order = sorted(range(len(every)), key=lambda i: (every[i].start, every[i].end))
+    for _ in every:
+        free: dict[str, float] = {}
+        moved = list(ends)
+        for i in order:
+            activity = every[i]
+            waits = [ends[j] for j in activity.needs] + [free[name] for name in activity.uses if name in free]
+            start = max([activity.start + (by if i == late else 0.0), *waits])
+            moved[i] = max(moved[i], start + activity.end - activity.start)
+            free.update(dict.fromkeys(activity.uses, moved[i]))
+        if moved == ends:
+            break
+        ends = moved
+    return max(ends)
+
+
+@given(link_problems(), st.data())
+@settings(max_examples=40, deadline=None)
+def test_slack(problem: Problem, data: st.DataObject) -> None:
+    """An activity may be late by its slack and by no more; the critical path has none."""
+    found = [plan for _, plan in zip(range(10), plans(problem), strict=False)]
+    if not found:
+        return
+    timeline = Timeline(problem, data.draw(st.sampled_from(found)))
+    number = {id(activity): i for i, activity in enumerate(timeline.activities)}
+    assert all(timeline.slack[number[id(step.activity)]] == 0 for step in timeline.critical)
+    late = data.draw(st.integers(0, len(timeline.activities) - 1))
+    slack = timeline.slack[late]
+    assert pushed(timeline, late, slack) == pytest.approx(timeline.makespan)
+    more = timeline.makespan / 8 or 1.0
+    assert pushed(timeline, late, slack + more) == pytest.approx(timeline.makespan + more)
+
+
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=80, deadline=None)
 def test_critical_path_of_subgraphs(seed: int) -> None:
