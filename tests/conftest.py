@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from tests.amount import choose
+from tests.browser import browser, open_page  # noqa: F401  fixtures
 
 try:
     import mtpp_dsl.grammars

@@ -1,0 +1,26 @@
+"""A section of a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mtpp_dsl.page.markup import Markup
+
+__all__ = ["Section"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a page, with its heading and its entry in the navigation.
+
+    Attributes:
+        id: what links lead to.
+        title: the heading.
+        body: what stands under it; headings in it begin with ``h3``.
+        nav: what the navigation calls it; "" for the title.
+    """
+
+    id: str
+    title: str
+    body: Markup
+    nav: str = ""

@@ -1,0 +1,78 @@
+"""What a page shows: an answer with its problem, its spec, and what was asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mtpp_dsl.base.units import format_quantity
+from mtpp_dsl.plans.evaluation import Evaluation
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Problem
+
+__all__ = ["Mark", "SpecText", "View"]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Lines of a spec and what they are about.
+
+    Attributes:
+        first, last: numbers of the lines, from 1.
+        kind: "constraint", "objective", "device", "interconnect" or "graph".
+        index: which constraint, objective or device of the problem; of several devices the first.
+        count: how many of them the lines stand for, one after the other.
+    """
+
+    first: int
+    last: int
+    kind: str
+    index: int = 0
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class SpecText:
+    """The text of the spec.
+
+    Attributes:
+        name: its path, as it was given.
+        text: all of it.
+        marks: which lines are about what.
+    """
+
+    name: str
+    text: str
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """All that a page is made of: what is not here is not on it.
+
+    Attributes:
+        problem: what was asked.
+        plan: the plan of the answer; None where it has none.
+        evaluation: what the plan costs.
+        answer: JSON of schema 2.
+        spec: its text; None for a problem that has none.
+        explanation: JSON of ``mtpp explain``; None where nobody asked.
+        what_if: JSON of the problems that were changed and solved; () where nobody asked.
+    """
+
+    problem: Problem
+    plan: Plan | None
+    evaluation: Evaluation | None
+    answer: Mapping[str, Any]
+    spec: SpecText | None = None
+    explanation: Mapping[str, Any] | None = None
+    what_if: tuple[Mapping[str, Any], ...] = field(default=())
+
+    def time(self, value: float) -> str:
+        """Return a time, or a cost in the unit of times, for people."""
+        return format_quantity(value, self.problem.time_unit)
+
+    def value(self, value: float) -> str:
+        """Return a value of the first objective for people."""
+        return format_quantity(value, self.problem.objective.unit(self.problem.time_unit))
