@@ -57,7 +57,11 @@ def hostile_problem(names: tuple[str, ...] = HOSTILE) -> Problem:
 
 def hostile_spec() -> str:
     """Return a spec with such names as far as the language lets texts have them."""
-    names = [name for name in HOSTILE if name.isprintable() and name.strip() and not set(name) & {'"', "\\"}]
+    names = [
+        name
+        for name in HOSTILE
+        if name.isprintable() and name.strip() and len(name) < 1000 and not set(name) & {'"', "\\"}
+    ]
     nodes = "\n".join(f'  node "{name}" (work = {v % 3 + 1}, params = 1, output = 1)' for v, name in enumerate(names))
     edges = "\n".join(f'  edge "{tail}" -> "{head}"' for tail, head in pairwise(names))
     return (

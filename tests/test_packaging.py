@@ -97,7 +97,7 @@ def _installed() -> list[Path]:
         Path(*package.split("."), path.relative_to(ROOT / folder))
         for package, folder in setuptools()["package-dir"].items()
         for path in (ROOT / folder).rglob("*")
-        if path.suffix in (".py", ".lark", ".mtpp", ".json", ".toml") or path.name == "py.typed"
+        if path.suffix in (".py", ".lark", ".mtpp", ".json", ".toml", ".css", ".js") or path.name == "py.typed"
     ]
 
 
