@@ -41,6 +41,7 @@ CORE = {  # what a part of the core may import beside itself
     "profiling": DATA | {"execution", "importers", "importers.onnx", "model"},
     "generators": DATA | {"registry"},
     "language": DATA | {"formats", "generators", "library", "model", "registry"},
+    "editors": DATA | {"language"},
     "plugins": DATA | {"checks", "contracts", "generators", "registry"},
     "answers": DATA | {"checks", "contracts", "language", "registry", "report"},
     "page": DATA | {"language", "report"},
