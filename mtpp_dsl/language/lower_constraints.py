@@ -38,10 +38,23 @@ from mtpp_dsl.language.values import (
 from mtpp_dsl.problem import Objective
 from mtpp_dsl.text.source import Fix, Place, Span
 
-__all__ = ["lower_constraint", "lower_labelled"]
+__all__ = ["RULE_OPTIONS", "lower_constraint", "lower_labelled"]
 
 MAX_AMOUNT = 1_000_000_000
 MAX_SIZES = 10_000
+RULE_OPTIONS: dict[str, tuple[str, ...]] = {
+    "acyclic": ("parts", "groups"),
+    "contiguous": ("parts",),
+    "break": ("scope",),
+    "replicate": ("sync",),
+    "memory": MEMORY_OPTIONS,
+    "shard": ("speedup",),
+    "copies": ("share",),
+    "robust": ("deviation",),
+    "stages": ("empty",),
+}
+"""The options of each rule; one that is not listed has none."""
+
 _SENSES = {"<=": "<=", ">=": ">=", "==": "=="}
 
 
@@ -54,17 +67,7 @@ def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Itera
     if statement.rule.text not in _RULES:
         yield from lower_custom(statement, scope)
         return
-    allowed = {
-        "acyclic": ("parts", "groups"),
-        "contiguous": ("parts",),
-        "break": ("scope",),
-        "replicate": ("sync",),
-        "memory": MEMORY_OPTIONS,
-        "shard": ("speedup",),
-        "copies": ("share",),
-        "robust": ("deviation",),
-        "stages": ("empty",),
-    }.get(statement.rule.text, ())
+    allowed = RULE_OPTIONS.get(statement.rule.text, ())
     for local in iterate(statement.clauses, scope):
         options = Options(statement.options, allowed, f"constraint {statement.rule.text}", scope, local)
         try:

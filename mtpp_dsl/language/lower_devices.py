@@ -30,9 +30,19 @@ from mtpp_dsl.text.source import Span
 
 Routing: TypeAlias = Literal["widest", "direct"]
 
-__all__ = ["Channel", "LinkTable", "declare_devices", "lower_interconnect", "lower_links", "memory_units"]
+__all__ = [
+    "DEVICE_OPTIONS",
+    "INTERCONNECTS",
+    "LINK_OPTIONS",
+    "Channel",
+    "LinkTable",
+    "declare_devices",
+    "lower_interconnect",
+    "lower_links",
+    "memory_units",
+]
 
-_DEVICE_OPTIONS = (
+DEVICE_OPTIONS = (
     "type",
     "memory",
     "reserve",
@@ -48,7 +58,17 @@ _DEVICE_OPTIONS = (
     *UPLINK,
 )
 _PRICES = (NONE, DOLLARS, EUROS, DOLLARS / TIME, EUROS / TIME)
-_INTERCONNECTS = (
+INTERCONNECTS = {
+    "shared": ("bandwidth", "overflow", "between"),
+    "host": ("bandwidth", "overflow", "between"),
+    "links": ("bandwidth", "latency", "routing", *OF_SPLITS),
+    "tree": OF_SPLITS,
+}
+"""Kinds of interconnects, with the options of each."""
+
+LINK_OPTIONS = ("bandwidth", "latency")
+
+_KINDS = (
     "interconnects are: shared, where all devices have one channel to memory;",
     "host, the same, where devices with io = free pay nothing; links, where each pair of devices has its own;",
     "tree, where devices hang from switches",
@@ -148,7 +168,7 @@ def _device(
     local: Locals,
     keepers: tuple[UnitKeeper, UnitKeeper],
 ) -> Device:
-    options = Options(with_type(statement.options, scope, local), _DEVICE_OPTIONS, "a device", scope, local)
+    options = Options(with_type(statement.options, scope, local), DEVICE_OPTIONS, "a device", scope, local)
     memory, reserve = options.quantity("memory", (SIZE, NONE)), options.quantity("reserve", (SIZE, NONE))
     for what, value in (("memory", memory), ("reserve", reserve)):
         if value is not None:
@@ -240,20 +260,14 @@ def memory_units(graph: Graph, keeper: UnitKeeper, span: Span) -> None:
 def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> Channel:
     """Read an ``interconnect`` statement."""
     kind = statement.name.text
-    options = {
-        "shared": ("bandwidth", "overflow", "between"),
-        "host": ("bandwidth", "overflow", "between"),
-        "links": ("bandwidth", "latency", "routing", *OF_SPLITS),
-        "tree": OF_SPLITS,
-    }
-    if kind not in options:
+    if kind not in INTERCONNECTS:
         raise Complaint(
-            f"there is no interconnect {kind!r}{did_you_mean(kind, options, cutoff=0.75)}",
+            f"there is no interconnect {kind!r}{did_you_mean(kind, INTERCONNECTS, cutoff=0.75)}",
             statement.name.span,
-            _INTERCONNECTS,
+            _KINDS,
             code="MTPP-E110",
         )
-    given = Options(statement.options, options[kind], f"interconnect {kind}", scope)
+    given = Options(statement.options, INTERCONNECTS[kind], f"interconnect {kind}", scope)
     bandwidth = given.quantity("bandwidth", (RATE, NONE))
     if kind not in ("links", "tree") and bandwidth is None:
         raise Complaint(f"interconnect {kind} needs a bandwidth", statement.span, code="MTPP-E401")
@@ -381,7 +395,7 @@ class LinkTable:
 
 
 def _link(statement: tree.LinkStatement, local: Locals, table: LinkTable, scope: Scope) -> None:
-    options = Options(statement.options, ("bandwidth", "latency"), "a link", scope, local)
+    options = Options(statement.options, LINK_OPTIONS, "a link", scope, local)
     ends = [_ends(end, scope, local) for end in (statement.first, statement.second)]
     scope.spend(len(ends[0]) * len(ends[1]), statement.span)
     if not ends[0] or not ends[1] or ends[0] == ends[1] == ends[0][:1]:

@@ -24,7 +24,7 @@ from mtpp_dsl.problem.graph import Graph, frozen
 from mtpp_dsl.problem.interconnects import Overlap, Send
 from mtpp_dsl.text.source import Span
 
-__all__ = ["OF_SPLITS", "UPLINK", "Hanging", "hanging", "lower_tree", "of_splits"]
+__all__ = ["OF_SPLITS", "SWITCH_OPTIONS", "UPLINK", "Hanging", "hanging", "lower_tree", "of_splits"]
 
 UPLINK = ("switch", "uplink", "latency", "duplex")
 """Options of a device that say where it hangs in a tree of switches."""
@@ -32,7 +32,7 @@ UPLINK = ("switch", "uplink", "latency", "duplex")
 OF_SPLITS = ("overlap", "send", "duplex")
 """Options of links, and of the switches that are under none, which say what transfers take in a split."""
 
-_SWITCH = ("under", "uplink", "latency", "duplex", "overlap", "send")
+SWITCH_OPTIONS = ("under", "uplink", "latency", "duplex", "overlap", "send")
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _declared(statements: Sequence[tree.SwitchStatement], scope: Scope) -> Itera
 
 
 def _switch(statement: tree.SwitchStatement, scope: Scope, local: Locals) -> Hanging:
-    options = Options(statement.options, _SWITCH, "a switch", scope, local)
+    options = Options(statement.options, SWITCH_OPTIONS, "a switch", scope, local)
     found = hanging(options, "under", statement.span)
     said = of_splits(options)
     for option in ("overlap", "send"):
