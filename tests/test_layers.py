@@ -53,6 +53,9 @@ CORE = {  # what a part of the core may import beside itself
     "algebra": DATA | {"language"},
     "builder": DATA | {"algebra", "formats", "language", "model"},
     "running": DATA | {"api", "checks", "contracts"},
+    "server": DATA | {"contracts", "language", "library", "registry"},
+    "server.features": DATA | {"contracts", "language", "library", "registry", "server"},
+    "server.connection": DATA | {"language", "library", "registry", "server", "server.features"},
     "sweeps": DATA
     | {"answers", "api", "checks", "contracts", "drivers", "execution", "executors", "generators", "language"}
     | {"plugins", "registry", "report"},
