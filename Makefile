@@ -1,5 +1,6 @@
 # make install: everything into .venv    make demo: solve a first spec    make test: what CI runs
 # make frameworks: torch, transformers and onnxruntime, for the tests of imports and runs
+# make site: the documentation, in build/site
 # make quick: after every change, some 90 s    make test-all: the long tests and many more random examples
 PYTHON ?= python3
 VENV := .venv
@@ -9,7 +10,7 @@ STAMP := $(VENV)/.installed
 FRAMEWORKS := $(VENV)/.frameworks
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
 
-.PHONY: install frameworks demo test quick test-all
+.PHONY: install frameworks demo site test quick test-all
 
 install: $(STAMP)
 
@@ -36,6 +37,10 @@ $(FRAMEWORKS): $(STAMP)
 
 demo: install
 	$(BIN)/mtpp solve examples/quickstart.mtpp
+
+# strictly: a warning is an error; without a network
+site: install
+	$(BIN)/python -m tests.tools.site
 
 # a process a core; the tests of a file stay together, as they use the same compiled code
 test quick test-all: frameworks

@@ -1,0 +1,101 @@
+"""The documentation is a site: every page is in its navigation, it builds without warnings, and asks nothing outside.
+
+``python -m tests.tools.site`` builds it; :mod:`tests.test_docs` runs what the pages tell a reader to do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tools import gallery
+from tests.tools.site.pages import DOCS, OUTSIDE, ROOT, for_site
+
+
+def nav() -> list[str]:
+    """Return the pages of the navigation, in its order."""
+    yaml = pytest.importorskip("yaml")
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc, name-defined]
+        pass
+
+    Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix, node: suffix)
+    settings = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
+    return list(leaves(settings["nav"]))
+
+
+def leaves(item: Any) -> Iterator[str]:
+    if isinstance(item, str):
+        yield item
+    else:
+        for part in item.values() if isinstance(item, dict) else item:
+            yield from leaves(part)
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    """Each page of docs/, and those of the top of the repository, once: a new page gets a line in mkdocs.yml."""
+    written = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")}
+    pages = nav()
+    assert len(pages) == len(set(pages))
+    assert set(pages) == written | {name for source, name in OUTSIDE.items() if source != "README.md"}
+
+
+def test_gallery_is_up_to_date() -> None:
+    """It has every spec of examples/ as it is (python -m tests.tools.gallery); what it says of them, test_docs runs."""
+    text = gallery.PAGE.read_text(encoding="utf-8")
+    shown = gallery.shown_on(text)
+    assert gallery.page(shown) == text
+    assert all(shown[entry.file] for entry in gallery.ENTRIES)
+    listed = {entry.file for entry in (*gallery.ENTRIES, *gallery.CASES)}
+    assert listed == {str(path.relative_to(ROOT / "examples")) for path in (ROOT / "examples").rglob("*.mtpp")}
+
+
+def test_markdown_of_the_site() -> None:
+    """Words for the tests go, names of files become titles, and links find what the site has."""
+    links = "[a](../CONTRIBUTING.md#tests) [b](../examples/batch.mtpp) [c](answers.md#x) [d](https://a.org/x.md)"
+    adapted = for_site(f"```mtpp part\n[x](y)\n```\n{links}\n```sh run.sh\n```\n", "docs/methods.md")
+    links = "[a](contributing.md#tests) [b](gallery.md#a-batch-cut-both-ways) [c](answers.md#x) [d](https://a.org/x.md)"
+    assert adapted == f'```mtpp\n[x](y)\n```\n{links}\n```sh title="run.sh"\n```\n'
+    assert for_site("[r](../sweeps.md)", "docs/methods/auto.md") == "[r](../sweeps.md)"
+    assert for_site("[r](docs/sweeps.md)", "CONTRIBUTING.md") == "[r](sweeps.md)"
+    with pytest.raises(LookupError, match=r"no page for setup\.py"):
+        for_site("[r](../setup.py)", "docs/methods.md")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site once."""
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("material")
+    from tests.tools.site.build import build
+
+    folder = tmp_path_factory.mktemp("site")
+    build(folder)
+    return folder
+
+
+@pytest.mark.slow
+def test_it_builds_strictly(site: Path) -> None:
+    """No link or anchor is wrong, nothing is left out, and no page asks for anything outside: build() raises if so."""
+    for page in nav():
+        html = (site / page).with_suffix(".html").read_text(encoding="utf-8")
+        assert "<h1" in html
+        assert not re.search(r"<p>```|<code>```", html), f"{page}: a fence is not read as one"
+
+
+@pytest.mark.slow
+def test_requests_outside_are_found(tmp_path: Path) -> None:
+    """What would have a browser ask elsewhere is found; a link that a reader may follow is not."""
+    from tests.tools.site.build import outside
+
+    (tmp_path / "a.html").write_text('<a href="https://a.org">a</a><link rel="canonical" href="https://b.org">')
+    assert not list(outside(tmp_path))
+    asked = ['<script src="https://c.org/x.js">', "<img alt='' src='//d.org/y.png'>"]
+    asked += ['<link href="https://e.org/f" rel="stylesheet">', "<style>@import url(https://f.org/a.css);</style>"]
+    for i, tag in enumerate(asked):
+        (tmp_path / f"{i}.html").write_text(tag, encoding="utf-8")
+    assert len({line.partition(":")[0] for line in outside(tmp_path)}) == len(asked)

@@ -1,0 +1,1 @@
+"""The documentation as a site: ``python -m tests.tools.site`` builds it into build/site, as ``make site`` does."""
