@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 CONSTRAINTS := .ci/constraints.txt
 STAMP := $(VENV)/.installed
 FRAMEWORKS := $(VENV)/.frameworks
+NODE := --no-save --no-audit --no-fund --ignore-scripts --loglevel=error @vscode/vsce@3.9.2 vscode-oniguruma@2.0.1 vscode-textmate@9.3.2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
 
 .PHONY: install frameworks demo site test quick test-all
@@ -33,6 +34,8 @@ $(FRAMEWORKS): $(STAMP)
 	$(PIP) filelock fsspec jinja2 networkx numpy setuptools sympy typing-extensions
 	if $(PIP) --no-index --no-deps torch; then $(PIP) accelerate transformers && $(PIP) --no-deps megatron-core; \
 	else echo "pip has no CPU build of torch at hand: the tests of torch are skipped"; fi
+	if command -v npm >/dev/null; then npm install --prefix $(VENV)/node $(NODE); \
+	else echo "there is no npm: the tests of highlighting and packaging by VS Code's own code are skipped"; fi
 	touch $@
 
 demo: install

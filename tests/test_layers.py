@@ -84,6 +84,7 @@ CORE = {  # what a part of the core may import beside itself
         "checks",
         "contracts",
         "drivers",
+        "editors",
         "execution",
         "executors",
         "formats",

@@ -470,6 +470,38 @@ def devices(
     return list_library(name, quiet=quiet)
 
 
+def complete_editor(incomplete: str) -> list[str]:
+    """Return the editors that begin as what has been typed."""
+    from mtpp_dsl.editors.settings import EDITORS
+
+    return [name for name in EDITORS if name.startswith(incomplete)]
+
+
+@command
+def editor(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="EDITOR",
+            help="vscode, textmate, neovim or emacs.",
+            autocompletion=complete_editor,
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write into.", show_default=False)
+    ],
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="The mtpp that the editor starts; left out, this one.", show_default=False),
+    ] = None,
+) -> int:
+    """Write what an editor needs for specs: colours, and settings that start mtpp lsp."""
+    from mtpp_dsl.cli.editor import write_editor
+
+    return write_editor(name, output, server)
+
+
 command(run)
 command(profile)
 command(train)

@@ -89,7 +89,9 @@ def _statements(words: Vocabulary, name: str) -> list[dict[str, Any]]:
         for each in kinds
     ]
     generator = f"{_BEFORE}(graph){_SPACE}(from){_SPACE}(generator){_SPACE}({name})"
+    typed = f"{_BEFORE}(param){_SPACE}({name}){_GAP}(:){_GAP}({name})"
     return [
+        _parts(typed, keyword, DECLARED["param"], "punctuation", "support.type"),
         _parts(f"{_BEFORE}(import){_SPACE}(plan){_AFTER}", keyword, "keyword.other"),
         _parts(generator, keyword, "keyword.other", "keyword.other", "support.function"),
         *declaring,
