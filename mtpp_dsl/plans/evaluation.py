@@ -22,6 +22,7 @@ from mtpp_dsl.plans.plan import Plan, plan_of
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.plans.stages import Keeping, ring_time, shard_speedup, stages_after
 from mtpp_dsl.plans.subgraphs import traffic
+from mtpp_dsl.plans.tensors import spans, tensor_io
 from mtpp_dsl.problem import Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.problem.replication import synchronises
@@ -250,7 +251,7 @@ def _split(problem: Problem, plan: Plan) -> Evaluation:
         again[d] = _share(time, passes)[device == d].sum()
     work = _per_device(device, time, k) + again
     tensor = graph.output / problem.interconnect.bandwidth
-    span = _spans(problem, plan)
+    span = spans(problem, plan)
     reads, writes = _io(problem, device, span, tensor)
     forward, backward = (
         _per_device(device, _share(time, part), k) + sum(_io(problem, device, span, tensor * part))
@@ -422,31 +423,10 @@ def _per_device(device: Ints, weights: Floats, k: int) -> Floats:
     return np.bincount(device, weights=weights, minlength=k).astype(np.float64)
 
 
-def _spans(problem: Problem, plan: Plan) -> Ints:
-    """Return [devices] a number for the set of groups that the device's stage is spread over."""
-    sets = [frozenset({g}) for g in problem.group.tolist()]
-    for lead, members in plan.replicas.items():
-        sets[lead] = frozenset(problem.group[list(members)].tolist())
-    return np.array([sets.index(groups) for groups in sets], np.int64)
-
-
 def _io(problem: Problem, device: Ints, span: Ints, cost: Floats) -> tuple[Floats, Floats]:
     """Return what every stage pays to read and to write tensors; they cost more between stages of other groups."""
-    graph, k, link = problem.graph, problem.k, problem.interconnect
-    assert isinstance(link, (Shared, Host))
-    pays = np.array([d.pays_io or isinstance(link, Shared) for d in problem.devices])
-    far = 1.0 if link.between is None else link.bandwidth / link.between
-    crossing = device[graph.tails] != device[graph.heads]
-    producers, readers = graph.tails[crossing], device[graph.heads[crossing]]
-    pairs = np.unique(producers * k + readers)  # (tensor, reading device), each once
-    tensors, readers = pairs // k, pairs % k
-    outside = span[readers] != span[device[tensors]]
-    reads = _per_device(readers, cost[tensors] * np.where(outside, far, 1.0), k)
-    leaves = np.zeros(graph.n, np.bool_)
-    leaves[tensors[outside]] = True
-    written = np.unique(tensors)
-    writes = _per_device(device[written], cost[written] * np.where(leaves[written], far, 1.0), k)
-    return np.where(pays, reads, 0.0), np.where(pays, writes, 0.0)
+    io = tensor_io(problem, device, span, cost)
+    return _per_device(io.readers, io.reads, problem.k), _per_device(device[io.written], io.writes, problem.k)
 
 
 def _sync(problem: Problem, plan: Plan, span: Ints, params: Floats) -> Floats:

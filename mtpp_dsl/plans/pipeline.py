@@ -11,7 +11,7 @@ from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 
-__all__ = ["MOST_PASSES", "Iteration", "iteration_bound", "iteration_of", "simulated"]
+__all__ = ["MOST_PASSES", "Iteration", "iteration_bound", "iteration_of", "pass_ends", "simulated", "stages_of"]
 
 MOST_PASSES = 400_000
 """More forward and backward passes than these are not simulated."""
@@ -41,6 +41,14 @@ def simulated(forward: Sequence[float], backward: Sequence[float], microbatches:
     >>> simulated([1, 1], [2, 2], 1, "1f1b"), simulated([1, 1], [2, 2], 4, "1f1b")
     (6.0, 15.0)
     """
+    ends = pass_ends(forward, backward, microbatches, schedule)
+    return float(max((end for way in ends for stage in way for end in stage), default=0.0))
+
+
+def pass_ends(
+    forward: Sequence[float], backward: Sequence[float], microbatches: int, schedule: str
+) -> list[list[list[float]]]:
+    """Return [forward 0 or backward 1][stages][microbatches] when every pass ends; see :func:`simulated`."""
     stages = len(forward)
     lists = [_passes(stages - s, microbatches, schedule) for s in range(stages)]
     ends = [[[-1.0] * microbatches for _ in range(stages)] for _ in range(2)]
@@ -58,7 +66,7 @@ def simulated(forward: Sequence[float], backward: Sequence[float], microbatches:
                 free[s] = ends[way][s][m] = max(free[s], ready) + times[way][s]
                 done[s] += 1
                 moved = True
-    return float(max(free, default=0.0))
+    return ends
 
 
 def _passes(here: int, microbatches: int, schedule: str) -> list[tuple[int, int]]:
@@ -85,8 +93,7 @@ def iteration_bound(load: Sequence[float], microbatches: int) -> float:
 def iteration_of(problem: Problem, plan: Plan, found: Evaluation) -> Iteration:
     """Return what an iteration of *plan* takes; *found* is what the plan costs."""
     objective = problem.objective
-    held = set(plan.assignment.tolist())
-    stages = [d for d in (plan.order if plan.order is not None else range(problem.k)) if d in held]
+    stages = stages_of(problem, plan)
     load, forward = found.load[stages], found.forward[stages]
     backward = np.maximum(found.backward[stages], load - forward)
     many = objective.microbatches or 1
@@ -94,3 +101,9 @@ def iteration_of(problem: Problem, plan: Plan, found: Evaluation) -> Iteration:
     if 2 * many * len(stages) > MOST_PASSES:
         return Iteration(None, bound)
     return Iteration(simulated(forward.tolist(), backward.tolist(), many, objective.schedule or "gpipe"), bound)
+
+
+def stages_of(problem: Problem, plan: Plan) -> list[int]:
+    """Return the devices that hold nodes, in the plan's order if it has one."""
+    held = set(plan.assignment.tolist())
+    return [d for d in (plan.order if plan.order is not None else range(problem.k)) if d in held]

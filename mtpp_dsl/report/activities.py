@@ -19,9 +19,9 @@ from mtpp_dsl.plans.subgraphs import paying, traffic
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
 
-__all__ = ["Activity", "Step", "Timeline"]
+__all__ = ["Activity", "Kind", "Step", "Timeline"]
 
-Kind = Literal["node", "transfer", "read", "write"]
+Kind = Literal["node", "transfer", "read", "write", "stream", "reserve", "exchange", "forward", "backward"]
 Reason = Literal["first", "data", "device", "link", "nothing"]
 SLACK = 1e-9
 """Two times of a schedule that differ by no more than this share of the makespan are one."""
@@ -34,13 +34,17 @@ class Activity:
     """One bar of the picture.
 
     Attributes:
-        kind: a node that runs, a transfer, or what a subgraph reads or writes.
+        kind: a node that runs, a transfer, or what a subgraph reads or writes. In a pipeline over several microbatches
+            "node" is all that a stage runs; beside it there are parameters that are streamed, time in reserve for nodes
+            that take longer, exchanges of weights, and forward and backward passes.
         name: of the node, ``source -> target``, or of the subgraph.
         track: the device's name, or ``from -> to``.
         start, end: in the problem's unit of time.
         needs: numbers of the activities whose data it waits for.
         uses: names of what it keeps others from: its device; of exclusive transfers, sender and receiver.
-        number: of the node, the edge or the subgraph.
+        number: of the node, the edge or the subgraph; in a pipeline, of the device of a stage, or the node of a tensor.
+        microbatch: in a pipeline, which one it is for, from 0; of an exchange, the round.
+        nodes: in a pipeline, those that run.
     """
 
     kind: Kind
@@ -51,6 +55,8 @@ class Activity:
     needs: tuple[int, ...]
     uses: tuple[str, ...]
     number: int
+    microbatch: int | None = None
+    nodes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
