@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.drivers.front import front
     from mtpp_dsl.drivers.validate import validate
     from mtpp_dsl.errors import MtppError
+    from mtpp_dsl.explaining.explain import explain
     from mtpp_dsl.formats.networkx_graphs import graph_from_networkx
     from mtpp_dsl.importers.gguf.importer import from_gguf
     from mtpp_dsl.importers.hf import from_hf
@@ -71,6 +72,7 @@ _HOME = {
     "analyse": "api",
     "bench": "sweeps.bench",
     "evaluate": "plans.evaluation",
+    "explain": "explaining.explain",
     "export": "drivers.export",
     "from_gguf": "importers.gguf.importer",
     "from_hf": "importers.hf",
@@ -109,6 +111,7 @@ __all__ = [
     "analyse",
     "bench",
     "evaluate",
+    "explain",
     "export",
     "from_gguf",
     "from_hf",

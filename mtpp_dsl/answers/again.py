@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mtpp_dsl import registry
-from mtpp_dsl.answers.claims import false_source
+from mtpp_dsl.answers.claims import cost_of_value, false_source
 from mtpp_dsl.answers.shape import check_shape
 from mtpp_dsl.base.files import read_bytes, read_json
 from mtpp_dsl.checks.verification import verify
@@ -19,9 +19,10 @@ from mtpp_dsl.language.lower import load
 from mtpp_dsl.language.reader import Recorded
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.pair import with_objectives
 from mtpp_dsl.problem.targeting import targeted
 
-__all__ = ["Again", "read_again", "recorded_params", "under_target"]
+__all__ = ["Again", "Answered", "points_of", "read_again", "read_answer", "recorded_params", "under_target"]
 
 
 class Again(NamedTuple):
@@ -36,6 +37,30 @@ class Again(NamedTuple):
     problem: Problem
     plan: Plan
     answer: Mapping[str, Any]
+
+
+class Answered(NamedTuple):
+    """An answer, with or without a plan, and what it is the answer to.
+
+    Attributes:
+        problem: of its spec, with its params and its scenario, under the limits of its target; of a point of a front,
+            with the two objectives of the front.
+        plan: that it has, checked against the problem; None for an answer that is infeasible, a bound alone or unknown.
+        answer: its JSON.
+    """
+
+    problem: Problem
+    plan: Plan | None
+    answer: Mapping[str, Any]
+
+    @property
+    def bound(self) -> float | None:
+        """The cost that no plan is below, as the answer claims; None where it claims none that holds for all plans."""
+        said = self.answer["bound"]
+        first = (self.answer.get("objectives") or [{}])[0]
+        if said is None or first.get("under"):
+            return None
+        return cost_of_value(self.problem.objective, said["value"])
 
 
 def read_again(answer_path: str | os.PathLike[str], spec: Path | None = None, *, search: Sequence[Path] = ()) -> Again:
@@ -60,6 +85,56 @@ def read_again(answer_path: str | os.PathLike[str], spec: Path | None = None, *,
     check_shape(data, str(path))
     if data["plan"] is None:
         raise UsageError(f"{path} is an answer without a plan: its status is {data['status']}")
+    found = _answered(path, data, spec, search)
+    assert found.plan is not None
+    return Again(found.problem, found.plan, data)
+
+
+def read_answer(
+    answer_path: str | os.PathLike[str],
+    spec: Path | None = None,
+    *,
+    search: Sequence[Path] = (),
+    point: int | None = None,
+) -> Answered:
+    """Read an answer, with or without a plan, the spec that it names, and the data files that the spec reads.
+
+    Args:
+        answer_path: JSON of ``mtpp solve --json``; of a front, one of its points is taken.
+        spec: where the spec is now.
+        search: folders where ``include`` looks after the including file's own.
+        point: which point of a front, from 1.
+
+    Raises:
+        UsageError: the file is no answer; a front, and no point of it is chosen; a point of what is none; or what
+            :func:`read_again` complains of.
+    """
+    path = Path(answer_path)
+    data = read_json(path)
+    points = points_of(data)
+    if points is not None:
+        if point is None or not 1 <= point <= len(points):
+            which = f"which has no point {point}" if point is not None else "of which one is to be chosen"
+            raise UsageError(f"{path} is a front of {len(points)} points, {which}: take one with --point 1")
+        return _answered(path, points[point - 1], spec, search, in_front=True)
+    if not isinstance(data, dict) or "plan" not in data or "spec" not in data:
+        raise UsageError(f"{path} is no answer of mtpp with its spec: make one with --json")
+    if point is not None:
+        raise UsageError(f"{path} is one answer, and no front that has points")
+    return _answered(path, data, spec, search)
+
+
+def points_of(data: object) -> list[Any] | None:
+    """Return the answers of a front that was read as JSON; None if it is no front."""
+    found = data.get("front") if isinstance(data, Mapping) and "schema" in data else None
+    return found if isinstance(found, list) else None
+
+
+def _answered(
+    path: Path, data: Mapping[str, Any], spec: Path | None, search: Sequence[Path], *, in_front: bool = False
+) -> Answered:
+    """Return an answer with its problem and its plan, after all of them were held against each other."""
+    check_shape(data, str(path))
     source = data["spec"]
     found = _spec_of(path, source, spec)
     problem = load(found, recorded_params(source, found), search, scenario=source.get("scenario"))
@@ -70,12 +145,16 @@ def read_again(answer_path: str | os.PathLike[str], spec: Path | None = None, *,
     target = data.get("target")
     if target is not None:
         problem = under_target(problem, target["name"])
+    if in_front:
+        problem = with_objectives(problem, [str(one["name"]) for one in data["objectives"]])
+    if data["plan"] is None:
+        return Answered(problem, None, data)
     plan = Plan.from_json(problem, data)
     broken = verify(problem, plan)
     if broken:
         told = "\n".join(f"  {each}" for each in broken)
         raise UsageError(f"{path} has no plan for {found}:\n{told}")
-    return Again(problem, plan, data)
+    return Answered(problem, plan, data)
 
 
 def under_target(problem: Problem, name: str) -> Problem:

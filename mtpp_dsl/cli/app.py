@@ -11,6 +11,7 @@ from mtpp_dsl.base.late import late
 from mtpp_dsl.cli.commands import commands_of
 from mtpp_dsl.cli.execution import profile, run
 from mtpp_dsl.cli.import_torch import import_app
+from mtpp_dsl.cli.questions import explain
 from mtpp_dsl.cli.training import train
 
 __all__ = ["app"]
@@ -502,6 +503,7 @@ def editor(
     return write_editor(name, output, server)
 
 
+command(explain)
 command(run)
 command(profile)
 command(train)

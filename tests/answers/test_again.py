@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mtpp_dsl
-from mtpp_dsl.answers.again import read_again
+from mtpp_dsl.answers.again import read_again, read_answer
 from mtpp_dsl.errors import MtppError, UsageError
 from mtpp_dsl.report.json import dumps, result_to_json
 from tests.formats.hostile_files import edited
@@ -93,3 +93,32 @@ def test_damaged_answers_are_read_or_refused(answer: Path, source: st.DataObject
     except MtppError as error:
         reason = str(error)
     assert len(reason) < 2_000
+
+
+def test_reads_answers_without_a_plan_too(answer: Path) -> None:
+    """An infeasible answer and a bound are read with their problem, and refused by what needs a plan."""
+    found = read_answer(answer)
+    assert found.plan is not None
+    assert found.bound == pytest.approx(2.0)
+    Path("specs/b.mtpp").write_text(SPEC + "constraint pin a on d[0]\nconstraint forbid a on d[0]\n", encoding="utf-8")
+    problem = mtpp_dsl.load("specs/b.mtpp")
+    answer.write_text(dumps(result_to_json(problem, mtpp_dsl.solve(problem, "exact"))), encoding="utf-8")
+    found = read_answer(answer)
+    assert (found.plan, found.bound, found.answer["status"]) == (None, None, "infeasible")
+    with pytest.raises(UsageError, match="without a plan: its status is infeasible"):
+        read_again(answer)
+    with pytest.raises(UsageError, match="no front that has points"):
+        read_answer(answer, point=1)
+
+
+def test_reads_one_point_of_a_front(answer: Path) -> None:
+    problem = mtpp_dsl.load("specs/a.mtpp", k=2)
+    front = mtpp_dsl.front(problem, ["bottleneck", "latency"], points=3)
+    answer.write_text(front.to_json(), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"a front of \d points, of which one is to be chosen: take one with --point"):
+        read_answer(answer)
+    with pytest.raises(UsageError, match="which has no point 99"):
+        read_answer(answer, point=99)
+    found = read_answer(answer, point=1)
+    assert [objective.shown for objective in found.problem.objectives] == ["bottleneck", "latency"]
+    assert found.plan is not None

@@ -1,0 +1,171 @@
+"""``mtpp explain``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from mtpp_dsl.answers.again import Answered, points_of, read_answer
+from mtpp_dsl.api import find_method, solve
+from mtpp_dsl.base.files import read_json
+from mtpp_dsl.base.writing import check_writable, write_text
+from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.cli.arguments import read_problem, seconds
+from mtpp_dsl.cli.ending import NOTHING_FOUND, elapsed
+from mtpp_dsl.cli.progress import Watcher
+from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
+from mtpp_dsl.cli.signals import listener
+from mtpp_dsl.cli.streams import UNWRITTEN
+from mtpp_dsl.contracts import Progress
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.explaining.explain import explained, node_of, parts_named
+from mtpp_dsl.explaining.explanation import Explanation
+from mtpp_dsl.explaining.question import Question, question_of
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.report.columns import wrapped
+from mtpp_dsl.report.json import dumps
+
+__all__ = ["ExplainCall", "explain_and_report", "show_words"]
+
+STDOUT = Path("-")
+SAYING = "stopping, with what has been found out so far"
+SOLVING = 0.5
+"""Of the time limit, what solving takes at most where no answer is given."""
+LEAST_SECONDS = 0.3
+
+
+@dataclass(frozen=True)
+class ExplainCall:
+    """The arguments of ``mtpp explain``, as given."""
+
+    spec: Path
+    answer: Path | None
+    define: list[str]
+    scenario: str | None
+    include: list[Path]
+    node: str | None
+    only: str | None
+    time_limit: str
+    method: str
+    solver: str
+    threads: int | None
+    seed: int
+    point: int | None
+    json: Path | None
+    quiet: bool
+
+
+def explain_and_report(call: ExplainCall) -> int:
+    """Read, solve where no answer is given, explain, print, write; return the exit code."""
+    limit = seconds(call.time_limit)
+    if limit is None:
+        raise UsageError("an explanation goes on for as long as it may: give --time-limit a time, such as 5min")
+    only = None if call.only is None else [name for name in call.only.split(",") if name.strip()]
+    parts_named(only, node=call.node is not None)
+    find_method(call.method, call.solver)
+    if call.json is not None and call.json != STDOUT:
+        check_writable(call.json)
+    problem, known = _given(call)
+    node = None if call.node is None else node_of(problem, call.node)
+    watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=False)
+    progress = Progress(watcher)
+    with listener.searching(progress.stop, SAYING):
+        with watcher.shown():
+            given = _solved(call, problem, limit, progress) if known is None else known
+            question = question_of(
+                problem,
+                given,
+                node=node,
+                time=max(limit - elapsed(), LEAST_SECONDS),
+                method=call.method,
+                solver=call.solver,
+                seed=call.seed,
+                threads=call.threads,
+                progress=progress,
+                search=tuple(call.include),
+            )
+            found = explained(question, only)
+        listener.found()
+        written = _report(call, question, found)
+    if not written:
+        return UNWRITTEN
+    if listener.stopped_by is not None:
+        return listener.exit_code(listener.stopped_by)
+    return 0 if question.plan is not None or found.parts else NOTHING_FOUND
+
+
+def _given(call: ExplainCall) -> tuple[Problem, Answered | Plan | None]:
+    """Return the problem, and the answer or the plan that is explained; None where none is given.
+
+    Raises:
+        UsageError: params are given beside an answer, which has its own; or the plan breaks the problem.
+    """
+    data: Any = None if call.answer is None else read_json(call.answer)
+    if isinstance(data, dict) and call.answer is not None and (points_of(data) is not None or "spec" in data):
+        if call.define or call.scenario is not None:
+            raise UsageError(f"{call.answer} names its params and its scenario: leave out -D and --scenario")
+        answered = read_answer(call.answer, call.spec, search=call.include, point=call.point)
+        return answered.problem, answered
+    if call.point is not None:
+        raise UsageError("--point chooses an answer of a front, and none is given")
+    problem = read_problem(call.spec, call.define, call.include, scenario=call.scenario)
+    tell_warnings(problem)
+    if data is None:
+        return problem, None
+    plan = Plan.from_json(problem, data)
+    broken = verify(problem, plan)
+    if broken:
+        told = "\n".join(f"  {each}" for each in broken[:20])
+        raise UsageError(f"{call.answer} is not a plan for {call.spec}:\n{told}")
+    return problem, plan
+
+
+def _solved(call: ExplainCall, problem: Problem, limit: float, progress: Progress) -> Result:
+    """Return what solving finds, in a part of the time, and say that it is done."""
+    share = max(SOLVING * (limit - elapsed()), LEAST_SECONDS)
+    if not call.quiet:
+        say(f"no answer is given: solving {call.spec} first, for {share:.0f} s at most", stderr=True)
+    return solve(
+        problem,
+        call.method,
+        solver=call.solver,
+        time_limit=share,
+        seed=call.seed,
+        threads=call.threads,
+        progress=progress,
+    )
+
+
+def _report(call: ExplainCall, question: Question, found: Explanation) -> bool:
+    """Print and write the explanation; return whether all files could be written."""
+    data = found.to_json()
+    if call.json == STDOUT:
+        sys.stdout.write(dumps(data, sys.stdout.encoding or "ascii"))
+        return True
+    heading = question.problem.origin.path or str(call.spec)
+    show_words([f"{heading}: {question.answer['status']}", "", *found.words()])
+    if call.json is None:
+        return True
+    try:
+        write_text(call.json, dumps(data))
+    except OSError as error:
+        say(f"error: cannot write {call.json}: {error.strerror or error}", stderr=True)
+        return False
+    return True
+
+
+def show_words(words: Iterable[str]) -> None:
+    """Print lines of words as wide as the terminal; what follows the first line of each is indented by two more."""
+    width = screen_width()
+    lines: list[Text] = []
+    for word in words:
+        indent = len(word) - len(word.lstrip(" "))
+        lines += wrapped(Text(word[indent:]), width, indent, indent + 2) or [Text()]
+    show(lines)

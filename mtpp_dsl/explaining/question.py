@@ -1,0 +1,90 @@
+"""What the parts of an explanation are asked: a problem, what was found, and how much time there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mtpp_dsl.answers.again import Answered
+from mtpp_dsl.base.shown import Short
+from mtpp_dsl.base.units import format_quantity
+from mtpp_dsl.contracts import Progress
+from mtpp_dsl.plans.evaluation import Evaluation, evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.report.json import result_to_json
+
+__all__ = ["Question", "question_of"]
+
+
+@dataclass(frozen=True, repr=False)
+class Question(Short):
+    """What every part of an explanation is given.
+
+    Attributes:
+        problem: what was asked.
+        plan: that was found; None without one.
+        evaluation: of the plan.
+        answer: the JSON answer, with the bound, the status and why there is no plan.
+        bound: no plan's cost is below it; None where none was proved.
+        node: the number of the node that is asked about; None for none.
+        time: seconds that all parts together may take.
+        method, solver, seed, threads: by which altered problems are solved.
+        progress: by which everything is stopped; solves report to progresses of their own.
+        search: folders where ``include`` looks, for reading the spec again.
+    """
+
+    problem: Problem
+    plan: Plan | None
+    evaluation: Evaluation | None
+    answer: Mapping[str, Any]
+    bound: float | None = None
+    node: int | None = None
+    time: float = 30.0
+    method: str = "auto"
+    solver: str = "highs"
+    seed: int = 0
+    threads: int | None = None
+    progress: Progress = field(default_factory=Progress)
+    search: tuple[Path, ...] = ()
+
+    @property
+    def cost(self) -> float | None:
+        """What the plan costs."""
+        return None if self.evaluation is None else self.evaluation.cost
+
+    def shown(self, cost: float) -> str:
+        """Return the value of the objective, of a plan or a bound of this cost, for people."""
+        objective = self.problem.objective
+        return format_quantity(objective.value(cost), objective.unit(self.problem.time_unit))
+
+    def time_shown(self, seconds: float) -> str:
+        """Return a time of the problem for people."""
+        return format_quantity(seconds, self.problem.time_unit)
+
+
+def question_of(problem: Problem, given: Result | Answered | Plan | Mapping[str, Any], **options: Any) -> Question:
+    """Return the question about a result, an answer that was read again, its JSON, or a plan alone.
+
+    Args:
+        problem: what was asked.
+        given: what was found.
+        options: the attributes of :class:`Question` that are not found here.
+    """
+    bound: float | None = None
+    answer: Mapping[str, Any]
+    if isinstance(given, Result):
+        plan, answer = given.plan, result_to_json(problem, given)
+        bound = None if given.bound is None else given.bound.cost
+    elif isinstance(given, Answered):
+        plan, answer = given.plan, given.answer
+        bound = given.bound
+    else:
+        plan = given if isinstance(given, Plan) else Plan.from_json(problem, given)
+        alone = Result("complete", plan=plan, evaluation=evaluate(problem, plan), method="given")
+        answer = result_to_json(problem, alone)
+    evaluation = None if plan is None else evaluate(problem, plan)
+    return Question(problem, plan, evaluation, answer, bound, **options)

@@ -1,0 +1,68 @@
+"""Tests of explanations as a whole: their JSON, their parts, and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import mtpp_dsl
+from mtpp_dsl.cli.run import run
+from mtpp_dsl.explaining.explanation import explain_schema
+from tests.explaining.mixed import KINDS, every_plan, problem_of
+from tests.tree import ROOT
+
+QUICK = ROOT / "examples" / "quickstart.mtpp"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_json_is_as_the_schema_says(kind: str) -> None:
+    """Explanations of plans of every kind fit the schema, and can be said."""
+    check = Draft202012Validator(explain_schema())
+    for seed in range(4):
+        problem = problem_of(kind, seed)
+        for plan in every_plan(problem, 2):
+            found = mtpp_dsl.explain(problem, plan, only=["bottleneck"])
+            check.validate(json.loads(json.dumps(found.to_json(), allow_nan=False)))
+            assert found.words()
+
+
+def test_the_command_solves_first_where_no_answer_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", str(QUICK), "--only", "bottleneck", "--json", "-", "--time-limit", "10s"]) == 0
+    out, err = capsys.readouterr()
+    assert "no answer is given: solving" in err
+    found = json.loads(out)
+    assert found["status"] == "optimal"
+    assert found["bottleneck"]["objectives"][0]["holders"][0]["kind"] == "device"
+
+
+def test_the_command_takes_an_answer_or_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    problem = mtpp_dsl.load(QUICK)
+    result = mtpp_dsl.solve(problem, "ideals")
+    assert result.plan is not None
+    answer, plan = tmp_path / "answer.json", tmp_path / "plan.json"
+    answer.write_text(result.to_json())
+    plan.write_text(json.dumps(dict(result.plan)))
+    said = []
+    for path in (answer, plan):
+        assert run(["explain", str(QUICK), str(path), "--only", "bottleneck", "-q"]) == 0
+        said.append(capsys.readouterr().out.splitlines()[2:6])
+    assert said[0] == said[1]
+    assert "the largest load is" in said[0][1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--time-limit", "none"], "give --time-limit a time"),
+        (["--only", "causes"], "an explanation has no part 'causes'"),
+        (["--point", "2"], "--point chooses an answer of a front"),
+        (["--node", "attn"], "there is no node 'attn'"),
+        (["--method", "exakt"], "there is no method 'exakt'"),
+    ],
+)
+def test_the_command_refuses(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", str(QUICK), *arguments]) == 2
+    assert said in capsys.readouterr().err
