@@ -10,7 +10,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mtpp_dsl.constraints import Constraint, Decision, Forbid, InOrder, Largest, Linear, Pin, PinChunks, decisions_in
+from mtpp_dsl.constraints import (
+    Constraint,
+    Decision,
+    Forbid,
+    InOrder,
+    Largest,
+    Linear,
+    Load,
+    On,
+    Pin,
+    PinChunks,
+    Used,
+    decisions_in,
+)
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.explaining.altered import made_again
 from mtpp_dsl.problem import Interconnect, Links, Objective, Problem, Tree
@@ -29,10 +42,10 @@ def alike(problem: Problem) -> tuple[tuple[int, ...], ...]:
     found: dict[tuple[Any, ...], list[int]] = {}
     for d, device in enumerate(problem.devices):
         own = replace(device, name="", group=None)
-        figures = (tuple(sorted(own.peak.items())), tuple(sorted(own.efficiency.items())))
+        shares = (tuple(sorted(own.peak.items())), tuple(sorted(own.efficiency.items())))
         phases = b"".join(phase.time[:, d].tobytes() for phase in problem.each_phase.values())
         key = (own.type, own.memory, own.reserve, own.speed, own.pays_io, own.unsupported, own.fixed, own.overhead)
-        figures = (*figures, own.price, own.price_unit, own.power, own.power_unit, own.bandwidth)
+        figures = (*shares, own.price, own.price_unit, own.power, own.power_unit, own.bandwidth)
         found.setdefault((key, figures, problem.time[:, d].tobytes(), phases), []).append(d)
     return tuple(map(tuple, found.values()))
 
@@ -307,5 +320,6 @@ def _moved(decision: Decision, to: Mapping[int, int]) -> Decision:
             for terms, constant in decision.sums
         )
         return Largest(tuple(sorted(sums, key=repr)))
-    device = getattr(decision, "device", None)
-    return decision if device not in to else replace(decision, device=to[device])  # type: ignore[call-arg]
+    if not isinstance(decision, (Load, On, Used)):
+        return decision
+    return replace(decision, device=to.get(decision.device, decision.device))

@@ -53,7 +53,8 @@ interconnect shared (bandwidth = 1 GB/s, between = 1 MB/s)
 minimize latency
 constraint acyclic (groups = free) constraint memory on gpu
 """,
-    "links": f"""{COMMON}{GPUS}link gpu <-> gpu (bandwidth = 2 GB/s) link gpu -> cpu (bandwidth = 1 GB/s, latency = 3 us)
+    "links": f"""{COMMON}{GPUS}link gpu <-> gpu (bandwidth = 2 GB/s)
+link gpu -> cpu (bandwidth = 1 GB/s, latency = 3 us)
 link cpu -> gpu (bandwidth = 3 GB/s)
 minimize makespan constraint exclusive links
 constraint late: forall v in {{a[0]}}: finish(v) <= 9 ms
