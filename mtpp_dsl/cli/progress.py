@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from mtpp_dsl.base.units import format_gap, format_quantity
-from mtpp_dsl.cli.plain import encodes
+from mtpp_dsl.cli.live_line import live_line, spinner
 from mtpp_dsl.cli.screen import console, say
 from mtpp_dsl.plans.result import relative_gap
 
@@ -51,16 +50,8 @@ class Watcher:
     @contextmanager
     def shown(self) -> Iterator[None]:
         """Show the live line, on a terminal, while the block runs."""
-        if self.quiet or not sys.stderr.isatty():
-            yield
-            return
-        from rich.live import Live
-        from rich.spinner import Spinner
-
-        self.spinner = Spinner("dots" if encodes(sys.stderr, "⠋") else "line")
-        with Live(
-            get_renderable=self.picture, console=console(stderr=True), refresh_per_second=8, transient=True
-        ) as self.live:
+        self.spinner = spinner()
+        with live_line(self.picture, quiet=self.quiet, per_second=8) as self.live:
             yield
         self.live = None
 

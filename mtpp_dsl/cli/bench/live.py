@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl.base.units import format_gap, format_quantity
 from mtpp_dsl.cli.bench.durations import said
-from mtpp_dsl.cli.plain import encodes
+from mtpp_dsl.cli.live_line import live_line, spinner
 from mtpp_dsl.cli.progress import bar
 from mtpp_dsl.cli.screen import console, say
 from mtpp_dsl.sweeps.forecast import Forecast
@@ -50,16 +49,8 @@ class Live:
     @contextmanager
     def shown(self) -> Iterator[None]:
         """Show the live line, on a terminal, while the block runs."""
-        if self.quiet or not sys.stderr.isatty():
-            yield
-            return
-        from rich.live import Live as RichLive
-        from rich.spinner import Spinner
-
-        self.spinner = Spinner("dots" if encodes(sys.stderr, "⠋") else "line")
-        with RichLive(
-            get_renderable=self.picture, console=console(stderr=True), refresh_per_second=4, transient=True
-        ) as self.live:
+        self.spinner = spinner()
+        with live_line(self.picture, quiet=self.quiet, per_second=4) as self.live:
             yield
         self.live = None
 
