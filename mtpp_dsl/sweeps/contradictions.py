@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.sweeps.rows import Row
+from mtpp_dsl.sweeps.statistics import Floats
 
-__all__ = ["Contradiction", "contradictions", "run_shown"]
+__all__ = ["Contradiction", "beaten", "contradictions", "run_shown"]
 
 TOLERANCE = 1e-5
 """Relative: solvers end within 1e-6 by their own tolerances, so that two of them may differ by a little more."""
@@ -68,6 +72,17 @@ def _contradiction(rows: Sequence[Row]) -> Contradiction | None:
         best = min(values, key=lambda row: sign * float(row.value or 0.0))
         proof = max(bounds, key=lambda row: sign * float(row.bound or 0.0))
         value, bound = float(best.value or 0.0), float(proof.bound or 0.0)
-        if sign * (bound - value) > TOLERANCE * max(abs(value), abs(bound)):
+        if beaten(bound, value, sign):
             return Contradiction(best, proof)
     return None
+
+
+def beaten(bound: float | Floats, value: float | Floats, sign: float | Floats) -> Any:
+    """Return whether a plan's value is better than a bound, by more than the tolerances of solvers; of arrays, where.
+
+    Args:
+        bound: no plan is said to be better.
+        value: of a plan.
+        sign: 1 where less is better, -1 where more is.
+    """
+    return sign * (bound - value) > TOLERANCE * np.maximum(np.abs(value), np.abs(bound))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.sweeps.contradictions import beaten
 from mtpp_dsl.sweeps.runs import WITHOUT, Runs, hint
 from mtpp_dsl.sweeps.statistics import Floats, best_in_groups, ratios, winners
 
@@ -170,7 +171,7 @@ def contests(runs: Runs, places: Sequence[int] | None = None) -> list[Contest]:
     return found
 
 
-def contradictions(runs: Runs, tolerance: float = 1e-6) -> list[str]:
+def contradictions(runs: Runs) -> list[str]:
     """Return, as sentences, where runs of one problem cannot all be right.
 
     That is a bound that a plan of another run beats, or a proof that there is no plan beside a plan.
@@ -181,10 +182,10 @@ def contradictions(runs: Runs, tolerance: float = 1e-6) -> list[str]:
     best = best_in_groups(values, numbers, maximize, len(problems))[numbers] if len(runs) else values
     sign = np.where(maximize, -1.0, 1.0)
     with np.errstate(invalid="ignore"):
-        beaten = sign * (bounds - best) > tolerance * np.maximum(np.abs(best), np.abs(bounds))
+        wrong = beaten(bounds, best, sign)
     said = [
         f"{names[i]}: {labels[i]} has bound {bounds[i]:.7g}, and a plan has value {best[i]:.7g}: one of both is wrong"
-        for i in np.flatnonzero(beaten)
+        for i in np.flatnonzero(wrong)
     ]
     said += [
         f"{names[i]}: {labels[i]} says that there is no plan, and another run has one of value {best[i]:.7g}"
