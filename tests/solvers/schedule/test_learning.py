@@ -13,6 +13,7 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.methods.learned import Placeto
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.learning.episodes import Course, Episodes
 from mtpp_dsl.solvers.schedule.learning.features import NODE_FEATURES, node_features
 from mtpp_dsl.solvers.schedule.learning.policy import Policy, probabilities
@@ -148,10 +149,20 @@ def test_what_is_no_policy_is_refused(change: dict[str, Any], said: str) -> None
         Policy.from_json({**Policy.zeros().to_json(), **change})
 
 
-def test_it_stops_within_an_update() -> None:
-    """Time that ends among the nodes of an episode ends the run there, with the first plan and the time of training."""
-    problem = linked(1, 400, 4)
-    result = Placeto().solve(problem, Limits(time=0.5), Progress())
+def test_it_stops_within_an_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop among the nodes of an episode ends the run there, with the first plan."""
+    problem, progress, pauses = linked(1, 400, 4), Progress(), 0
+    pause = Incumbent.pause
+
+    def stopping(incumbent: Incumbent) -> None:
+        nonlocal pauses
+        pauses += 1
+        if pauses == 100:
+            progress.stop()
+        pause(incumbent)
+
+    monkeypatch.setattr(Incumbent, "pause", stopping)
+    result = Placeto().solve(problem, Limits(), progress)
     assert result.plan is not None
-    assert result.termination == "time_limit"
-    assert result.time["train"] < 2.5
+    assert result.termination == "interrupted"
+    assert pauses == 100
