@@ -77,6 +77,9 @@ COLUMNS: Mapping[str, str] = {each.name: str(each.type) for each in fields(Row)}
 _RENAMED = {"grp": "group", "gap_limit": "gap"}
 """What a column of a run is called there, where the word is another."""
 _OF_OUTCOME = {each.name for each in fields(Outcome)} - {"answer"}
+MAX_NAME = 4_000
+"""Characters of the name of a problem, a group or a method; no more are shown by a table or a picture."""
+_NAMES = frozenset(("sweep", "problem", "grp", "scenario", "method", "label", "solver", "status", "objective", "unit"))
 _SQL: Mapping[str, tuple[type, ...]] = {
     "str": (str,),
     "int": (int,),
@@ -150,6 +153,8 @@ def decoded(name: str, values: Sequence[Any], refuse: Callable[[str], Exception]
     if not {type(value) for value in values} <= {*allowed}:
         wrong = next(value for value in values if type(value) not in allowed)
         raise refuse(f"column {name}: expected {_EXPECTED.get(kind, 'a text of JSON')}, found {wrong!r:.60}")
+    if name in _NAMES and any(len(value) > MAX_NAME for value in values):
+        raise refuse(f"column {name}: expected at most {MAX_NAME:,} characters")
     if name == "status" and not {*values} <= STATUSES:
         raise refuse(f"column status: {next(value for value in values if value not in STATUSES)!r:.60} is no status")
     if kind.startswith("float") and (inf in values or -inf in values):

@@ -170,6 +170,16 @@ def test_answers(
         store.answer(a_run().key)
 
 
+@pytest.mark.parametrize("column", ["problem", "label", "grp"])
+def test_a_name_of_a_megabyte(path: Path, craft: Callable[..., None], column: str) -> None:
+    craft(f"UPDATE runs SET {column} = ?", values=("x" * 2**20,))
+    with (
+        Store.open(path, readonly=True) as store,
+        pytest.raises(UsageError, match=f"column {column}: expected at most"),
+    ):
+        store.columns([column])
+
+
 @pytest.mark.parametrize("until", ["1e308", "'soon'", "x'00'", "9e999"])
 def test_leases_that_nobody_could_have(path: Path, craft: Callable[..., None], until: str) -> None:
     craft(f"INSERT INTO leases VALUES ('{a_run('b').key}', 'elsewhere:1:2:3', {until})")

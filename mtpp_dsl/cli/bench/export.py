@@ -38,12 +38,14 @@ def export(
     from mtpp_dsl.sweeps.export import table_of, to_csv
     from mtpp_dsl.sweeps.selection import chosen
     from mtpp_dsl.sweeps.store import Store
+    from mtpp_dsl.text.visible import visible
 
     names = [name.strip() for name in (columns or "").split(",") if name.strip()]
     with Store.open(database, readonly=True) as store:
         rows = chosen([*store.rows(logs="log" in names)], only)
     if output == STDOUT:
-        sys.stdout.write(to_csv(table_of(rows, names)))
+        text = to_csv(table_of(rows, names))
+        sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
     else:
         write(rows, output, names)
         say(f"{output}: {counted(len(rows), 'row')}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mtpp_dsl.errors import VerificationError
+from mtpp_dsl.errors import UsageError, VerificationError
 from mtpp_dsl.plans.result import OPTIMAL_GAP
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.sweeps.library import files
@@ -120,7 +120,12 @@ def _better(record: Record, plan: JudgedPlan) -> bool:
     close = OPTIMAL_GAP * max(abs(plan.value), abs(record.value))
     if abs(plan.value - record.value) > close:
         return record.beats(plan.value, record.value)
-    for new, old, sign in zip(plan.later, map(float, record.later.split(";")), plan.signs, strict=True):
+    known = [float(part) for part in record.later.split(";") if part]
+    if len(known) != len(plan.later):
+        raise UsageError(
+            f"{record.name}: the record has {len(known)} further objectives, and the spec {len(plan.later)}"
+        )
+    for new, old, sign in zip(plan.later, known, plan.signs, strict=True):
         if abs(new - old) > OPTIMAL_GAP * max(abs(new), abs(old)):
             return sign * new < sign * old
     return False

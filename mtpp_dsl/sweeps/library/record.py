@@ -167,7 +167,7 @@ def _record(row: dict[str, Any], place: str) -> Record:
         try:
             values[each.name] = _parsed(each.name, text)
         except ValueError:
-            raise UsageError(f"{place}: {each.name} is {text!r:.60}, which is no number") from None
+            raise UsageError(f"{place}: {each.name} is {text!r:.60}; expected numbers") from None
     record = Record(**values)
     if record.sense not in ("minimize", "maximize") or record.proof not in ("", *PROOFS):
         raise UsageError(f"{place}: sense is minimize or maximize, and proof one of {', '.join(PROOFS)}")
@@ -184,6 +184,8 @@ def _parsed(name: str, text: str) -> object:
         if number is not None and not isfinite(number):
             raise ValueError(text)
         return number
+    if name == "later" and not all(isfinite(float(part)) for part in text.split(";") if text):
+        raise ValueError(text)
     return text
 
 

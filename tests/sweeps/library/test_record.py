@@ -28,6 +28,8 @@ def test_a_table_gives_back_every_figure_exactly(tmp_path: Path) -> None:
         (",0.25,", ",x,", "bound is 'x'"),
         (",0.25,", ",nan,", "bound is 'nan'"),
         (",0.25,", ",0.1,", "status"),
+        (",1.0;2.5,", ",1.0;x,", "later is '1.0;x'"),
+        (",1.0;2.5,", ",1.0;inf,", "later is '1.0;inf'"),
         (",minimize,", ",minimise,", "sense is"),
         (",checked,", ",sure,", "proof one of"),
         ("\nb,", "\na,", "two rows"),
