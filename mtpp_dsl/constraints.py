@@ -52,7 +52,9 @@ __all__ = [
 ]
 
 Parts: TypeAlias = Literal["both", "forward"]
+"""Which parts of a training graph a constraint is about."""
 Sharing: TypeAlias = Literal["pipelines", "stages", "ranges", "any"]
+"""What the routes of several copies may have in common: the option ``share`` of ``constraint copies``."""
 
 Pipelining: TypeAlias = Literal["gpipe", "1f1b", "pipedream", "2bw"]
 """How a pipeline orders the forward and backward passes of microbatches, and which versions of the weights it keeps."""
@@ -410,6 +412,7 @@ class Largest:
 
 
 Decision: TypeAlias = On | Load | Bottleneck | Start | Finish | Makespan | Used | Latency | Penalties | Largest
+"""What a term of a labelled constraint or of a linear objective stands for."""
 
 
 def decisions_in(terms: Iterable[tuple[Decision, float]]) -> Iterator[Decision]:

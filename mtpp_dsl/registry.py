@@ -30,15 +30,25 @@ __all__ = [
 ]
 
 FORMULATIONS = "mtpp_dsl.formulations"
+"""The group of formulations: Pyomo models of a problem."""
 METHODS = "mtpp_dsl.methods"
+"""The group of methods, as --method names them."""
 BACKENDS = "mtpp_dsl.backends"
+"""The group of MIP solvers, as --solver names them."""
 ENGINES = "mtpp_dsl.engines"
+"""The group of solvers with models of their own, such as CP-SAT."""
 FORMATS = "mtpp_dsl.formats"
+"""The group of formats of graphs and workloads."""
 GENERATORS = "mtpp_dsl.generators"
+"""The group of generators of graphs."""
 PROOFS = "mtpp_dsl.proofs"
+"""The group of checkers of certificates."""
 CONSTRAINTS = "mtpp_dsl.constraints"
+"""The group of constraints with a keyword."""
 TARGETS = "mtpp_dsl.targets"
+"""The group of runtimes that plans are written for."""
 EXECUTORS = "mtpp_dsl.executors"
+"""The group of executors: where the processes of a sweep run."""
 
 MAX_LISTED = 12
 """A message names all plug-ins of a group where there are no more, or no command lists them."""

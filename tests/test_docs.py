@@ -39,7 +39,7 @@ from mtpp_dsl.generators import signature
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.graph_items import NODE_OPTIONS
 from mtpp_dsl.language.layout import format_spec
-from mtpp_dsl.language.lower_devices import _DEVICE_OPTIONS
+from mtpp_dsl.language.lower_devices import DEVICE_OPTIONS
 from mtpp_dsl.language.parser import MAX_DEPTH, MAX_ERRORS, MAX_WORDS
 from mtpp_dsl.language.reader import _TEXT_TYPES, _TYPES
 from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
@@ -268,7 +268,7 @@ def code_words(page: str) -> set[str]:
         "statements": [*STATEMENTS, "node", "edge"],
         "constraints": RULES,
         "options of nodes": NODE_OPTIONS,
-        "options of devices": _DEVICE_OPTIONS,
+        "options of devices": DEVICE_OPTIONS,
         "types of params": [*_TYPES, *_TEXT_TYPES, "bool"],
         "formats": [*BUILTIN[FORMATS]],
         "generators": [*BUILTIN[GENERATORS]],

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.tools import gallery
+from tests.tools.site.docstrings import markdown
 from tests.tools.site.pages import DOCS, OUTSIDE, ROOT, for_site
 
 
@@ -66,6 +68,19 @@ def test_markdown_of_the_site() -> None:
         for_site("[r](../setup.py)", "docs/methods.md")
 
 
+PUBLIC = [
+    f"mtpp_dsl.{name}".removesuffix(".mtpp_dsl") for name in sorted(path.stem for path in (DOCS / "api").glob("*.md"))
+]
+
+
+def test_docstrings_become_markdown() -> None:
+    """Roles become links to what the site has, sessions and tables blocks."""
+    text = "Return it, see :class:`~mtpp_dsl.problem.Problem`::\n\n    x = 1\n\n>>> 1 + 1\n2\n\n== ===\na  b\n== ==="
+    link = '<autoref identifier="mtpp_dsl.problem.Problem" optional><code>Problem</code></autoref>'
+    blocks = "```pycon\n>>> 1 + 1\n2\n```\n\n```text\n== ===\na  b\n== ===\n```"
+    assert markdown(text).rstrip() == f"Return it, see {link}:\n\n    x = 1\n\n{blocks}"
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site once."""
@@ -85,6 +100,18 @@ def test_it_builds_strictly(site: Path) -> None:
         html = (site / page).with_suffix(".html").read_text(encoding="utf-8")
         assert "<h1" in html
         assert not re.search(r"<p>```|<code>```", html), f"{page}: a fence is not read as one"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", PUBLIC)
+def test_every_public_name_is_described(site: Path, module: str) -> None:
+    """Each has a heading of its own on the page of its module, and no markup of sphinx is left."""
+    html = (site / "api" / f"{module.rpartition('.')[2]}.html").read_text(encoding="utf-8")
+    there = set(re.findall(r'\bid="([^"]+)"', html))
+    homes = {"MipMethod": "mtpp_dsl.solvers.methods.mip.mip_method"}
+    names = importlib.import_module(module).__all__
+    assert not [name for name in names if f"{homes.get(name, module)}.{name}" not in there]
+    assert not re.search(r":(class|meth|func|mod|attr|data):|<p>&gt;", html)
 
 
 @pytest.mark.slow

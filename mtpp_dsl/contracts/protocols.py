@@ -46,11 +46,14 @@ __all__ = [
 ]
 
 Role = Literal["exact", "relaxation", "restriction"]
+"""How the plans of a formulation relate to those of the problem: the same, more or cheaper ones, or fewer."""
 Gives = Literal["plan", "bound", "plan and bound"]
+"""What a method answers with."""
 GIVES: dict[Role, Gives] = {"exact": "plan and bound", "relaxation": "bound", "restriction": "plan"}
 """What a formulation of each role gives."""
 
 Feature = Literal["time_limit", "gap", "threads", "seed", "log", "warm_start", "bound_at_limit", "incumbents"]
+"""What a solver can do beside solving a model to the end."""
 
 
 @runtime_checkable

@@ -38,8 +38,7 @@ class FormulationBase:
         symmetric: rows of its own treat devices that can be swapped alike, and so the chunks of a batch. A built-in
             formulation breaks such symmetries in a class derived from it only if that class itself says so.
         scopes: which problems it accepts, as data: see :class:`~mtpp_dsl.contracts.scopes.Scoped`. Without any it is
-        listed with
-            no objective, and ``accepts`` alone says what it refuses.
+            listed with no objective, and ``accepts`` alone says what it refuses.
     """
 
     baseline: bool = False
@@ -84,8 +83,7 @@ class MethodBase:
         own_rows: its answers keep rows that the problem does not state. A plan from elsewhere is then no answer of it,
             unless it says so itself, and it is not put on a graph other than the one asked about.
         scopes: which problems it accepts, as data: see :class:`~mtpp_dsl.contracts.scopes.Scoped`. Without any it is
-        listed with
-            no objective, and ``accepts`` alone says what it refuses.
+            listed with no objective, and ``accepts`` alone says what it refuses.
         custom_constraints: it finds out by itself which constraints of plug-ins it can keep, and refuses the others.
             Else a method that gives plans is given such constraints only if a scope of it has the family
             ``CustomConstraint``; one that gives bounds alone may drop them.

@@ -113,3 +113,4 @@ class Tree(Short, Picklable):
 
 
 Interconnect: TypeAlias = Shared | Host | Links | Tree
+"""What joins the devices of a problem."""

@@ -9,9 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def main() -> None:
+def main(tree: Path = ROOT / ".typing") -> None:
     """Link every mapped folder under its dotted name."""
-    tree = ROOT / ".typing"
     shutil.rmtree(tree, ignore_errors=True)
     mapping = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-dir"]
     for dotted, folder in mapping.items():

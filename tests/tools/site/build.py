@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.tools import typing_tree
 from tests.tools.site.pages import ROOT
 
 SITE = ROOT / "build" / "site"
@@ -30,6 +31,7 @@ def build(folder: Path) -> None:
     from mkdocs.commands.build import build as run
     from mkdocs.config import load_config
 
+    typing_tree.main(ROOT / "build" / "modules")
     config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder))
     config.plugins.on_startup(command="build", dirty=False)
     run(config)
