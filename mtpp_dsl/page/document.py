@@ -16,8 +16,8 @@ __all__ = ["SCRIPTS", "SECTIONS", "STYLES", "frame", "page"]
 
 SECTIONS: tuple[Callable[[View], Section | None], ...] = ()
 """What makes the sections of a page, in their order; one without anything to say returns None."""
-STYLES = ("style.css",)
-SCRIPTS = ("script.js",)
+STYLES = ("style.css", "figures.css")
+SCRIPTS = ("script.js", "figures.js", "graph.js")
 """Files of this package that every page has within it."""
 
 

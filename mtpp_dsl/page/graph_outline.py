@@ -1,0 +1,61 @@
+"""The stages and modules of the graph as a table: what the picture shows, for those who do not see it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl.page.graph_facts import Facts
+from mtpp_dsl.page.markup import Markup, name, tag
+
+__all__ = ["outline"]
+
+ROWS = 400
+"""Levels are listed as long as the table has no more rows."""
+
+
+def outline(facts: Facts) -> Markup:
+    """Return stages with their modules, and of a small graph with their nodes, each with what it takes."""
+    forest = facts.forest
+    depth = [0] * forest.n
+    for item, parent in enumerate(forest.parent):
+        depth[item] = depth[parent] + 1 if parent >= 0 else 0
+    counts = np.bincount(depth)
+    deepest = int(np.searchsorted(np.cumsum(counts), ROWS, side="right")) - 1
+    rows = [_row(facts, item, depth[item]) for item in range(forest.n) if depth[item] <= max(deepest, 0)]
+    left = forest.n - len(rows)
+    head = [tag("th", text, scope="col") for text in ("Stage or module", "Nodes", "Time", "Of the stage", "Memory")]
+    more = f"{left:,} deeper modules and nodes are not listed; the search finds them." if left else None
+    return tag(
+        "details",
+        tag("summary", "The same as a table: stages and modules with what they take"),
+        tag(
+            "div",
+            tag(
+                "table",
+                tag("caption", "Stages, modules and what they take"),
+                tag("thead", tag("tr", head)),
+                tag("tbody", rows),
+            ),
+            class_="scroll",
+            tabindex="0",
+            role="group",
+            aria_label="Stages and modules",
+        ),
+        tag("p", more) if more else None,
+        class_="outline",
+    )
+
+
+def _row(facts: Facts, item: int, depth: int) -> Markup:
+    forest, view = facts.forest, facts.view
+    time, whole = facts.time[item], facts.time[forest.column[item]]
+    share = f"{time / whole:.0%}" if np.isfinite(time) and whole > 0 else ""
+    called = facts.title(forest.column[item]) if depth == 0 else forest.name[item]
+    return tag(
+        "tr",
+        tag("th", name(called, 80), scope="row", class_=f"depth-{min(depth, 5)}"),
+        tag("td", f"{forest.size[item]:,}" if forest.node[item] < 0 else "", class_="number"),
+        tag("td", view.time(time) if np.isfinite(time) else "", class_="number"),
+        tag("td", share, class_="number"),
+        tag("td", view.problem.size(facts.memory[item]), class_="number"),
+    )
