@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 
+from mtpp_dsl.page import graph
 from mtpp_dsl.page.markup import Markup, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.view import View
 
 __all__ = ["SCRIPTS", "SECTIONS", "STYLES", "frame", "page"]
 
-SECTIONS: tuple[Callable[[View], Section | None], ...] = ()
+SECTIONS: tuple[Callable[[View], Section | None], ...] = (graph.section,)
 """What makes the sections of a page, in their order; one without anything to say returns None."""
 STYLES = ("style.css", "figures.css")
 SCRIPTS = ("script.js", "figures.js", "graph.js")

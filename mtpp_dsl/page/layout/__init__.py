@@ -1,4 +1,4 @@
 """Where boxes and lines of pictures are: plain data, made without a browser and the same every time.
 
-It knows problems and plans, and nothing of HTML.
+It imports problems, plans and reports, and knows nothing of HTML.
 """
