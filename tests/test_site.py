@@ -47,11 +47,11 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def test_gallery_is_up_to_date() -> None:
-    """It has every spec of examples/ as it is (python -m tests.tools.gallery); what it says of them, test_docs runs."""
+    """It has every spec of examples/ as it is, solved to the optimum: tests/test_docs.py solves them again."""
     text = gallery.PAGE.read_text(encoding="utf-8")
     shown = gallery.shown_on(text)
     assert gallery.page(shown) == text
-    assert all(shown[entry.file] for entry in gallery.ENTRIES)
+    assert all(re.search(r"\boptimal\b", shown[entry.file]) for entry in gallery.ENTRIES)
     listed = {entry.file for entry in (*gallery.ENTRIES, *gallery.CASES)}
     assert listed == {str(path.relative_to(ROOT / "examples")) for path in (ROOT / "examples").rglob("*.mtpp")}
 
