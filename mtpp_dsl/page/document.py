@@ -8,14 +8,41 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 
-from mtpp_dsl.page import graph
+from mtpp_dsl.page import (
+    answer,
+    certificate,
+    clash,
+    graph,
+    loads,
+    memory,
+    nodes,
+    objectives,
+    origin,
+    progress,
+    spec,
+    stages,
+)
 from mtpp_dsl.page.markup import Markup, tag
 from mtpp_dsl.page.section import Section
+from mtpp_dsl.page.theme import colours, patterns
 from mtpp_dsl.page.view import View
 
 __all__ = ["SCRIPTS", "SECTIONS", "STYLES", "frame", "page"]
 
-SECTIONS: tuple[Callable[[View], Section | None], ...] = (graph.section,)
+SECTIONS: tuple[Callable[[View], Section | None], ...] = (
+    answer.section,
+    clash.section,
+    objectives.section,
+    loads.section,
+    graph.section,
+    stages.section,
+    memory.section,
+    nodes.section,
+    spec.section,
+    progress.section,
+    certificate.section,
+    origin.section,
+)
 """What makes the sections of a page, in their order; one without anything to say returns None."""
 STYLES = ("style.css", "figures.css")
 SCRIPTS = ("script.js", "figures.js", "graph.js")
@@ -30,7 +57,7 @@ def page(view: View) -> str:
 
 def frame(title: str, sections: Sequence[Section]) -> str:
     """Return a whole document of some sections, of which the first is the head of the page."""
-    style, script = _inlined(STYLES), _inlined(SCRIPTS)
+    style, script = Markup(f"{colours()}{_inlined(STYLES)}"), _inlined(SCRIPTS)
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -54,6 +81,7 @@ def frame(title: str, sections: Sequence[Section]) -> str:
             tag("button", "Dark", type="button", id="theme", hidden=True),
             class_="top",
         ),
+        patterns(),
         tag("nav", tag("ul", links), aria_label="Sections", class_="sections"),
         tag("main", [_section(each, first=each is sections[0]) for each in sections]),
         tag("script", script),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.plans.evaluation import Evaluation
@@ -21,15 +21,13 @@ class Mark:
     Attributes:
         first, last: numbers of the lines, from 1.
         kind: "constraint", "objective", "device", "interconnect" or "graph".
-        index: which constraint, objective or device of the problem; of several devices the first.
-        count: how many of them the lines stand for, one after the other.
+        indices: which constraints, objectives or devices of the problem.
     """
 
     first: int
     last: int
-    kind: str
-    index: int = 0
-    count: int = 1
+    kind: Literal["constraint", "objective", "device", "interconnect", "graph"]
+    indices: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,25 @@
+"""Why there is no plan: the constraints that clash, and, where somebody asked, a set of which none can be left out."""
+
+from __future__ import annotations
+
+from mtpp_dsl.page.markup import Markup, name, tag
+from mtpp_dsl.page.section import Section
+from mtpp_dsl.page.view import View
+
+__all__ = ["section"]
+
+
+def section(view: View) -> Section | None:
+    """Return why no plan exists; None of a problem that may have one."""
+    found = view.answer["infeasible"]
+    if found is None:
+        return None
+    how = (
+        "Leave any one of these out, and there is a plan:"
+        if found["minimal"]
+        else "These cannot all hold. It was not tried whether fewer of them clash:"
+    )
+    parts: list[Markup | None] = [tag("p", found["reason"])]
+    if found["clash"]:
+        parts += [tag("p", how), tag("ul", [tag("li", tag("code", name(each, 2000))) for each in found["clash"]])]
+    return Section("clash", "Why no plan exists", tag("", parts), nav="Why none exists")

@@ -1,0 +1,152 @@
+"""The loads of devices against the bound: what each does, and what holds the plan back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mtpp_dsl.page.markup import Child, Markup, name, tag
+from mtpp_dsl.page.section import Section
+from mtpp_dsl.page.tables import bar, bars, fold, legend, table
+from mtpp_dsl.page.view import View
+
+__all__ = ["section"]
+
+PARTS = {
+    "work": "work",
+    "input": "input: tensors read from others",
+    "output": "output: tensors that others read",
+    "overflow": "overflow: parameters streamed",
+    "deviation": "deviation: what nodes may take longer",
+    "sync": "sync with replicas",
+}
+MAX_SHOWN = 64
+"""Devices with bars; those with less to do are in the folded table."""
+
+
+def section(view: View) -> Section | None:
+    """Return the loads of all devices, the busiest marked; None without a plan."""
+    devices: Sequence[Mapping[str, Any]] = view.answer["devices"]
+    if not devices or view.evaluation is None:
+        return None
+    order = _ordered(view, devices)
+    shown = order
+    if len(order) > MAX_SHOWN:
+        busiest = set(sorted(order, key=lambda d: -devices[d]["load"])[:MAX_SHOWN])
+        shown = [d for d in order if d in busiest]
+    limit = _bound(view)
+    most = max([*(each["load"] for each in devices), *_totals(devices), limit or 0.0])
+    parts = [part for part in PARTS if any(each.get(part) for each in devices)] or ["work"]
+    overlapped = _overlapped(view, devices)
+    rows = [_row(view, devices[d], d, parts, most, limit, overlapped=overlapped) for d in shown]
+    said = _legend(parts, limit, view)
+    left = len(order) - len(shown)
+    body = tag(
+        "",
+        tag("p", _told(view, devices)),
+        bars("Load of each device", "Load", rows),
+        said,
+        tag("p", "Work, input and output overlap: a load is the largest of the three.") if overlapped else None,
+        tag("p", f"{left:,} devices with less to do are in the table below.") if left else None,
+        fold("All figures", _figures(view, order, devices, parts)),
+    )
+    return Section("loads", "Loads of the devices", body, nav="Loads")
+
+
+def _ordered(view: View, devices: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return the devices in the order of the plan; those that it does not name after them."""
+    order = list(view.plan.order or ()) if view.plan is not None else []
+    return [*order, *(d for d in range(len(devices)) if d not in set(order))]
+
+
+def _bound(view: View) -> float | None:
+    """Return the bound as a load; None where the objective is no load of a single device."""
+    objective, bound = view.problem.objective, view.answer["bound"]
+    is_load = objective.quantity == "bottleneck" and not view.problem.soft_rows and not objective.is_linear
+    if bound is None or bound["value"] is None or not is_load or objective.is_iteration:
+        return None
+    return float(1 / bound["value"] if objective.sense == "maximize" else bound["value"])
+
+
+def _totals(devices: Sequence[Mapping[str, Any]]) -> Iterator[float]:
+    for each in devices:
+        yield sum(each.get(part) or 0.0 for part in PARTS if part != "sync")
+
+
+def _overlapped(view: View, devices: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether devices send and work at once, so that a load is not the sum of its parts."""
+    if view.problem.timed:
+        return False
+    totals = _totals(devices)
+    return any(each["load"] < total * (1 - 1e-9) for each, total in zip(devices, totals, strict=True))
+
+
+def _told(view: View, devices: Sequence[Mapping[str, Any]]) -> Markup:
+    """Return in words which device or channel holds the plan back."""
+    loads = [each["load"] for each in devices]
+    peak = max(range(len(loads)), key=lambda d: loads[d])
+    idle = sum(load == 0 for load in loads)
+    said: list[Child] = ["The busiest device is ", name(devices[peak]["name"]), f" with {view.time(loads[peak])}"]
+    channels = view.answer.get("channels") or []
+    busy = max(channels, key=lambda each: each["load"], default=None)
+    if busy is not None and busy["load"] > loads[peak]:
+        said += ["; the channel ", name(busy["name"]), f" is busier still, with {view.time(busy['load'])}"]
+    said.append(". ")
+    working = [load for load in loads if load > 0]
+    if len(working) > 1:
+        said.append(f"The mean of the {len(working):,} devices that work is {view.time(sum(working) / len(working))}. ")
+    if idle:
+        said.append(f"{idle:,} {'does' if idle == 1 else 'do'} nothing. ")
+    return tag("", said)
+
+
+def _row(
+    view: View,
+    device: Mapping[str, Any],
+    d: int,
+    parts: Sequence[str],
+    most: float,
+    limit: float | None,
+    *,
+    overlapped: bool,
+) -> Markup:
+    """Return a device with its bar and its load."""
+    drawn = [(part, device.get(part) or 0.0) for part in parts if part != "sync"]
+    if overlapped:
+        drawn = sorted(drawn, key=lambda part: -part[1])[:1]
+    if view.problem.timed:
+        drawn = [("work", device["work"])]
+    rest = device["load"] - sum(value for _, value in drawn)
+    drawn = [*drawn, ("sync", max(0.0, rest))]
+    picture = bar(drawn, most, [] if limit is None else [("bound", limit)])
+    return tag(
+        "tr",
+        tag("th", name(device["name"]), scope="row"),
+        tag("td", picture, class_="picture"),
+        tag("td", view.time(device["load"]), class_="figure"),
+        id=f"device-{d}",
+        data_device=d,
+    )
+
+
+def _legend(parts: Sequence[str], limit: float | None, view: View) -> Markup:
+    entries = [(part, PARTS[part]) for part in parts if not view.problem.timed or part == "work"]
+    if limit is not None:
+        entries.append(("bound", f"the bound, {view.time(limit)}"))
+    return legend(entries)
+
+
+def _figures(view: View, order: Sequence[int], devices: Sequence[Mapping[str, Any]], parts: Sequence[str]) -> Markup:
+    """Return all parts of all loads, with those of forward and backward passes and of phases."""
+    training = any(each["forward"] is not None for each in devices)
+    phases = list(devices[0].get("phases", ()))
+    columns = ["load", *parts, *(("forward", "backward") if training else ())]
+    rows = [
+        [
+            name(devices[d]["name"]),
+            *(view.time(devices[d].get(column) or 0.0) for column in columns),
+            *(view.time(devices[d]["phases"][phase]["load"]) for phase in phases),
+        ]
+        for d in order
+    ]
+    return table("Loads and what they consist of", ["device", *columns, *phases], rows)

@@ -1,0 +1,80 @@
+"""Memory against limits."""
+
+from __future__ import annotations
+
+from mtpp_dsl.page.loads import MAX_SHOWN
+from mtpp_dsl.page.markup import Markup, name, tag
+from mtpp_dsl.page.section import Section
+from mtpp_dsl.page.tables import bar, bars, legend
+from mtpp_dsl.page.view import View
+from mtpp_dsl.report.loads import memory
+
+__all__ = ["section"]
+
+
+def section(view: View) -> Section | None:
+    """Return what each device holds, against what it has; None where nothing takes memory and nothing limits it."""
+    if view.evaluation is None:
+        return None
+    used, devices = view.evaluation.memory.tolist(), view.problem.devices
+    limited = [d for d, device in enumerate(devices) if device.memory is not None]
+    if not limited and not any(used):
+        return None
+    most = max([*used, *(devices[d].memory or 0.0 for d in limited)])
+    order = sorted(range(len(devices)), key=lambda d: (-_share(view, d, used[d]), d))
+    shown = sorted(order[:MAX_SHOWN])
+    rows = [_row(view, d, used[d], most) for d in shown]
+    left = len(order) - len(shown)
+    entries = [("memory", "taken"), ("deviation", "kept free"), ("limit", "the memory of the device")]
+    if not any(device.reserve for device in devices):
+        entries.pop(1)
+    if not limited:
+        entries.pop()
+    body = tag(
+        "",
+        tag("p", _told(view, order, used)),
+        bars("Memory of each device", "Memory", rows),
+        legend(entries),
+        tag("p", f"{left:,} devices that are less full are not shown.") if left else None,
+    )
+    return Section("memory", "Memory against limits", body, nav="Memory")
+
+
+def _share(view: View, d: int, used: float) -> float:
+    """Return how full a device is; of one without a limit a share below that of all that have one."""
+    limit = view.problem.devices[d].memory
+    taken = used + view.problem.devices[d].reserve
+    return -1 / (1 + taken) if limit is None else taken / limit if limit > 0 else float(taken > 0)
+
+
+def _told(view: View, order: list[int], used: list[float]) -> Markup:
+    """Return in words which device is fullest, and what keeps memories."""
+    first = order[0]
+    device = view.problem.devices[first]
+    if device.memory is None:
+        return tag(
+            "", "No device has a limit. The most is on ", name(device.name), f": {view.problem.size(used[first])}."
+        )
+    share = f"{_share(view, first, used[first]):.0%}"
+    kept = [d for d in range(view.problem.k) if view.problem.memory_limit[d] < float("inf")]
+    stages = any(rule is not None for rule in view.problem.stage_memory)
+    streamed = view.problem.overflow_limit.min() < float("inf")
+    rule = (
+        ""
+        if kept or stages
+        else " No constraint keeps to the memories" + (": what does not fit is streamed." if streamed else ".")
+    )
+    return tag("", "The fullest device is ", name(device.name), f": {share} of its memory.{rule}")
+
+
+def _row(view: View, d: int, used: float, most: float) -> Markup:
+    assert view.evaluation is not None
+    device = view.problem.devices[d]
+    over = device.memory is not None and used + device.reserve > device.memory * (1 + 1e-6)
+    marks = [] if device.memory is None else [("limit", device.memory)]
+    return tag(
+        "tr",
+        tag("th", name(device.name), scope="row"),
+        tag("td", bar([("memory", used), ("deviation", device.reserve)], most, marks), class_="picture"),
+        tag("td", memory(view.problem, view.evaluation, d), " (over)" if over else None, class_="figure"),
+    )

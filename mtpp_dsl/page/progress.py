@@ -1,0 +1,97 @@
+"""The gap over time: how the best plan and the bound came closer while the method searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mtpp_dsl.base.units import display_unit, format_gap
+from mtpp_dsl.page.markup import Markup, svg, tag
+from mtpp_dsl.page.section import Section
+from mtpp_dsl.page.tables import fold, legend, table
+from mtpp_dsl.page.view import View
+
+__all__ = ["section"]
+
+WIDTH, HEIGHT = 720, 240
+_LEFT, _RIGHT, _TOP, _BOTTOM = 76, 16, 12, 34
+MOST_ROWS = 200
+"""Entries of the log in the table; of more the first and the last."""
+
+
+def section(view: View) -> Section | None:
+    """Return the picture of the log, and the log as a table; None where there is no log."""
+    log: Sequence[Mapping[str, Any]] = view.answer["log"]
+    if not log:
+        return None
+    entries = [entry for entry in log if entry["incumbent"] is not None or entry["bound"] is not None]
+    if not entries:
+        return None
+    drawn = len(entries) > 1
+    shown = entries if len(entries) <= MOST_ROWS else [*entries[: MOST_ROWS // 2], *entries[-MOST_ROWS // 2 :]]
+    rows = [[f"{entry['time']:.3g} s", _said(view, entry, "incumbent"), _said(view, entry, "bound"), _gap(view, entry)]
+            for entry in shown]  # fmt: skip
+    skipped = len(entries) - len(shown)
+    told = legend([("bottleneck", "best plan"), ("bound", "bound")])
+    listed = table("The best plan and the bound over time", ["time", "plan", "bound", "gap"], rows)
+    left = tag("p", f"{skipped:,} entries in the middle are left out.") if skipped else None
+    picture = tag("figure", _picture(view, entries), told) if drawn else None
+    body = tag("", picture, fold("As a table", listed, left, is_open=not drawn))
+    return Section("progress", "Gap over time", body, nav="Gap over time")
+
+
+def _said(view: View, entry: Mapping[str, Any], what: str) -> str:
+    return "none" if entry[what] is None else view.value(entry[what])
+
+
+def _gap(view: View, entry: Mapping[str, Any]) -> str:
+    plan, bound = entry["incumbent"], entry["bound"]
+    if plan is None or bound is None or plan == 0:
+        return ""
+    worse, better = (
+        (plan, bound) if view.problem.objective.sense == "minimize" else (1 / plan, 1 / bound if bound else 0)
+    )
+    return format_gap(max(0.0, (worse - better) / abs(worse)))
+
+
+def _picture(view: View, entries: Sequence[Mapping[str, Any]]) -> Markup:
+    """Return two lines of steps over the time, each a value that holds until the next."""
+    total = float(view.answer["time"].get("total", 0.0))
+    end = max(total, entries[-1]["time"], 1e-9)
+    values = [entry[what] for entry in entries for what in ("incumbent", "bound") if entry[what] is not None]
+    low, high = min(values), max(values)
+    high, low = (high, low) if high > low else (high + abs(high) * 0.05 + 1e-12, low - abs(low) * 0.05)
+    unit, factor = display_unit(values, view.problem.objective.unit(view.problem.time_unit))
+
+    def place(time: float, value: float) -> tuple[float, float]:
+        x = _LEFT + (WIDTH - _LEFT - _RIGHT) * time / end
+        return x, _TOP + (HEIGHT - _TOP - _BOTTOM) * (high - value) / (high - low)
+
+    lines = []
+    for what, line in (("incumbent", "bottleneck"), ("bound", "bound")):
+        known = [(entry["time"], entry[what]) for entry in entries if entry[what] is not None]
+        if known:
+            lines.append(tag("path", d=_steps([place(*each) for each in known], place(end, known[-1][1])[0]),
+                             class_=f"line {line}"))  # fmt: skip
+    ticks = []
+    for i in range(5):
+        value, time = low + (high - low) * i / 4, end * i / 4
+        y, x = place(0, value)[1], place(time, low)[0]
+        ticks.append(tag("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y, y2=y, class_="grid"))
+        ticks.append(tag("text", f"{value / factor:.4g}", x=_LEFT - 8, y=y + 4, class_="tick end"))
+        anchor = "tick start" if i == 0 else "tick end" if i == 4 else "tick middle"
+        ticks.append(tag("text", f"{time:.3g} s", x=x, y=HEIGHT - 12, class_=anchor))
+    first, last = entries[0], entries[-1]
+    said = f"Over {end:.3g} s: plan from {_said(view, first, 'incumbent')} to {_said(view, last, 'incumbent')}, "
+    said += f"bound from {_said(view, first, 'bound')} to {_said(view, last, 'bound')}."
+    label = tag("text", unit, x=8, y=_TOP + 4, class_="tick start") if unit else None
+    return svg(WIDTH, HEIGHT, ticks, label, lines, title=said, class_="chart")
+
+
+def _steps(places: Sequence[tuple[float, float]], end: float) -> str:
+    """Return the path of a line that keeps each value until the next."""
+    x, y = places[0]
+    path = [f"M{x:.1f} {y:.1f}"]
+    for x, y in places[1:]:
+        path.append(f"H{x:.1f}V{y:.1f}")
+    return "".join([*path, f"H{end:.1f}"])

@@ -1,0 +1,110 @@
+"""The spec, its statements beside what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from mtpp_dsl.base.units import counted, format_quantity
+from mtpp_dsl.constraints import Linear, Memory
+from mtpp_dsl.page.markup import Child, Markup, name, tag
+from mtpp_dsl.page.section import Section
+from mtpp_dsl.page.tables import fold
+from mtpp_dsl.page.view import Mark, View
+
+__all__ = ["section"]
+
+FOLDED = 24
+"""A statement, or what stands between two, of more lines is folded."""
+MAX_LINES = 20_000
+MAX_SIGNS = 2_000
+"""Signs of a line that are shown."""
+
+
+def section(view: View) -> Section | None:
+    """Return the text of the spec with notes at its statements; None where there is no spec."""
+    if view.spec is None:
+        return None
+    lines = view.spec.text.splitlines()[:MAX_LINES]
+    shown = [_block(view, lines, first, last, marks) for first, last, marks in _blocks(view.spec.marks, len(lines))]
+    left = len(view.spec.text.splitlines()) - len(lines)
+    body = tag(
+        "",
+        tag("p", name(view.spec.name)),
+        tag("div", shown, class_="spec"),
+        tag("p", f"{counted(left, 'line')} more are not shown.") if left else None,
+    )
+    return Section("spec", "The spec, and what its lines cost", body, nav="Spec")
+
+
+def _blocks(marks: Sequence[Mark], count: int) -> Iterator[tuple[int, int, list[Mark]]]:
+    """Yield the first and the last line of each part of the spec, with what is said of it."""
+    at = 1
+    for (first, last), group in groupby(sorted(marks, key=_place), key=_place):
+        first, last = max(first, at), min(last, count)
+        if last < first:
+            continue
+        if first > at:
+            yield at, first - 1, []
+        yield first, last, list(group)
+        at = last + 1
+    if at <= count:
+        yield at, count, []
+
+
+def _place(mark: Mark) -> tuple[int, int]:
+    return mark.first, mark.last
+
+
+def _block(view: View, lines: Sequence[str], first: int, last: int, marks: Sequence[Mark]) -> Markup:
+    """Return some lines with their notes."""
+    text = tag("pre", tag("code", [_line(n, lines[n - 1]) for n in range(first, last + 1)]), tabindex=0)
+    inner = text if last - first < FOLDED else fold(f"Lines {first:,} to {last:,}", text)
+    notes = [note for mark in marks for note in _notes(view, mark)]
+    told = tag("ul", [tag("li", note) for note in notes], class_="costs") if notes else None
+    return tag("div", inner, told, class_="statement marked" if notes else "statement")
+
+
+def _line(number: int, text: str) -> Markup:
+    cut = text if len(text) <= MAX_SIGNS else f"{text[:MAX_SIGNS]}…"
+    return tag(
+        "", tag("span", str(number), class_="number", aria_hidden="true"), tag("span", cut, id=f"line-{number}"), "\n"
+    )
+
+
+def _notes(view: View, mark: Mark) -> Iterator[Child]:
+    """Yield what came of a statement: links to the sections that show more."""
+    answer, problem = view.answer, view.problem
+    if mark.kind == "objective":
+        for one in (answer["objectives"][i] for i in mark.indices):
+            if one["value"] is not None:
+                yield tag("a", f"{format_quantity(one['value'], one['unit'])} in this plan", href="#answer")
+    elif mark.kind == "device" and answer["devices"]:
+        loads = [each["load"] for each in (answer["devices"][d] for d in mark.indices)]
+        text = "load" if len(loads) == 1 else f"{len(loads)} devices, loads up to"
+        yield tag("a", f"{text} {view.time(max(loads))}", href="#loads")
+    elif mark.kind == "interconnect" and answer["devices"]:
+        moved = sum(each["input"] + each["output"] for each in answer["devices"])
+        yield tag("a", f"devices read and write for {view.time(moved)} in sum", href="#loads")
+    elif mark.kind == "graph":
+        yield tag("a", f"{counted(problem.graph.n, 'node')}, {counted(problem.graph.m, 'edge')}", href="#nodes")
+    elif mark.kind == "constraint":
+        yield from _of_constraints(view, mark)
+
+
+def _of_constraints(view: View, mark: Mark) -> Iterator[Child]:
+    """Yield what the constraints of a statement hold back, and what they cost where somebody asked."""
+    rules = [view.problem.constraints[i] for i in mark.indices]
+    if any(isinstance(rule, Memory) for rule in rules) and view.evaluation is not None:
+        limit = view.problem.memory_limit
+        full = [
+            float(used / room)
+            for used, room in zip(view.evaluation.memory, limit, strict=True)
+            if 0 < room < float("inf")
+        ]
+        if full:
+            yield tag("a", f"the fullest device is at {max(full):.0%} of its room", href="#memory")
+    labels = {rule.label.partition("[")[0] for rule in rules if isinstance(rule, Linear) and rule.soft}
+    for each in view.answer["penalties"]:
+        if each["constraint"] in labels:
+            yield tag("a", f"{view.value(each['paid'])} are paid", href="#objectives")
