@@ -52,6 +52,7 @@ CORE = {  # what a part of the core may import beside itself
     "api": DATA | {"checkpoint", "checks", "contracts", "executors", "language", "plugins", "registry"},
     "drivers": DATA | {"answers", "api", "checkpoint", "checks", "contracts", "executors", "plugins", "registry"},
     "explaining": DATA | {"answers", "api", "checks", "contracts", "drivers", "language", "registry", "report"},
+    "reporting": DATA | {"answers", "contracts", "explaining", "language", "page"},
     "algebra": DATA | {"language"},
     "builder": DATA | {"algebra", "formats", "language", "model"},
     "running": DATA | {"api", "checks", "contracts"},

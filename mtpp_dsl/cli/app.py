@@ -12,6 +12,7 @@ from mtpp_dsl.cli.commands import commands_of
 from mtpp_dsl.cli.execution import profile, run
 from mtpp_dsl.cli.import_torch import import_app
 from mtpp_dsl.cli.questions import explain
+from mtpp_dsl.cli.report import report
 from mtpp_dsl.cli.training import train
 
 __all__ = ["app"]
@@ -166,6 +167,17 @@ def solve(
     gantt: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the schedule: .svg, .png or .pdf.", show_default=False)
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the answer as one page.", show_default=False)
+    ] = None,
+    what_if: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="--html: then also solve it with more devices, bandwidth and memory, in this time.",
+            show_default=False,
+        ),
+    ] = None,
     pareto: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="Find a front of two objectives, by label or name.", show_default=False),
@@ -227,6 +239,8 @@ def solve(
             write_model=write_model,
             trace=trace,
             gantt=gantt,
+            html=html,
+            what_if=what_if,
             pareto=pareto,
             points=points,
             plot=plot,
@@ -504,6 +518,7 @@ def editor(
 
 
 command(explain)
+command(report)
 command(run)
 command(profile)
 command(train)

@@ -45,6 +45,7 @@ def check_front_call(call: SolveCall) -> None:
         "--gantt": call.gantt,
         "--solver-option": call.solver_option or None,
         "--trace": call.trace,
+        "--what-if": call.what_if,
         "--write-model": call.write_model,
     }
     for option, given in asked.items():
@@ -114,6 +115,11 @@ def _report(call: SolveCall, found: Front) -> bool:
         all_written = write_file(call.json, lambda path: write_text(path, dumps(data)))
     if call.plot is not None:
         all_written = write_file(call.plot, lambda path: draw_front(found, path)) and all_written
+    if call.html is not None:
+        from mtpp_dsl.page.front import front_page
+
+        text = front_page(data, "FRONT.json" if call.json in (None, STDOUT) else call.json.name)
+        all_written = write_file(call.html, lambda path: write_text(path, text)) and all_written
     if not (call.quiet and all_written) and call.json != STDOUT:
         show(front_table(found, screen_width()))
     return all_written

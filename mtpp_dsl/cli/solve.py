@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from mtpp_dsl.answers.again import under_target
 from mtpp_dsl.api import find_method, solve
@@ -18,6 +19,7 @@ from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_value
 from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
 from mtpp_dsl.cli.pareto import check_front_call, front_and_report
 from mtpp_dsl.cli.progress import Watcher
+from mtpp_dsl.cli.report import searched_page, what_if_seconds, write_page
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.cli.streams import UNWRITTEN
@@ -74,6 +76,8 @@ class SolveCall:
     write_model: Path | None
     trace: Path | None
     gantt: Path | None
+    html: Path | None
+    what_if: str | None
     pareto: str | None
     points: int | None
     plot: Path | None
@@ -94,9 +98,12 @@ def solve_and_report(call: SolveCall) -> int:
         raise UsageError("--db keeps the results of a sweep: write --sweep k=2..8 or --method a,b")
     check_front_call(call)
     limit, gap, options = seconds(call.time_limit), fraction(call.gap), solver_values(call.solver_option)
-    for path in (call.json, call.checkpoint, call.write_model, call.trace, call.gantt, call.plot):
+    for path in (call.json, call.checkpoint, call.write_model, call.trace, call.gantt, call.html, call.plot):
         if path is not None and not (path is call.json and path == STDOUT):
             check_writable(path)
+    more = what_if_seconds(call.what_if)
+    if more is not None and call.html is None:
+        raise UsageError("--what-if is shown on the page: say where to write that, --html FILE")
     began = monotonic()
     problem = read_problem(call.spec, call.define, call.include, scenario=call.scenario)
     if call.target is not None:
@@ -131,6 +138,8 @@ def solve_and_report(call: SolveCall) -> int:
         written = _report(call, problem, result, read)
         if result.termination == "error":
             say(f"error: ended by a failure, with the best until then: {' '.join(result.notes[-1:])}", stderr=True)
+    if call.html is not None:
+        written = _write_page(call, problem, result, read, more) and written
     if not written:
         return UNWRITTEN
     return _exit_code(result, only_bounds=method.gives == "bound")
@@ -191,8 +200,7 @@ def _check_schedule(call: SolveCall, problem: Problem, method: Method) -> None:
 
 def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> bool:
     """Print and write the answer; return whether all files could be written. Where one could not, it is printed."""
-    data = result_to_json(problem, result)
-    data["time"] = {"read": read, **data["time"], "total": read + data["time"]["total"]}
+    data = _json_of(problem, result, read)
     to_stdout = call.json == STDOUT
     written = True
     if to_stdout:
@@ -210,6 +218,33 @@ def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> b
 
         show(summary(problem, result, screen_width()))
     return written
+
+
+def _write_page(call: SolveCall, problem: Problem, result: Result, read: float, more: float | None) -> bool:
+    """Write the page of the answer; return whether it could be. After an interrupt nothing else is solved for it."""
+    assert call.html is not None
+    if more is not None and listener.stopped_by is not None:
+        say("--what-if was left out, as the search was stopped", stderr=True)
+        more = None
+    text = searched_page(
+        problem,
+        result,
+        more,
+        quiet=call.quiet,
+        answer=_json_of(problem, result, read),
+        search=call.include,
+        method=call.method,
+        solver=call.solver,
+        seed=call.seed,
+        threads=call.threads,
+    )
+    return write_page(text, call.html, quiet=True)
+
+
+def _json_of(problem: Problem, result: Result, read: float) -> dict[str, Any]:
+    """Return the JSON of the answer, with the time that reading took."""
+    data = result_to_json(problem, result)
+    return {**data, "time": {"read": read, **data["time"], "total": read + data["time"]["total"]}}
 
 
 def _show_schedule(call: SolveCall, problem: Problem, plan: Plan) -> bool:

@@ -12,6 +12,7 @@ from mtpp_dsl.page import (
     answer,
     certificate,
     clash,
+    explained,
     graph,
     loads,
     memory,
@@ -32,6 +33,7 @@ __all__ = ["SCRIPTS", "SECTIONS", "STYLES", "frame", "page"]
 SECTIONS: tuple[Callable[[View], Section | None], ...] = (
     answer.section,
     clash.section,
+    explained.section,
     objectives.section,
     loads.section,
     graph.section,

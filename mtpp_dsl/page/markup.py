@@ -12,6 +12,8 @@ from mtpp_dsl.text.visible import visible
 __all__ = ["Child", "Markup", "data_block", "escape", "name", "short", "svg", "tag"]
 
 VOID = {"br", "col", "hr", "img", "input", "meta"}
+LONG = 40
+"""Longer names may be broken anywhere."""
 _SIGNS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
 _SPECIAL = re.compile("[&<>\"']")
 _IN_SCRIPT = re.compile("[<>&]")
@@ -103,7 +105,8 @@ def svg(
 
 def name(text: str, most: int = 200) -> Markup:
     """Return a name of the spec, shortened in the middle, that does not turn the text around it (``bdi``)."""
-    return tag("bdi", short(text, most), class_="name", title=text if len(text) > most else None)
+    shown = short(text, most)
+    return tag("bdi", shown, class_="name long" if len(shown) > LONG else "name")
 
 
 def short(text: str, most: int) -> str:

@@ -85,7 +85,8 @@ def _picture(view: View, entries: Sequence[Mapping[str, Any]]) -> Markup:
     said = f"Over {end:.3g} s: plan from {_said(view, first, 'incumbent')} to {_said(view, last, 'incumbent')}, "
     said += f"bound from {_said(view, first, 'bound')} to {_said(view, last, 'bound')}."
     label = tag("text", unit, x=8, y=_TOP + 4, class_="tick start") if unit else None
-    return svg(WIDTH, HEIGHT, ticks, label, lines, title=said, class_="chart")
+    picture = svg(WIDTH, HEIGHT, ticks, label, lines, title=said, class_="chart")
+    return tag("div", picture, class_="wide", role="region", tabindex=0, aria_label="Picture of the gap over time")
 
 
 def _steps(places: Sequence[tuple[float, float]], end: float) -> str:

@@ -76,6 +76,7 @@
     const on = (v) => (placed ? [].concat(placed.devices[v]) : []);
     const figure = (x) => (x === null ? "" : String(Number(x.toPrecision(5))));
 
+    const called = (text) => make("bdi", text, [...text].length > 40 ? "name long" : "name");
     const row = (v) => {
       const made = make("tr");
       made.dataset.node = v;
@@ -86,12 +87,12 @@
         if (column.devices) {
           on(v).forEach((d, j) => {
             if (j) cell.append(", ");
-            cell.append(make("bdi", data.devices[d], "name"));
+            cell.append(called(data.devices[d]));
           });
         } else if (column.unit !== undefined) {
           cell.className = "figure";
           cell.textContent = figure(column.values[v]);
-        } else cell.append(make("bdi", column.values[v], "name"));
+        } else cell.append(called(column.values[v]));
         made.append(cell);
       });
       return made;

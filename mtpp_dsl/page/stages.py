@@ -51,7 +51,7 @@ def _stages(stages: list[Mapping[str, Any]]) -> Markup:
                 [", " if i else "", name(device), f" {share:.3g}"]
                 for i, (device, share) in enumerate(stage["share"].items())
             ],
-            "recomputes": {True: "yes", False: "no"}.get(stage.get("recompute"), ""),
+            "recomputes": "" if stage.get("recompute") is None else "yes" if stage["recompute"] else "no",
             "keeps": "" if stage.get("kept") is None else counted(stage["kept"], "microbatch"),
         }
         rows.append(

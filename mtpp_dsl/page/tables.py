@@ -10,6 +10,8 @@ from mtpp_dsl.report.palette import PARTS
 __all__ = ["bar", "bars", "facts", "fold", "legend", "painted", "scrolled", "table"]
 
 _HEIGHT = 16
+LONG = 100
+"""Signs of a fact that takes the whole width."""
 _FULL = 100.0
 """Per cent: a bar is as wide as its cell."""
 
@@ -45,7 +47,12 @@ def scrolled(title: str, *children: Child, label: str = "") -> Markup:
 
 def facts(pairs: Iterable[tuple[Child, Child]]) -> Markup:
     """Return names with what is known of them."""
-    return tag("dl", [tag("div", tag("dt", key), tag("dd", value)) for key, value in pairs], class_="facts")
+    rows = [(key, tag("dd", value)) for key, value in pairs]
+    return tag(
+        "dl",
+        [tag("div", tag("dt", key), shown, class_="long" if len(shown) > LONG else None) for key, shown in rows],
+        class_="facts",
+    )
 
 
 def fold(summary: Child, *children: Child, is_open: bool = False, **attributes: object) -> Markup:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -56,7 +56,8 @@ class View:
         answer: JSON of schema 2.
         spec: its text; None for a problem that has none.
         explanation: JSON of ``mtpp explain``; None where nobody asked.
-        what_if: JSON of the problems that were changed and solved; () where nobody asked.
+        told: the parts of the explanation in words, by their names in its JSON.
+        asked: whether somebody gave time to solve changed problems.
     """
 
     problem: Problem
@@ -65,7 +66,13 @@ class View:
     answer: Mapping[str, Any]
     spec: SpecText | None = None
     explanation: Mapping[str, Any] | None = None
-    what_if: tuple[Mapping[str, Any], ...] = field(default=())
+    told: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    asked: bool = False
+
+    @property
+    def what_if(self) -> Mapping[str, Any] | None:
+        """The JSON of the problems that were changed and solved; None where nobody asked."""
+        return None if self.explanation is None else self.explanation.get("what_if")
 
     def time(self, value: float) -> str:
         """Return a time, or a cost in the unit of times, for people."""

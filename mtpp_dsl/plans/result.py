@@ -250,6 +250,16 @@ class Result(Picklable):
         """
         return late("mtpp_dsl.report.frames:frame")(self._asked(), self, rows)
 
+    def to_html(self, what_if: str | float | None = None) -> str:
+        """Return the report of ``mtpp solve --html``: one page that needs nothing else.
+
+        Args:
+            what_if: for how long changed problems may be solved, as seconds or a text such as "30s": one more device of
+                each type, twice the bandwidth, more memory, and each constraint left out. None leaves them out.
+        """
+        page: str = late("mtpp_dsl.reporting:to_html")(self._asked(), self, what_if)
+        return page
+
     def show(self, width: int | None = None, file: IO[str] | None = None) -> None:
         """Print what ``mtpp solve`` prints.
 

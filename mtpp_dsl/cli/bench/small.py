@@ -54,6 +54,8 @@ _ALONE = {
     "write_model": "--write-model",
     "trace": "--trace",
     "gantt": "--gantt",
+    "html": "--html",
+    "what_if": "--what-if",
     "pareto": "--pareto",
     "plot": "--plot",
 }

@@ -1,0 +1,171 @@
+"""``mtpp report``, and ``mtpp solve --html``: an answer as one page."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mtpp_dsl.base.late import late
+from mtpp_dsl.errors import UsageError
+
+__all__ = ["ReportCall", "report", "report_answer", "searched_page", "what_if_seconds", "write_page"]
+
+STDOUT = Path("-")
+SAYING = "stopping, with the page of what has been found so far"
+
+
+def report(
+    answer: Annotated[
+        Path, typer.Argument(metavar="ANSWER.json", help="An answer of mtpp, or a front.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE|-",
+            help="The page; left out, beside the answer; - is stdout.",
+            show_default=False,
+        ),
+    ] = None,
+    spec: Annotated[
+        Path | None, typer.Option(metavar="SPEC", help="Where the spec is now.", show_default=False)
+    ] = None,
+    what_if: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Also solve it with more devices, bandwidth and memory, in this time.",
+            show_default=False,
+        ),
+    ] = None,
+    point: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Of a front: the answer that is shown.", show_default=False)
+    ] = None,
+    include: Annotated[
+        list[Path],
+        typer.Option(
+            "-I", metavar="DIR", help="Also look here for included files; may be repeated.", show_default=False
+        ),
+    ] = [],  # noqa: B006
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")] = False,
+) -> int:
+    """Make one page of an answer: plan, loads, schedule, spec and certificate, for any browser and without a network.
+
+    The spec and its files are read again, and must be as they were. Of a front, the page shows all points; with --point
+    it is that of one of them.
+
+    Exit codes: 0 written · 2 the answer, its spec or the call is wrong · 130 interrupted, with what had been found.
+    """
+    return report_answer(ReportCall(answer, output, spec, what_if, point, include, quiet))
+
+
+@dataclass(frozen=True)
+class ReportCall:
+    """The arguments of ``mtpp report``, as given."""
+
+    answer: Path
+    output: Path | None
+    spec: Path | None
+    what_if: str | None
+    point: int | None
+    include: list[Path]
+    quiet: bool
+
+
+def report_answer(call: ReportCall) -> int:
+    """Read an answer again, and write its page; return the exit code."""
+    from mtpp_dsl.answers.again import points_of, read_answer
+    from mtpp_dsl.base.files import read_json
+    from mtpp_dsl.base.writing import check_writable
+    from mtpp_dsl.cli.signals import listener
+    from mtpp_dsl.cli.streams import UNWRITTEN
+
+    limit = what_if_seconds(call.what_if)
+    output = call.answer.with_suffix(".html") if call.output is None else call.output
+    if output != STDOUT:
+        check_writable(output)
+    data: Any = read_json(call.answer)
+    if points_of(data) is not None and call.point is None:
+        if limit is not None:
+            raise UsageError(
+                f"{call.answer} is a front: --what-if is about one of its answers, so choose it by --point"
+            )
+        text = _front(call, data)
+    else:
+        answered = read_answer(call.answer, call.spec, search=call.include, point=call.point)
+        text = searched_page(answered.problem, answered, limit, quiet=call.quiet, search=call.include,
+                             seed=int(answered.answer["seed"]))  # fmt: skip
+    if not write_page(text, output, quiet=call.quiet):
+        return UNWRITTEN
+    return 0 if listener.stopped_by is None else listener.exit_code(listener.stopped_by)
+
+
+def _front(call: ReportCall, data: Any) -> str:
+    """Return the page of a front, each of whose answers was held against its spec.
+
+    Raises:
+        UsageError: one of them is wrong.
+    """
+    from mtpp_dsl.answers.again import read_answer
+    from mtpp_dsl.page.front import front_page
+
+    for number in range(1, len(data["front"]) + 1):
+        read_answer(call.answer, call.spec, search=call.include, point=number)
+    return front_page(data, call.answer.name)
+
+
+def what_if_seconds(text: str | None) -> float | None:
+    """Return the time for changed problems; None where none are asked for.
+
+    Raises:
+        UsageError: it is no time, or none is the limit.
+    """
+    from mtpp_dsl.base.amounts import seconds
+
+    if text is None:
+        return None
+    limit = seconds(text)
+    if limit is None or limit <= 0:
+        raise UsageError(f"--what-if {text}: say how long changed problems may be solved for, such as 30s")
+    return limit
+
+
+def searched_page(problem: Any, given: Any, limit: float | None, *, quiet: bool, **options: Any) -> str:
+    """Return the page of an answer, with changed problems solved in *limit* seconds unless that is None."""
+    from mtpp_dsl.cli.progress import Watcher
+    from mtpp_dsl.cli.signals import listener
+    from mtpp_dsl.contracts import Progress
+
+    page_of = late("mtpp_dsl.reporting:page_of")
+    if limit is None:
+        return str(page_of(problem, given, **options))
+    watcher = Watcher(problem, limit=limit, quiet=quiet, verbose=False)
+    progress = Progress(watcher)
+    before = listener.stopped_by
+    with listener.searching(progress.stop, SAYING):
+        with watcher.shown():
+            text = str(page_of(problem, given, what_if=limit, progress=progress, **options))
+        listener.found()
+    if listener.stopped_by is None:
+        listener.stopped_by = before
+    return text
+
+
+def write_page(text: str, path: Path, *, quiet: bool) -> bool:
+    """Write a page, or print it; return whether it could be written."""
+    from mtpp_dsl.base.writing import write_text
+    from mtpp_dsl.cli.screen import say
+    from mtpp_dsl.cli.solve import write_file
+
+    if path == STDOUT:
+        sys.stdout.buffer.write(text.encode())  # which is what the page says it is, whatever the terminal has
+        return True
+    written = write_file(path, lambda to: write_text(to, text))
+    if written and not quiet:
+        say(f"wrote {path}")
+    return written

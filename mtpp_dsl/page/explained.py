@@ -1,0 +1,57 @@
+"""What an explanation says in words: what holds the plan where it is, what constraints cost, what clashes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mtpp_dsl.page.markup import Markup, tag
+from mtpp_dsl.page.section import Section
+from mtpp_dsl.page.view import View
+
+__all__ = ["section"]
+
+TITLES = {
+    "infeasible": "What clashes",
+    "bottleneck": "What holds the plan where it is",
+    "critical": "The critical path",
+    "constraints": "What constraints cost",
+    "next": "The next best plans",
+    "node": "Why a node is where it is",
+}
+"""The parts that are told in words; ``what_if`` has a section of its own."""
+MAX_LINES = 400
+
+
+def section(view: View) -> Section | None:
+    """Return the parts of the explanation; None where there is none."""
+    parts: list[Markup] = []
+    for key, title in TITLES.items():
+        words = view.told.get(key)
+        if words:
+            parts += [tag("h3", title, id=f"explained-{key}"), _lines(words[:MAX_LINES])]
+            left = len(words) - MAX_LINES
+            parts += [tag("p", f"{left:,} lines more are told by mtpp explain.")] if left > 0 else []
+    notes = [] if view.explanation is None else view.explanation["notes"]
+    if parts and notes:
+        parts += [tag("h3", "Left out of the explanation"), tag("ul", [tag("li", note) for note in notes])]
+    return Section("explained", "Why it is so", tag("", parts), nav="Why") if parts else None
+
+
+def _lines(words: Sequence[str]) -> Markup:
+    """Return lines as a list; those that are indented are lists within it."""
+    return tag("ul", _items([(len(word) - len(word.lstrip(" ")), word.strip()) for word in words if word.strip()]),
+               class_="words")  # fmt: skip
+
+
+def _items(lines: Sequence[tuple[int, str]]) -> list[Markup]:
+    items: list[Markup] = []
+    at = 0
+    while at < len(lines):
+        depth, text = lines[at]
+        end = at + 1
+        while end < len(lines) and lines[end][0] > depth:
+            end += 1
+        inner = lines[at + 1 : end]
+        items.append(tag("li", text, tag("ul", _items(inner)) if inner else None))
+        at = end
+    return items

@@ -1,0 +1,94 @@
+"""Pages of answers: the view of each put together from its problem, its plan, its spec and its explanation."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mtpp_dsl.answers.again import Answered
+from mtpp_dsl.base.amounts import Duration, seconds_of
+from mtpp_dsl.base.files import read_bytes
+from mtpp_dsl.contracts import Progress
+from mtpp_dsl.errors import MtppError
+from mtpp_dsl.explaining.explain import PARTS, explained
+from mtpp_dsl.explaining.question import Question, question_of
+from mtpp_dsl.language.lower import analyse
+from mtpp_dsl.page.document import page
+from mtpp_dsl.page.spec_text import spec_text
+from mtpp_dsl.page.view import SpecText, View
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Problem
+
+__all__ = ["page_of", "spec_of", "to_html", "view_of"]
+
+SOLVED = ("infeasible", "constraints", "what_if")
+"""The parts of an explanation that solve changed problems, and that a page has where it is given time for them."""
+MAX_WRITTEN = 2_000
+"""Nodes of a problem made in Python that is shown as a spec."""
+
+
+def page_of(
+    problem: Problem,
+    given: Result | Answered,
+    *,
+    what_if: float | None = None,
+    answer: Mapping[str, Any] | None = None,
+    search: Sequence[Path] = (),
+    **options: Any,
+) -> str:
+    """Return the page of an answer.
+
+    Args:
+        problem: what was asked.
+        given: what was found.
+        what_if: seconds for solving changed problems; None leaves them out.
+        answer: the JSON of a result, where that says more than the result does.
+        search: folders where ``include`` looks, for the spec.
+        options: of :class:`mtpp_dsl.explaining.question.Question`: method, solver, seed, threads and progress.
+    """
+    question = question_of(problem, given, search=tuple(search), time=what_if or 0.0, **options)
+    return page(view_of(question, answer or question.answer, asked=what_if is not None))
+
+
+def view_of(question: Question, answer: Mapping[str, Any], *, asked: bool) -> View:
+    """Return the view of an answer, explained as far as that takes no time, or, if *asked*, in the question's time."""
+    parts = [name for name, part in PARTS.items() if (part.always and not part.weight) or (asked and name in SOLVED)]
+    found = explained(question, parts)
+    return View(
+        problem=question.problem,
+        plan=question.plan,
+        evaluation=question.evaluation,
+        answer=answer,
+        spec=spec_of(question.problem, question.search),
+        explanation=found.to_json(),
+        told={key: tuple(part.words()) for key, part in found.parts.items()},
+        asked=asked,
+    )
+
+
+def to_html(problem: Problem, result: Result, what_if: Duration | None = None) -> str:
+    """Return the page of a result, as :meth:`mtpp_dsl.Result.to_html` does."""
+    return page_of(problem, result, what_if=seconds_of("what_if", what_if), progress=Progress())
+
+
+def spec_of(problem: Problem, search: Sequence[Path] = ()) -> SpecText | None:
+    """Return the spec of a problem with what its lines are about; None where it is gone, or has changed since.
+
+    Of a problem that no file says, it is written as a spec, unless it has thousands of nodes or what no spec can say.
+    """
+    origin = problem.origin
+    with suppress(MtppError, OSError, UnicodeDecodeError, ValueError):
+        if origin.path is None:
+            if problem.graph.n > MAX_WRITTEN:
+                return None
+            text = problem.to_spec()
+            return spec_text(problem, analyse(text).places, "<text>", text)
+        data = read_bytes(Path(origin.path))
+        if origin.sha256 is not None and hashlib.sha256(data).hexdigest() != origin.sha256:
+            return None
+        found = analyse(origin.path, dict(origin.params), search, scenario=origin.scenario)
+        return spec_text(problem, found.places, found.source.name, found.source.text)
+    return None
