@@ -91,13 +91,17 @@ def test_wheel_works(wheel: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
+SUFFIXES = {".css", ".el", ".js", ".json", ".lark", ".lua", ".md", ".mtpp", ".py", ".toml", ".vim"}
+"""Of modules, and of what lies beside them in the wheel."""
+
+
 def _installed() -> list[Path]:
     """Return where every file of the mapped folders that is package data or a module goes."""
     return [
         Path(*package.split("."), path.relative_to(ROOT / folder))
         for package, folder in setuptools()["package-dir"].items()
         for path in (ROOT / folder).rglob("*")
-        if path.suffix in (".py", ".lark", ".mtpp", ".json", ".toml", ".css", ".js") or path.name == "py.typed"
+        if path.suffix in SUFFIXES or path.name == "py.typed"
     ]
 
 
