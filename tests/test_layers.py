@@ -53,7 +53,8 @@ CORE = {  # what a part of the core may import beside itself
     "once": DATA | {"checkpoint", "checks", "contracts", "finding", "plugins", "registry"},
     "api": DATA | {"contracts", "executors", "finding", "language", "once", "plugins"},
     "drivers": DATA | {"answers", "api", "checkpoint", "checks", "contracts", "executors", "plugins", "registry"},
-    "explaining": DATA | {"answers", "api", "checks", "contracts", "drivers", "language", "registry", "report"},
+    "explaining": DATA
+    | {"answers", "api", "checks", "contracts", "drivers", "language", "registry", "report", "views"},
     "reporting": DATA | {"answers", "contracts", "explaining", "language", "page"},
     "algebra": DATA | {"language"},
     "builder": DATA | {"algebra", "formats", "language", "model"},

@@ -24,7 +24,7 @@ def test_json_is_as_the_schema_says(kind: str) -> None:
     for seed in range(4):
         problem = problem_of(kind, seed)
         for plan in every_plan(problem, 2):
-            found = mtpp_dsl.explain(problem, plan, only=["bottleneck"])
+            found = mtpp_dsl.explain(problem, plan, only=["bottleneck", "critical", "next"], time_limit=0.5)
             check.validate(json.loads(json.dumps(found.to_json(), allow_nan=False)))
             assert found.words()
 
