@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections import Counter
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 
+from tests.pages import DOCS, PAGES, ROOT
 from tests.tools import gallery
 from tests.tools.site.docstrings import markdown
-from tests.tools.site.pages import DOCS, OUTSIDE, ROOT, for_site
+from tests.tools.site.pages import OUTSIDE, for_site
 
 
 def nav() -> list[str]:
@@ -100,6 +104,34 @@ def test_it_builds_strictly(site: Path) -> None:
         html = (site / page).with_suffix(".html").read_text(encoding="utf-8")
         assert "<h1" in html
         assert not re.search(r"<p>```|<code>```", html), f"{page}: a fence is not read as one"
+
+
+class Counts(HTMLParser):
+    """Counts the items of lists, rows of tables, headings and blocks between the first and the last of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: Counter[str] = Counter()
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("li", "tr", "pre", "h1", "h2", "h3", "h4", "strong", "em"):
+            self.found[tag] += 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.name != "README.md" and page.parent.name != "api"],
+    ids=lambda page: page.name,
+)
+def test_pages_read_alike(site: Path, page: Path) -> None:
+    """The site reads a page as GitHub and editors do: both find as many items, rows, headings and blocks."""
+    elsewhere = MarkdownIt("commonmark").enable("table").render(page.read_text(encoding="utf-8"))
+    name = OUTSIDE.get(page.name) or str(page.relative_to(DOCS))
+    html = (site / name).with_suffix(".html").read_text(encoding="utf-8")
+    article = html[html.index("<article") : html.index("</article>")]
+    assert Counts(article).found == Counts(elsewhere).found
 
 
 @pytest.mark.slow
