@@ -13,7 +13,7 @@ from contextlib import chdir
 from pathlib import Path
 
 from mtpp_dsl.language.lower import analyse
-from mtpp_dsl.text.codes import AREAS, CODES, Code
+from mtpp_dsl.text.codes import AREAS, Code
 from mtpp_dsl.text.source import Diagnostic
 from tests.tools.tables import DOCS
 
@@ -62,17 +62,22 @@ def page() -> str:
 def _contents() -> Iterator[str]:
     yield "| code | means |"
     yield "| --- | --- |"
-    for code in CODES.values():
+    for code in (code for area in AREAS for code in _sorted(area)):
         yield f"| [`{code.code}`](#{code.code.lower()}) | {code.title} |"
     yield ""
+
+
+def _sorted(area: str) -> list[Code]:
+    """Return the codes of an area, errors first."""
+    return sorted(AREAS[area], key=lambda code: code.code)
 
 
 def _area(area: str) -> Iterator[str]:
     if AREAS[area]:
         yield f"## {area}\n"
-    for code in AREAS[area]:
+    for code in _sorted(area):
         yield f"### {code.code}\n\n**{code.title}.** {code.meaning}\n"
-        yield f"```text\n{code.example}\n```\n"
+        yield f"```mtpp wrong\n{code.example}\n```\n"
         for name, text in code.files.items():
             yield f"with the file `{name}`:\n\n```text\n{text.rstrip()}\n```\n"
         if code.given:
