@@ -107,6 +107,7 @@ CORE = {  # what a part of the core may import beside itself
         "profiling",
         "registry",
         "report",
+        "server.connection",
         "sweeps",
     },
     "cli.bench": DATA

@@ -456,6 +456,19 @@ def fmt(
 
 
 @command
+def lsp(
+    stdio: Annotated[bool, typer.Option("--stdio", help="Use stdin and stdout, as it always does.")] = True,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Log to stderr what is done, and how long it takes.")
+    ] = False,
+) -> int:
+    """Serve an editor: the language server, on stdin and stdout."""
+    from mtpp_dsl.cli.lsp import serve
+
+    return serve(stdio=stdio, verbose=verbose)
+
+
+@command
 def methods(quiet: Names = False) -> int:
     """List the methods, built in and from plug-ins."""
     from mtpp_dsl.cli.listing import list_methods

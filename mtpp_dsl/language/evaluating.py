@@ -10,7 +10,6 @@ from collections.abc import Sequence as SequenceType
 from typing import Any, TypeVar
 
 from mtpp_dsl.base.near_units import unit_hint
-from mtpp_dsl.base.spec_limits import MAX_STEPS
 from mtpp_dsl.base.units import Dimension
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch
@@ -70,7 +69,7 @@ def evaluate(node: tree.Expression, scope: Scope, local: Locals | None = None) -
         Complaint: an unknown name or unit, values that do not go together, a non-linear term.
     """
     scope.steps += 1
-    if scope.steps > MAX_STEPS:
+    if scope.steps > scope.most:
         scope.spend(0, node.span)
     return _RULES[node.__class__](node, scope, {} if local is None else local)
 

@@ -31,6 +31,7 @@ from mtpp_dsl.language.origin import origin_of
 from mtpp_dsl.language.partial import Broken
 from mtpp_dsl.language.places import Places
 from mtpp_dsl.language.reader import Read, read_source, read_statements
+from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.language.targets import under_target
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
@@ -117,10 +118,7 @@ def _read(
     with hashing() as hashes:
         if path is not None:
             source = read_source(path, str(path), None, texts)
-        try:
-            return Spec(source, read_statements(source, folder, search, texts), path, hashes)
-        except RecursionError:
-            return Spec(source, Read([], [_too_deep(source)], [], (), [source]), path, hashes)
+        return replace(Spec.of(source, folder, search, texts), path=path, hashes=hashes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,6 +147,24 @@ class Spec:
     parsed: Read
     path: Path | None
     hashes: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls, source: Source, folder: Path, search: Sequence[Path] = (), texts: Mapping[str, str] | None = None
+    ) -> Spec:
+        """Read and parse a text, broken or not, with what it includes.
+
+        Args:
+            source: the text.
+            folder: where its paths start.
+            search: folders where ``include`` looks after the including file's own.
+            texts: texts of files by their real paths, which count in place of what is on the disk.
+        """
+        with hashing() as hashes:
+            try:
+                return cls(source, read_statements(source, folder, search, texts), source.path, hashes)
+            except RecursionError:
+                return cls(source, Read([], [_too_deep(source)], [], (), [source]), source.path, hashes)
 
     def __repr__(self) -> str:
         named = ", ".join(self.params) or "none"
@@ -196,6 +212,7 @@ class Spec:
         *,
         graph: Graph | None = None,
         scenario: str | None = None,
+        scope: Scope | None = None,
     ) -> Analysis:
         """Return all that is found with these values of the params, errors and warnings among it.
 
@@ -203,6 +220,10 @@ class Spec:
             values: of params by name.
             graph: takes the place of the spec's graph.
             scenario: the name of the spec's scenario that counts.
+            scope: an empty one to be filled, by which another thread can stop the reading; None for one of its own.
+
+        Raises:
+            Stopped: the scope was told to stop.
         """
         parsed = self.parsed
         with hashing() as hashes:
@@ -210,6 +231,7 @@ class Spec:
             given = dict(values or {})
             more = parsed.broken, scenario, parsed.included
             lowering = Lowering(self.source, parsed.statements, given, self.path, graph, hashes, *more)
+            lowering.scope = lowering.scope if scope is None else scope
             try:
                 problem = lowering.run(sound=not parsed.diagnostics)
             except RecursionError:

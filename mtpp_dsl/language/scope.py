@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.language.costing import Operator
     from mtpp_dsl.language.lower_switches import Hanging
 
-__all__ = ["MAX_LOOPS", "MAX_WRONG", "RESERVED", "Complaint", "Scope", "Unsettled"]
+__all__ = ["MAX_LOOPS", "MAX_WRONG", "RESERVED", "Complaint", "Scope", "Stopped", "Unsettled"]
 
 _WORDS = "nodes devices edges bottleneck makespan latency throughput used true false inf on"
 _KEYWORDS = "if then else for in and or not forall"
@@ -86,6 +86,10 @@ class Unsettled(Complaint):
         super().__init__(f"{what} could not be read", None)
 
 
+class Stopped(Exception):
+    """What is being read is no longer asked for: see :meth:`Scope.stop`."""
+
+
 @dataclass
 class Scope:
     """Names of a spec; graph and devices are filled in once they are known.
@@ -97,6 +101,7 @@ class Scope:
         time_unit: "s" or "", the dimension of loads and times.
         sizes: the units that sizes have been written in.
         steps: how many steps of reading have been taken, of :data:`mtpp_dsl.base.spec_limits.MAX_STEPS`.
+        most: steps that may be taken; less than none once reading is to stop.
         plain: what to say of params given from outside without a unit, where units do not agree.
         compared: how many words have been compared with names that are unknown, of :data:`MAX_COMPARED`.
         numbers: literals evaluated so far, by identity, with the literal.
@@ -131,6 +136,7 @@ class Scope:
     time_unit: str = ""
     sizes: set[str] = field(default_factory=set)
     steps: int = 0
+    most: int = MAX_STEPS
     plain: list[str] = field(default_factory=list)
     compared: int = 0
     numbers: dict[int, tuple[tree.Number, Quantity]] = field(default_factory=dict)
@@ -189,15 +195,22 @@ class Scope:
 
         Raises:
             Complaint: there were too many.
+            Stopped: nobody asks for more.
         """
         self.steps += steps
-        if self.steps > MAX_STEPS:
+        if self.steps > self.most:
+            if self.most < 0:
+                raise Stopped
             raise Complaint(
                 f"reading the spec takes more than {MAX_STEPS:,} steps (loops, sums, sets, nodes and edges together); "
                 "that is the most",
                 span,
                 code="MTPP-E901",
             )
+
+    def stop(self) -> None:
+        """Have what is being read in another thread stop at its next step, with :class:`Stopped`."""
+        self.most = -1
 
     def need(self, *what: str) -> None:
         """Stop if an earlier error has left one of *what* unknown (see ``unsettled``).

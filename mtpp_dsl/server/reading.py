@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.analysis import Analysis
 from mtpp_dsl.language.lower import Spec
-from mtpp_dsl.language.reader import Read, read_statements
+from mtpp_dsl.language.reader import Read
 from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.server.index import Index
@@ -18,6 +19,7 @@ from mtpp_dsl.server.positions import Lines, plain
 from mtpp_dsl.server.uris import uri_of
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
+_CACHED = ("index", "files", "_lines")
 __all__ = ["Reading", "read_document", "reading_of"]
 
 
@@ -30,8 +32,7 @@ class Reading:
 
     Attributes:
         uri: of the text.
-        source: the text as the language reads it; its lines and columns are those of the editor's text.
-        read: the statements that parse, with those of all files that are included, and the syntax errors.
+        spec: the text and the statements of all that it includes.
         analysis: what the statements mean: of this text where :attr:`current` is true, else of the last one before it
             that was looked at, whose values and names are near, and whose spans are of no use here; None before the
             first.
@@ -41,12 +42,21 @@ class Reading:
     """
 
     uri: str
-    source: Source
-    read: Read
+    spec: Spec
     analysis: Analysis | None
     current: bool
     uris: Mapping[Path, str]
     encoding: str = "utf-16"
+
+    @property
+    def source(self) -> Source:
+        """The text as the language reads it; its lines and columns are those of the editor's text."""
+        return self.spec.source
+
+    @property
+    def read(self) -> Read:
+        """The statements that parse, with those of all files that are included, and the syntax errors."""
+        return self.spec.parsed
 
     @property
     def text(self) -> str:
@@ -62,6 +72,15 @@ class Reading:
     def sources(self) -> tuple[Source, ...]:
         """The text and those that it includes, in the order in which they were read."""
         return tuple(dict.fromkeys(self.read.sources))
+
+    @cached_property
+    def files(self) -> frozenset[str]:
+        """The real paths of the files that are included, and of those that were looked for."""
+        found = {os.path.realpath(source.path) for source in self.read.sources if source.path is not None}
+        missing = (each for each in self.statements if isinstance(each, tree.IncludeStatement))
+        folder = Path() if self.source.path is None else self.source.path.parent
+        found |= {os.path.realpath(folder / each.path.value) for each in missing if "\0" not in each.path.value}
+        return frozenset(found)
 
     @property
     def scope(self) -> Scope:
@@ -82,6 +101,12 @@ class Reading:
     def index(self) -> Index:
         """Where names are declared and used, in the text and in what it includes."""
         return Index.of(self.read.statements, self.read.own)
+
+    def analysed(self, analysis: Analysis) -> Reading:
+        """Return this reading with the analysis of its text."""
+        found = replace(self, analysis=analysis, current=True)
+        found.__dict__.update({name: self.__dict__[name] for name in _CACHED if name in self.__dict__})
+        return found
 
     @cached_property
     def _lines(self) -> dict[Source, Lines]:
@@ -124,11 +149,17 @@ def reading_of(text: str, *, path: Path | None = None, uri: str = "untitled:1", 
     """
     uri = uri if path is None else uri_of(path)
     spec = read_document(plain(text), uri if path is None else path.name, path, search)
-    return Reading(uri, spec.source, spec.parsed, spec.analyse(), True, {})
+    return Reading(uri, spec, spec.analyse(), True, {})
 
 
 def read_document(
-    text: str, name: str, path: Path | None, search: Sequence[Path] = (), texts: Mapping[str, str] | None = None
+    text: str,
+    name: str,
+    path: Path | None,
+    search: Sequence[Path] = (),
+    texts: Mapping[str, str] | None = None,
+    *,
+    folder: Path | None = None,
 ) -> Spec:
     """Read and parse a text, broken or not, with what it includes.
 
@@ -138,7 +169,7 @@ def read_document(
         path: of its file, whatever is in that; None for a text that is in none.
         search: folders where ``include`` looks after the including file's own.
         texts: texts of files by their real paths, which count in place of what is on the disk.
+        folder: where its paths start; None is the folder of its file, or the working one.
     """
-    source = Source(name, text, path=path)
-    folder = Path() if path is None else path.parent
-    return Spec(source, read_statements(source, folder, search, texts), path, {})
+    folder = folder or (Path() if path is None else path.parent)
+    return Spec.of(Source(name, text, path=path), folder, search, texts)

@@ -30,9 +30,12 @@ def _touch(one: Edit, other: Edit) -> bool:
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
     """Return a text with edits made, which do not overlap."""
-    for edit in sorted(edits, key=lambda edit: edit.span.start, reverse=True):
-        text = text[: edit.span.start] + edit.text + text[edit.span.stop :]
-    return text
+    parts: list[str] = []
+    done = 0
+    for edit in sorted(edits, key=lambda edit: edit.span.start):
+        parts += (text[done : edit.span.start], edit.text)
+        done = edit.span.stop
+    return "".join([*parts, text[done:]])
 
 
 def edited_bytes(data: bytes, edits: Sequence[Edit]) -> bytes:

@@ -1,0 +1,28 @@
+"""``mtpp lsp``."""
+
+from __future__ import annotations
+
+import logging
+
+from mtpp_dsl.base.extras import need
+
+__all__ = ["serve"]
+
+
+def serve(*, stdio: bool, verbose: bool) -> int:
+    """Serve an editor on stdin and stdout until it ends; return the exit code.
+
+    Args:
+        stdio: as editors ask for; there is no other way.
+        verbose: whether what is done is logged to stderr, not errors alone.
+
+    Raises:
+        UsageError: pygls is not installed.
+    """
+    assert stdio
+    need("pygls.lsp.server", "lsp")
+    from mtpp_dsl import __version__
+    from mtpp_dsl.server.connection.app import log_to_stderr, start
+
+    log_to_stderr(logging.DEBUG if verbose else logging.ERROR)
+    return start(__version__)

@@ -1,0 +1,226 @@
+"""The server's state: open texts, their readings, and what its client has been told."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
+from pygls.protocol.language_server import lsp_method
+
+from mtpp_dsl.server.connection import convert
+from mtpp_dsl.server.connection.worker import Worker
+from mtpp_dsl.server.features.problems import problems
+from mtpp_dsl.server.reading import Reading
+from mtpp_dsl.server.uris import path_of
+from mtpp_dsl.server.workspace import Job, Workspace
+
+__all__ = ["PATIENCE", "Server"]
+
+PATIENCE = 0.6
+"""Seconds that a request waits for the text to be read; then it is answered by what is known."""
+SOON = 0.1
+"""Seconds after which errors of syntax are told without waiting for the meaning of the text."""
+
+logger = logging.getLogger(__name__)
+
+
+class _Protocol(LanguageServerProtocol):
+    """Keeps texts as :mod:`mtpp_dsl.server.workspace` does: pygls ends lines at more than the protocol says."""
+
+    _server: Server
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Make sense of a message; a request that makes none is answered by an error, not left waiting."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "jsonrpc" in data and "id" in data and "method" in data:
+                self._send_response(data["id"], error=error.to_response_error())
+            raise
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        document = params.text_document
+        self._server.touch(self._server.texts.open(document.uri, document.text, document.version))
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        changes = [convert.replacement(change) for change in params.content_changes]
+        self._server.touch(self._server.texts.change(params.text_document.uri, changes, params.text_document.version))
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        self._server.close(params.text_document.uri)
+
+
+class Server(LanguageServer):
+    """The language server of mtpp.
+
+    Attributes:
+        texts: that are open.
+        link: what the code of a message is added to, for the page that explains it; None where there is none.
+    """
+
+    def __init__(self, version: str) -> None:
+        super().__init__("mtpp", version, types.TextDocumentSyncKind.Incremental, protocol_cls=_Protocol, max_workers=2)
+        self.texts = Workspace()
+        self.link: str | None = None
+        self.worker = Worker(self._delivered)
+        self._waiting: dict[str, list[asyncio.Future[None]]] = {}
+        self._told: dict[str, dict[str, list[types.Diagnostic]]] = {}
+        self._shown: dict[str, list[types.Diagnostic]] = {}
+        self._told_tokens: dict[str, tuple[str, list[int]]] = {}
+        self._results = itertools.count(1)
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    # what the client does
+
+    def touch(self, uris: list[str]) -> None:
+        """Have texts read anew."""
+        self._loop = self._loop or asyncio.get_running_loop()
+        for uri in reversed(uris):
+            job = self.texts.job(uri)
+            if job is not None:
+                self.worker.ask(job, self.texts.readings.get(uri))
+
+    def close(self, uri: str) -> None:
+        """Close a text, and tell no more of what is wrong with it."""
+        touched = self.texts.close(uri)
+        self.worker.forget(uri)
+        self._wake(uri)
+        self._told_tokens.pop(uri, None)
+        old = self._told.pop(uri, {})
+        self._show({uri, *old}, uri)
+        self.touch(touched)
+
+    async def reading(self, uri: str, *, whole: bool = False) -> Reading | None:
+        """Return what a text says as it is now; with its meaning where *whole*, if that is known soon.
+
+        After :data:`PATIENCE` it is a reading without its meaning, or None where there is none.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + PATIENCE
+        while uri in self.texts.documents:
+            found = self.texts.fresh(uri, whole=whole)
+            left = deadline - loop.time()
+            if found is not None or left <= 0:
+                return found or self.texts.fresh(uri)
+            future: asyncio.Future[None] = loop.create_future()
+            self._waiting.setdefault(uri, []).append(future)
+            await asyncio.wait([future], timeout=left)
+        return None
+
+    def keep_tokens(self, uri: str, data: list[int]) -> str:
+        """Keep what the client was told of the words of a text, and return by what it asks for changes of that."""
+        self._told_tokens[uri] = str(next(self._results)), data
+        return self._told_tokens[uri][0]
+
+    def kept_tokens(self, uri: str, result: str) -> list[int] | None:
+        """Return what the client was told last, if that is what it asks for changes of."""
+        known = self._told_tokens.get(uri)
+        return known[1] if known is not None and known[0] == result else None
+
+    # what the worker tells
+
+    def _delivered(self, job: Job, reading: Reading) -> None:
+        """Take a reading over to the server's thread."""
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(self._learn, job, reading)
+        except RuntimeError:  # the server has ended
+            self.worker.end()
+
+    def _learn(self, job: Job, reading: Reading) -> None:
+        if not self.texts.learn(job, reading):
+            return
+        self._wake(job.uri)
+        if reading.current:
+            self._tell(reading)
+        elif reading.diagnostics:
+            assert self._loop is not None
+            self._loop.call_later(SOON, self._tell_syntax, reading)
+
+    def _wake(self, uri: str) -> None:
+        for future in self._waiting.pop(uri, []):
+            if not future.done():
+                future.set_result(None)
+
+    def _tell_syntax(self, reading: Reading) -> None:
+        """Tell errors of syntax where the meaning of the text takes longer."""
+        if self.texts.readings.get(reading.uri) is reading:
+            self._tell(reading)
+
+    def _tell(self, reading: Reading) -> None:
+        """Tell the client what is wrong with a text and with what it includes."""
+        found = {
+            uri: [convert.diagnostic(reading, problem, self.link) for problem in own]
+            for uri, own in problems(reading).items()
+        }
+        old = self._told.get(reading.uri, {})
+        self._told[reading.uri] = found
+        self._show({*old, *found}, reading.uri)
+
+    def _show(self, uris: set[str], always: str) -> None:
+        """Publish what is wrong with texts: with one *always*, with others where it is not what the client shows."""
+        for uri in sorted(uris):
+            document = self.texts.documents.get(uri)
+            others = [root for root in self._told if root != uri and self._includes(root, uri)]
+            roots = others or [root for root in (uri,) if root in self._told]
+            roots += [root for root in self._told if root not in (*roots, uri)]
+            found: list[types.Diagnostic] = []
+            for root in roots:
+                found += [each for each in self._told[root].get(uri, ()) if each not in found]
+            if uri != always and found == self._shown.get(uri, []):
+                continue
+            self._shown.pop(uri, None)
+            if found:
+                self._shown[uri] = found
+            self.text_document_publish_diagnostics(
+                types.PublishDiagnosticsParams(uri, found, version=None if document is None else document.version)
+            )
+
+    def _includes(self, root: str, uri: str) -> bool:
+        """Return whether an open text includes another, so that what the other lacks on its own is not missing."""
+        return root in self.texts.included_by(uri)
+
+    # around it
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Log an error of the server's; a request that it belongs to is answered by it."""
+        logger.error("%s: %s", getattr(source, "__name__", source), error)
+
+    def can(self, *path: str) -> bool:
+        """Return whether the client has a capability, by its names from the outermost."""
+        found: Any = self.protocol.client_capabilities
+        for name in path:
+            found = getattr(found, name, None)
+        return bool(found)
+
+    def initialise(self, params: types.InitializeParams) -> None:
+        """Take over what the client says of itself."""
+        encodings = (params.capabilities.general and params.capabilities.general.position_encodings) or ()
+        known = [str(getattr(each, "value", each)) for each in encodings]
+        self.texts.encoding = next((each for each in known if each in ("utf-8", "utf-16", "utf-32")), "utf-16")
+        folders = params.workspace_folders or ()
+        uri = folders[0].uri if folders else params.root_uri
+        root = path_of(uri) if uri else None
+        self.texts.root = root or Path()
+        options = params.initialization_options
+        self.link = _link(options if isinstance(options, Mapping) else {})
+
+
+def _link(options: Mapping[str, object]) -> str | None:
+    """Return the address of the page of codes: that of the client's options, else that in a checkout of mtpp."""
+    given = options.get("errors")
+    if isinstance(given, str) and given:
+        return given if "#" in given else f"{given}#"
+    page = Path(__file__).parents[3] / "docs" / "errors.md"
+    return f"{page.as_uri()}#" if page.is_file() else None

@@ -1,0 +1,93 @@
+"""The thread in which texts are read, so that the server hears its client meanwhile."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from threading import Condition, Thread
+from time import monotonic
+
+from mtpp_dsl.language.scope import Scope, Stopped
+from mtpp_dsl.server.reading import Reading
+from mtpp_dsl.server.workspace import Job
+
+__all__ = ["Worker"]
+
+logger = logging.getLogger(__name__)
+
+
+class Worker:
+    """Reads texts, the last that was asked for first, and stops what is no longer asked for.
+
+    Args:
+        deliver: is told of each reading, from the worker's thread: first of what the text says, then, with its
+            analysis, of what that means.
+    """
+
+    def __init__(self, deliver: Callable[[Job, Reading], None]) -> None:
+        self.deliver = deliver
+        self._jobs: dict[str, tuple[Job, Reading | None]] = {}
+        self._news = Condition()
+        self._running: tuple[str, Scope] | None = None
+        self._ended = False
+        self._thread: Thread | None = None
+
+    def ask(self, job: Job, last: Reading | None) -> None:
+        """Have a text read, in place of an earlier one of the same URI, whose reading ends."""
+        with self._news:
+            self._jobs.pop(job.uri, None)
+            self._jobs[job.uri] = job, last
+            self._stop(job.uri)
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="reading", daemon=True)
+                self._thread.start()
+            self._news.notify()
+
+    def forget(self, uri: str) -> None:
+        """Have a text no longer read."""
+        with self._news:
+            self._jobs.pop(uri, None)
+            self._stop(uri)
+
+    def end(self) -> None:
+        """End the thread, at its next step."""
+        with self._news:
+            self._ended = True
+            self._jobs.clear()
+            if self._running is not None:
+                self._running[1].stop()
+            self._news.notify()
+
+    def _stop(self, uri: str) -> None:
+        if self._running is not None and self._running[0] == uri:
+            self._running[1].stop()
+
+    def _run(self) -> None:
+        while True:
+            with self._news:
+                while not self._jobs and not self._ended:
+                    self._news.wait()
+                if self._ended:
+                    return
+                uri = next(reversed(self._jobs))
+                job, last = self._jobs.pop(uri)
+                scope = Scope()
+                self._running = uri, scope
+            try:
+                self._read(job, last, scope)
+            except Stopped:
+                pass
+            except Exception:
+                logger.exception("cannot read %s", job.uri)
+            with self._news:
+                self._running = None
+
+    def _read(self, job: Job, last: Reading | None, scope: Scope) -> None:
+        began = monotonic()
+        reading = job.read(last)
+        if scope.most >= 0:
+            self.deliver(job, reading)
+        parsed = monotonic()
+        analysis = reading.spec.analyse(scope=scope)
+        self.deliver(job, reading.analysed(analysis))
+        logger.debug("read %s in %.3f s, its meaning in %.3f s", job.uri, parsed - began, monotonic() - parsed)
