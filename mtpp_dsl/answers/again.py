@@ -14,15 +14,25 @@ from mtpp_dsl.answers.shape import check_shape
 from mtpp_dsl.base.files import read_bytes, read_json
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Target
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.language.lower import load
+from mtpp_dsl.errors import MtppError, UsageError
+from mtpp_dsl.language.lower import load, read
+from mtpp_dsl.language.places import Places
 from mtpp_dsl.language.reader import Recorded
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.pair import with_objectives
 from mtpp_dsl.problem.targeting import targeted
 
-__all__ = ["Again", "Answered", "points_of", "read_again", "read_answer", "recorded_params", "under_target"]
+__all__ = [
+    "Again",
+    "Answered",
+    "places_of",
+    "points_of",
+    "read_again",
+    "read_answer",
+    "recorded_params",
+    "under_target",
+]
 
 
 class Again(NamedTuple):
@@ -189,6 +199,30 @@ def _spec_of(path: Path, source: Mapping[str, Any], spec: Path | None) -> Path:
 def recorded_params(source: Mapping[str, Any], spec: Path) -> dict[str, object]:
     """Return the params of an answer; paths among them lie beside the spec as they lay beside the answer's."""
     return {name: Recorded(value, path_of(value, source["path"], spec)) for name, value in source["params"].items()}
+
+
+def places_of(problem: Problem, search: Sequence[Path] = ()) -> Places:
+    """Return which statements of the spec of a problem say what of it, by reading the spec again.
+
+    Of a problem made in Python, or of a text, and where the files are no longer what they were, it knows no more than
+    the places that the constraints carry.
+
+    Args:
+        problem: that was read from a file.
+        search: folders where ``include`` looks after the including file's own.
+    """
+    origin = problem.origin
+    if origin.path is None:
+        return Places()
+    try:
+        source = {"params": origin.params, "path": origin.path}
+        spec = read(origin.path, search)
+        found = spec.analyse(recorded_params(source, Path(origin.path)), scenario=origin.scenario)
+    except MtppError:
+        return Places()
+    again = found.problem
+    same = again is not None and (again.origin.sha256, again.origin.files) == (origin.sha256, origin.files)
+    return found.places if same else Places()
 
 
 def path_of(value: object, old: str | None, spec: Path) -> Path | None:

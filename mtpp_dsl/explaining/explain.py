@@ -41,6 +41,7 @@ PARTS: dict[str, Asked] = {
     "bottleneck": Asked("mtpp_dsl.explaining.bottleneck:bottleneck", 0.0),
     "critical": Asked("mtpp_dsl.explaining.critical:critical", 0.0),
     "next": Asked("mtpp_dsl.explaining.next_best:next_best", 1.0),
+    "infeasible": Asked("mtpp_dsl.explaining.clash:infeasible", 4.0),
 }
 """The parts by their names, in the order in which they are found: those that take no time first."""
 

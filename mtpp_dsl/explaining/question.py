@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.answers.again import Answered
+from mtpp_dsl.answers.again import Answered, places_of
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.contracts import Progress
+from mtpp_dsl.language.places import Places
 from mtpp_dsl.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
@@ -50,6 +52,11 @@ class Question(Short):
     threads: int | None = None
     progress: Progress = field(default_factory=Progress)
     search: tuple[Path, ...] = ()
+
+    @cached_property
+    def places(self) -> Places:
+        """Which statements of the spec say what of the problem; the spec is read again."""
+        return places_of(self.problem, self.search)
 
     @property
     def cost(self) -> float | None:

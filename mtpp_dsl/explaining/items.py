@@ -1,0 +1,163 @@
+"""What may be left out of a problem to see whether it then has a plan: statements, and what they consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from mtpp_dsl.constraints import (
+    BatchSizes,
+    Constraint,
+    Contiguous,
+    Forbid,
+    Linear,
+    Memory,
+    Pin,
+    PinChunks,
+    StageMemory,
+)
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.explaining.altered import made_again
+from mtpp_dsl.language.places import Places, SpecLines
+from mtpp_dsl.problem import Problem
+
+__all__ = ["Item", "Items", "items_of", "label_of"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """Constraints that come and go together, or that a device does not support some kinds of nodes.
+
+    Attributes:
+        constraints: that it adds to a problem.
+        named: as messages call it.
+        lines: of the spec that say it; of a rule for one device, those that give the amount, too.
+        barred: the device whose unsupported kinds it stands for; -1 for none.
+        part: what it is of its statement: the row, or the device or node that it is about; "" for all of it.
+    """
+
+    constraints: tuple[Constraint, ...]
+    named: str
+    lines: tuple[SpecLines, ...] = ()
+    barred: int = -1
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class Items:
+    """A problem as items, and what stays whatever is left out.
+
+    Attributes:
+        problem: as it was asked.
+        fixed: constraints that stay: those that say what is asked, and those that allow plans.
+        items: what may be left out.
+        places: where the spec says what.
+        barred: devices that support all kinds, unless an item is chosen that says otherwise.
+    """
+
+    problem: Problem
+    fixed: tuple[Constraint, ...]
+    items: tuple[Item, ...]
+    places: Places
+    barred: frozenset[int] = frozenset()
+
+    def problem_of(self, chosen: Collection[int]) -> Problem:
+        """Return the problem with these items alone, by number, and what is fixed; one objective is left.
+
+        Raises:
+            Refused: with so few constraints it cannot be asked; says why.
+        """
+        order = {id(c): i for i, c in enumerate(self.problem.constraints)}
+        kept = [c for number in sorted(chosen) for c in self.items[number].constraints]
+        rules = sorted([*self.fixed, *kept], key=lambda c: order.get(id(c), -1))
+        lifted = self.barred - {self.items[number].barred for number in chosen}
+        asked = replace(self.problem, later=(), target=None)
+        if not lifted:
+            return asked.with_constraints(rules)
+        devices = [
+            replace(device, unsupported=frozenset()) if d in lifted else device
+            for d, device in enumerate(asked.devices)
+        ]
+        return made_again(asked.with_constraints(rules), devices=devices).with_constraints(rules)
+
+    def split(self, number: int) -> list[Item]:
+        """Return what one item consists of: rows, or rules for single devices or nodes; itself if it is one thing."""
+        item = self.items[number]
+        if item.barred >= 0:
+            return [item]
+        found = [piece for constraint in item.constraints for piece in self._pieces(constraint, item)]
+        return found if len(found) > 1 else [item]
+
+    def _pieces(self, constraint: Constraint, item: Item) -> Iterator[Item]:
+        devices, names = self.problem.devices, self.problem.graph.names
+        if isinstance(constraint, (Memory, StageMemory, Contiguous)):
+            limits = isinstance(constraint, (Memory, StageMemory))
+            for d in range(self.problem.k) if constraint.devices is None else constraint.devices:
+                if limits and devices[d].memory is None:
+                    continue
+                own = self.places.of_device(devices[d].name, "memory") if limits else ()
+                own += self.places.of_device(devices[d].name, "reserve") if limits else ()
+                lines = (*item.lines, *own)
+                yield Item((replace(constraint, devices=(d,)),), item.named, lines, part=devices[d].name)
+        elif isinstance(constraint, (Pin, Forbid)) and len(constraint.nodes) > 1:
+            for v in constraint.nodes:
+                yield Item((replace(constraint, nodes=(v,)),), item.named, item.lines, part=names[v])
+        elif isinstance(constraint, Linear):
+            yield Item((constraint,), item.named, item.lines, part=constraint.label)
+        else:
+            yield Item((constraint,), item.named, item.lines, part=_about(self.problem, constraint))
+
+
+def _about(problem: Problem, constraint: Constraint) -> str:
+    """Return the nodes that one of several constraints of a statement is about, for messages."""
+    nodes = getattr(constraint, "nodes", None) or ()
+    shown = [problem.graph.names[v] for v in nodes[:4]]
+    return ", ".join([*shown, f"{len(nodes) - 4} more"] if len(nodes) > 4 else shown)
+
+
+def items_of(problem: Problem, places: Places) -> Items:
+    """Return a problem as items: one for each statement, and one for each device that does not support some kinds.
+
+    Soft rows restrict nothing: they are neither fixed nor items.
+    """
+    fixed = tuple(c for c in problem.constraints if c.enlarges or isinstance(c, (BatchSizes, PinChunks)))
+    groups: dict[object, list[Constraint]] = {}
+    for constraint in problem.constraints:
+        if constraint in fixed or (isinstance(constraint, Linear) and constraint.soft):
+            continue
+        groups.setdefault(_statement(constraint, places), []).append(constraint)
+    items = [Item(tuple(group), label_of(group), places.of_constraint(group[0])) for group in groups.values()]
+    kinds = set(problem.graph.kinds)
+    for d, device in enumerate(problem.devices):
+        if device.unsupported & kinds and problem.objective.batch is None:
+            named = f"{device.name} does not support {_listed(sorted(device.unsupported & kinds))}"
+            items.append(Item((), named, places.of_device(device.name, "unsupported"), barred=d))
+    barred = frozenset(item.barred for item in items if item.barred >= 0)
+    found = Items(problem, fixed, tuple(items), places, barred)
+    try:
+        found.problem_of([number for number, item in enumerate(items) if item.barred < 0])
+    except Refused:  # without them nothing is known of the times
+        found = Items(problem, fixed, tuple(item for item in items if item.barred < 0), places)
+    return found
+
+
+def _listed(kinds: Sequence[str]) -> str:
+    shown = [repr(kind) for kind in kinds[:3]]
+    return ", ".join(shown) + (f" and {len(kinds) - 3} more kinds" if kinds[3:] else "")
+
+
+def _statement(constraint: Constraint, places: Places) -> object:
+    """Return what all constraints of one statement have alike."""
+    lines = places.of_constraint(constraint)
+    label = constraint.label.partition("[")[0] if isinstance(constraint, Linear) else ""
+    if constraint in places.stated:
+        return lines[0]
+    return (type(constraint), label, constraint.origin) if constraint.origin or label else id(constraint)
+
+
+def label_of(constraints: Sequence[Constraint]) -> str:
+    """Return what messages call the constraints of one statement."""
+    first = constraints[0]
+    if isinstance(first, Linear) and len(constraints) > 1:
+        return first.label.partition("[")[0]
+    return first.label if isinstance(first, Linear) else first.keyword
