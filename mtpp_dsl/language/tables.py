@@ -239,14 +239,17 @@ class Tables:
             )
         ignored = re.compile(_IGNORED).match(text, at, end)
         bad = ignored.end() if ignored is not None else at
-        return Failure(bad, None, states[-1], frozenset(), _pending(values, begins, bad), tuple(values))
+        return Failure(bad, None, states[-1], self._expected(states), _pending(values, begins, bad), tuple(values))
 
     def _failed_at(self, token: Token, states: list[int], values: list[Any], begins: list[int]) -> Failure:
         if token.kind == _NAME:
             token = token._replace(kind=self.every.keywords.get(token.text, _NAME))
-        expected = frozenset(kind for kind in self.actions[states[-1]] if kind.isupper() and self._takes(states, kind))
         pending = _pending(values, begins, token.start)
-        return Failure(token.start, token, states[-1], expected, pending, tuple(values))
+        return Failure(token.start, token, states[-1], self._expected(states), pending, tuple(values))
+
+    def _expected(self, states: list[int]) -> frozenset[str]:
+        """Return the terminals that could come next."""
+        return frozenset(kind for kind in self.actions[states[-1]] if kind.isupper() and self._takes(states, kind))
 
     def _takes(self, states: list[int], kind: str) -> bool:
         """Return whether a word of *kind* could come next."""

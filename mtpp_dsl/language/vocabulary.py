@@ -21,16 +21,33 @@ from mtpp_dsl.language.lower_switches import SWITCH_OPTIONS
 from mtpp_dsl.language.rules import custom_rules
 from mtpp_dsl.language.syntax_errors import RULES
 from mtpp_dsl.model.choices import OPTIONS as MODEL_OPTIONS
+from mtpp_dsl.model.kinds import TYPES
 from mtpp_dsl.problem.custom import CustomConstraint, Option
 from mtpp_dsl.problem.objective import OBJECTIVES
 
-__all__ = ["BUILT_IN", "PARAM_TYPES", "choices_of", "functions", "options_of", "owners", "signature_of"]
+__all__ = [
+    "BUILT_IN",
+    "BY",
+    "NUMBERS",
+    "PARAM_TYPES",
+    "choices_of",
+    "functions",
+    "options_of",
+    "owners",
+    "signature_of",
+]
 
 PARAM_TYPES = ("int", "float", "bool", "string", "path", "table", "time", "size", "bandwidth")
 """Types of params."""
 
 BUILT_IN = ("nodes", "devices", "edges", "phases", *OBJECTIVES, "true", "false", "inf")
 """Names that expressions know without a declaration, and objectives."""
+
+NUMBERS = tuple(TYPES)
+"""Types of numbers, for ``dtype`` and ``weight_type``."""
+
+BY: Mapping[str, tuple[str, ...]] = {"colocate": ("color", "kind", "label"), "break": ("tasks", "batches", "time")}
+"""Words behind ``by``, by the rule."""
 
 _SCHEDULES = tuple(f'"{word}"' if word[0].isdigit() else word for word in PIPELINED)
 _CHOICES: Mapping[tuple[str, str], tuple[str, ...]] = {

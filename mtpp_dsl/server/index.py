@@ -12,7 +12,10 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.choosing import all_of
 from mtpp_dsl.text.source import Source, Span
 
-__all__ = ["Index", "Occurrence", "walk"]
+__all__ = ["GLOBAL", "Declared", "Index", "Occurrence", "walk"]
+
+GLOBAL = ""
+"""The home of names that are known in the whole spec."""
 
 
 @dataclass(frozen=True)
@@ -20,13 +23,16 @@ class Occurrence:
     """A name in a text.
 
     Attributes:
-        name: as it is written, without subscripts.
+        name: as it is written, without subscripts; of a string what it says up to the first subscript or dot.
         kind: what it names: "param", "let", "def", "block", "node", "device", "type", "switch", "phase", "scenario",
-            "constraint" (a label), "port", "instance" (of a block), "variable" (of a loop, or of a function); "" for a
-            use of which that is not known.
+            "constraint" and "objective" (their labels), "port", "instance" (of a block), "variable" (of a loop, of a
+            function, of a block); "function" of the language; "option" of the same item; "file"; "" for a use of
+            which that is not known.
         role: whether the name is declared there, or used.
-        span: of the name alone.
+        span: of the name alone, without quotation marks.
         within: the statement or item that it stands in.
+        home: where the name is known: :data:`GLOBAL`, "block NAME", or the place of a loop or a function.
+        loose: whether it may be text alone, such as the key of a map.
     """
 
     name: str
@@ -34,6 +40,18 @@ class Occurrence:
     role: Literal["definition", "reference"]
     span: Span
     within: tree.Tree
+    home: str = GLOBAL
+    loose: bool = False
+
+    @property
+    def symbol(self) -> tuple[str, str, str]:
+        """What is named: its kind, its name and its home."""
+        return self.kind, self.name, self.home
+
+    @property
+    def quoted(self) -> bool:
+        """Whether it is written as a string."""
+        return self.span.source.text[self.span.start - 1 : self.span.start] == '"'
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,17 +59,22 @@ class Index:
     """The names of a text and of what it includes."""
 
     occurrences: tuple[Occurrence, ...]
+    declared: Declared
 
     @classmethod
     def of(cls, statements: Sequence[tuple[tree.Statement, Path]], own: Iterable[tree.Statement]) -> Index:
         """Return the index of the statements of a spec, conditional ones among them, and of its text's own."""
-        found = dict.fromkeys(map(id, every := [*own, *all_of(statements)]))
-        seen: list[Occurrence] = []
+        from mtpp_dsl.server.names import names_of
+
+        every = list({id(each): each for each in [*own, *all_of(statements)]}.values())
+        declared = Declared.of(every)
+        found: dict[tuple[int, int, int], Occurrence] = {}
         for statement in every:
-            if id(statement) in found:
-                del found[id(statement)]
-                seen += _occurrences(statement)
-        return cls(tuple(seen))
+            for each in names_of(statement, declared):
+                key = id(each.span.source), each.span.start, each.span.stop
+                if key not in found or each.role == "definition":
+                    found[key] = each
+        return cls(tuple(found.values()), declared)
 
     @cached_property
     def definitions(self) -> Mapping[str, tuple[Occurrence, ...]]:
@@ -66,13 +89,28 @@ class Index:
     def at(self, source: Source, offset: int) -> Occurrence | None:
         """Return the name at an offset of a source, or just before it."""
         found = [each for each in self._by_source.get(source, ()) if each.span.start <= offset <= each.span.stop]
-        return min(found, key=lambda each: each.span.stop - each.span.start, default=None)
+        return min(found, key=lambda each: (each.span.stop - each.span.start, -each.span.start), default=None)
+
+    def same(self, occurrence: Occurrence) -> tuple[Occurrence, ...]:
+        """Return all places where the same thing is named, each once, the definitions first."""
+        found: dict[tuple[object, int], Occurrence] = {}
+        for each in self._by_symbol.get(occurrence.symbol, ()):
+            source = each.span.source
+            found.setdefault((source.path or source, each.span.start), each)
+        return tuple(sorted(found.values(), key=lambda each: each.role))
 
     @cached_property
     def _by_source(self) -> Mapping[Source, Sequence[Occurrence]]:
         found: dict[Source, list[Occurrence]] = {}
         for each in self.occurrences:
             found.setdefault(each.span.source, []).append(each)
+        return found
+
+    @cached_property
+    def _by_symbol(self) -> Mapping[tuple[str, str, str], Sequence[Occurrence]]:
+        found: dict[tuple[str, str, str], list[Occurrence]] = {}
+        for each in self.occurrences:
+            found.setdefault(each.symbol, []).append(each)
         return found
 
 
@@ -84,7 +122,7 @@ def _by_name(occurrences: Iterable[Occurrence], role: str) -> Mapping[str, tuple
     return {name: tuple(group) for name, group in found.items()}
 
 
-_DECLARES: dict[type[tree.Tree], str] = {
+KINDS: Mapping[type[tree.Tree], str] = {
     tree.ParamStatement: "param",
     tree.LetStatement: "let",
     tree.DefStatement: "def",
@@ -97,36 +135,101 @@ _DECLARES: dict[type[tree.Tree], str] = {
     tree.ScenarioStatement: "scenario",
     tree.PortItem: "port",
     tree.UseItem: "instance",
-    tree.Binder: "variable",
 }
+"""What constructs declare by their ``name``."""
 
 
-def _occurrences(statement: tree.Statement) -> Iterator[Occurrence]:
-    """Yield the names of a statement, in the order of the tree."""
-    within: tree.Tree = statement
-    for node in walk(statement):
-        if isinstance(node, (tree.Statement, tree.NodeItem, tree.EdgeItem, tree.UseItem, tree.PortItem)):
-            within = node
-        kind = _DECLARES.get(type(node), "")
-        if kind:
-            name: tree.Word = node.name  # type: ignore[attr-defined]
-            yield Occurrence(name.text, kind, "definition", name.span, within)
-        elif isinstance(node, tree.LabelledConstraint):
-            yield Occurrence(node.label.text, "constraint", "definition", node.label.span, within)
-        elif isinstance(node, tree.Name):
-            start = node.span.start
-            yield Occurrence(node.name, "", "reference", Span(node.span.source, start, start + len(node.name)), within)
-        elif isinstance(node, tree.Call):
-            yield Occurrence(node.function.text, "def", "reference", node.function.span, within)
+@dataclass(frozen=True, eq=False)
+class Declared:
+    """What the statements of a spec declare, by kind and name, and what its blocks have in them.
+
+    Attributes:
+        kinds: names by kind.
+        blocks: by name: the last one counts.
+        graphs: the items of graphs that are written out.
+    """
+
+    kinds: Mapping[str, frozenset[str]]
+    blocks: Mapping[str, tree.BlockStatement]
+    graphs: tuple[tree.Item, ...]
+
+    @classmethod
+    def of(cls, statements: Iterable[tree.Statement]) -> Declared:
+        """Return what statements declare, those of scenarios among them."""
+        kinds: dict[str, set[str]] = {}
+        blocks: dict[str, tree.BlockStatement] = {}
+        graphs: list[tree.Item] = []
+
+        def note(statement: tree.Statement) -> None:
+            match statement:
+                case tree.ScenarioStatement(statements=inner):
+                    for each in inner:
+                        note(each)
+                case tree.PhaseStatement(phases=phases):
+                    kinds.setdefault("phase", set()).update(phase.name.text for phase in phases)
+                case tree.GraphBlock(items=items):
+                    graphs.extend(items)
+                case tree.BlockStatement():
+                    blocks[statement.name.text] = statement
+            name = getattr(statement, "name", None)
+            if type(statement) in KINDS and isinstance(name, tree.Word):
+                kinds.setdefault(KINDS[type(statement)], set()).add(name.text)
+
+        for statement in statements:
+            note(statement)
+        for item in graphs:
+            if isinstance(item, (tree.NodeItem, tree.UseItem)):
+                kinds.setdefault(KINDS[type(item)], set()).add(item.name.text)
+        return cls({kind: frozenset(names) for kind, names in kinds.items()}, blocks, tuple(graphs))
+
+    def has(self, kind: str, name: str) -> bool:
+        """Return whether something of a kind is called *name*."""
+        return name in self.kinds.get(kind, ())
+
+    def first(self, name: str, *kinds: str) -> str:
+        """Return the first of *kinds* of which something is called *name*; "" where none is."""
+        return next((kind for kind in kinds if self.has(kind, name)), "")
+
+    def items(self, home: str) -> Sequence[tree.Item]:
+        """Return the items of a block, by its home "block NAME", or of the graph."""
+        if home == GLOBAL:
+            return self.graphs
+        block = self.blocks.get(home.removeprefix("block "))
+        return () if block is None else block.items
+
+    def item(self, home: str, name: str) -> tree.NodeItem | tree.UseItem | tree.PortItem | None:
+        """Return the item of a block or of the graph that declares *name*; the first of several."""
+        return self._items(home).get(name)
+
+    def _items(self, home: str) -> Mapping[str, tree.NodeItem | tree.UseItem | tree.PortItem]:
+        if home not in self._known:
+            found = self._known[home] = {}
+            for item in self.items(home):
+                if isinstance(item, (tree.NodeItem, tree.UseItem, tree.PortItem)):
+                    found.setdefault(item.name.text, item)
+        return self._known[home]
+
+    @cached_property
+    def _known(self) -> dict[str, dict[str, tree.NodeItem | tree.UseItem | tree.PortItem]]:
+        return {}
+
+
+_FIELDS: dict[type[tree.Tree], tuple[str, ...]] = {}
+
+
+def _names_of_fields(kind: type[tree.Tree]) -> tuple[str, ...]:
+    if kind not in _FIELDS:
+        _FIELDS[kind] = tuple(each.name for each in fields(kind) if each.name != "span")
+    return _FIELDS[kind]
 
 
 def walk(node: Any) -> Iterator[tree.Tree]:
     """Yield a node of the syntax tree and all that it holds, outermost first, in the order of the tree's fields."""
-    if isinstance(node, tree.Tree):
-        yield node
-        for each in fields(node):
-            if each.name != "span":
-                yield from walk(getattr(node, each.name))
-    elif isinstance(node, tuple):
-        for part in node:
-            yield from walk(part)
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tree.Tree):
+            yield node
+            waiting += [getattr(node, name) for name in reversed(_names_of_fields(type(node)))]
+        elif isinstance(node, tuple):
+            waiting += reversed(node)

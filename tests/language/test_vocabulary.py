@@ -12,7 +12,16 @@ from mtpp_dsl.language.lower import analyse
 from mtpp_dsl.language.lower_devices import INTERCONNECTS
 from mtpp_dsl.language.meanings_of_options import meaning_of_option
 from mtpp_dsl.language.syntax_errors import ITEMS, RULES, STATEMENTS
-from mtpp_dsl.language.vocabulary import BUILT_IN, PARAM_TYPES, choices_of, functions, options_of, owners, signature_of
+from mtpp_dsl.language.vocabulary import (
+    BUILT_IN,
+    BY,
+    PARAM_TYPES,
+    choices_of,
+    functions,
+    options_of,
+    owners,
+    signature_of,
+)
 from mtpp_dsl.problem.objective import OBJECTIVES
 from tests.tree import ROOT
 
@@ -90,3 +99,11 @@ def test_no_other_option_is_a_word_of_a_list() -> None:
         if not choices_of(owner, option) and kind not in ("file", "times", "edge", "link", "phase", "constraint:"):
             found = [each.message for each in analyse(spec(owner, option)).errors]
             assert not any(message.startswith(f"{option} is one of ") for message in found), (owner, option, found)
+
+
+@pytest.mark.parametrize(("rule", "statement"), [("colocate", "colocate by zzz"), ("break", "break symmetry by zzz")])
+def test_the_words_behind_by_are_those_that_are_read(rule: str, statement: str) -> None:
+    found = [
+        each.message for each in analyse(spec("node", "color").replace("zzz", "1") + f"constraint {statement}\n").errors
+    ]
+    assert any(f" by {', '.join(BY[rule])}, not 'zzz'" in message for message in found), found
