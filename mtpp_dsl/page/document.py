@@ -20,6 +20,7 @@ from mtpp_dsl.page import (
     objectives,
     origin,
     progress,
+    schedule,
     spec,
     stages,
 )
@@ -37,6 +38,7 @@ SECTIONS: tuple[Callable[[View], Section | None], ...] = (
     objectives.section,
     loads.section,
     graph.section,
+    schedule.section,
     stages.section,
     memory.section,
     nodes.section,
@@ -47,7 +49,7 @@ SECTIONS: tuple[Callable[[View], Section | None], ...] = (
 )
 """What makes the sections of a page, in their order; one without anything to say returns None."""
 STYLES = ("style.css", "figures.css")
-SCRIPTS = ("script.js", "figures.js", "graph.js")
+SCRIPTS = ("script.js", "figures.js", "graph.js", "schedule.js")
 """Files of this package that every page has within it."""
 
 

@@ -196,7 +196,7 @@
     const path = figures.drawn("path", {
       d: "M" + points[0] + "C" + points.slice(1).join(" "),
       "stroke-width": figures.place(1.2 + 2.2 * (largest > 0 ? line.size / largest : 0)),
-      class: inside ? "line" : "line between",
+      class: inside ? "flow" : "flow between",
       "data-from": line.source,
       "data-to": line.target,
     });
@@ -243,7 +243,7 @@
     const length = data.columns[column[item]][4];
     if (length > 0 && time[item] > 0 && !open) {
       const width = figures.place(Math.max((box.width - 10) * Math.min(time[item] / length, 1), 1));
-      own.append(figures.drawn("rect", { x: box.x + 5, y: box.y + height - BAR - 2, width, height: BAR, class: "bar" }));
+      own.append(figures.drawn("rect", { x: box.x + 5, y: box.y + height - BAR - 2, width, height: BAR, class: "takes" }));
     }
     return own;
   }
@@ -299,7 +299,7 @@
       own.focus({ preventScroll: true });
       own.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
-    for (const line of picture.querySelectorAll(".line")) {
+    for (const line of picture.querySelectorAll(".flow")) {
       const near = line.dataset.from === String(item) || line.dataset.to === String(item);
       line.classList.toggle("near", near);
     }

@@ -38,7 +38,7 @@ def section(view: View) -> Section | None:
         tag("p", _introduction(facts)),
         _controls(),
         tag("div", drawn(facts, picture, lines), class_="graph-frame", id="graph-frame"),
-        tag("div", tag("p", HINT), class_="details", id="graph-details", role="status"),
+        tag("div", tag("p", HINT), class_="chosen-figures", id="graph-details", role="status"),
         outline(facts),
         data_block("graph-data", _data(facts, first)),
     )

@@ -89,7 +89,7 @@ def _line(facts: Facts, line: Line, largest: float) -> Markup:
         tag("title", f"{forest.name[line.source]} to {forest.name[line.target]}: {_amount(facts, line)}"),
         d=f"M{start}C{' '.join(others)}",
         stroke_width=_n(1.2 + 2.2 * (line.size / largest if largest > 0 else 0.0)),
-        class_="line" if forest.column[line.source] == forest.column[line.target] else "line between",
+        class_="flow" if forest.column[line.source] == forest.column[line.target] else "flow between",
         data_from=line.source,
         data_to=line.target,
     )
@@ -128,7 +128,7 @@ def _box(facts: Facts, box: Box, *, first: bool) -> Markup:
     length = facts.length[column]
     if length > 0 and facts.time[item] > 0 and not box.open:
         width = _n(max((box.width - 10) * min(facts.time[item] / length, 1.0), 1.0))
-        parts.append(tag("rect", x=box.x + 5, y=box.y + height - BAR - 2, width=width, height=BAR, class_="bar"))
+        parts.append(tag("rect", x=box.x + 5, y=box.y + height - BAR - 2, width=width, height=BAR, class_="takes"))
     return tag(
         "g",
         parts,
