@@ -81,5 +81,5 @@ const figures = (() => {
     panel.replaceChildren(made("h3", title), list);
   }
 
-  return { drawn, made, data, column, quantity, place, short, describe };
+  return { drawn, made, data, column, value, quantity, place, short, describe };
 })();

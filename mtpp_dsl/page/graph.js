@@ -209,13 +209,15 @@
   function labelTexts(lines) {
     const between = lines.filter((line) => column[line.source] !== column[line.target] && line.size > 0);
     between.sort((a, b) => b.size - a.size || a.source - b.source || a.target - b.target);
-    const found = [];
+    const found = [], solid = Array.from(boxes.values()).filter((box) => !box.open);
     for (const line of between) {
       const middle = 3 * Math.floor(line.points.length / 6);
       const [[x, y], [a, b], [c, d], [u, v]] = line.points.slice(middle, middle + 4);
       const across = (x + 3 * a + 3 * c + u) / 8, down = (y + 3 * b + 3 * d + v) / 8 - 4;
       const free = found.every(([, p, q]) => Math.abs(across - p) >= 60 || Math.abs(down - q) >= 14);
-      if (found.length < LABELS && free) found.push([line, across, down]);
+      const hidden = solid.some((box) => across > box.x - 30 && across < box.x + box.width + 30 &&
+        down > box.y - 2 && down < box.y + box.height + 12);
+      if (!hidden && found.length < LABELS && free) found.push([line, across, down]);
     }
     return found.map(([line, x, y]) =>
       figures.drawn("text", { x: figures.place(x), y: figures.place(y), class: "carried" }, asSize(line.size)));

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.page.graph_facts import Facts
-from mtpp_dsl.page.markup import Markup, name, tag
+from mtpp_dsl.page.markup import Child, Markup, name, tag
+from mtpp_dsl.page.tables import fold, table
 
 __all__ = ["outline"]
 
 ROWS = 400
 """Levels are listed as long as the table has no more rows."""
+MAX_NAME = 80
 
 
 def outline(facts: Facts) -> Markup:
@@ -23,39 +25,25 @@ def outline(facts: Facts) -> Markup:
     deepest = int(np.searchsorted(np.cumsum(counts), ROWS, side="right")) - 1
     rows = [_row(facts, item, depth[item]) for item in range(forest.n) if depth[item] <= max(deepest, 0)]
     left = forest.n - len(rows)
-    head = [tag("th", text, scope="col") for text in ("Stage or module", "Nodes", "Time", "Of the stage", "Memory")]
     more = f"{left:,} deeper modules and nodes are not listed; the search finds them." if left else None
-    return tag(
-        "details",
-        tag("summary", "The same as a table: stages and modules with what they take"),
-        tag(
-            "div",
-            tag(
-                "table",
-                tag("caption", "Stages, modules and what they take"),
-                tag("thead", tag("tr", head)),
-                tag("tbody", rows),
-            ),
-            class_="scroll",
-            tabindex="0",
-            role="group",
-            aria_label="Stages and modules",
-        ),
+    heads = ["Stage or module", "Nodes", "Time", "Of the stage", "Memory"]
+    return fold(
+        "The same as a table: stages and modules with what they take",
+        table("Stages, modules and what they take", heads, rows),
         tag("p", more) if more else None,
         class_="outline",
     )
 
 
-def _row(facts: Facts, item: int, depth: int) -> Markup:
+def _row(facts: Facts, item: int, depth: int) -> list[Child]:
     forest, view = facts.forest, facts.view
     time, whole = facts.time[item], facts.time[forest.column[item]]
     share = f"{time / whole:.0%}" if np.isfinite(time) and whole > 0 else ""
     called = facts.title(forest.column[item]) if depth == 0 else forest.name[item]
-    return tag(
-        "tr",
-        tag("th", name(called, 80), scope="row", class_=f"depth-{min(depth, 5)}"),
-        tag("td", f"{forest.size[item]:,}" if forest.node[item] < 0 else "", class_="number"),
-        tag("td", view.time(time) if np.isfinite(time) else "", class_="number"),
-        tag("td", share, class_="number"),
-        tag("td", view.problem.size(facts.memory[item]), class_="number"),
-    )
+    return [
+        tag("span", name(called, MAX_NAME), class_=f"depth-{min(depth, 5)}"),
+        f"{forest.size[item]:,}" if forest.node[item] < 0 else "",
+        view.time(time) if np.isfinite(time) else "",
+        share,
+        view.problem.size(facts.memory[item]),
+    ]

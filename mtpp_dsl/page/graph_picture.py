@@ -33,7 +33,7 @@ def drawn(facts: Facts, picture: Picture, lines: list[Line]) -> Markup:
         tag("g", [_back(facts, box) for box in modules], class_="modules"),
         tag("g", [_line(facts, line, largest) for line in lines], class_="lines"),
         tag("g", [_box(facts, box, first=box is shown[0]) for box in shown], class_="boxes"),
-        tag("g", [_label(facts, line, x, y) for line, x, y in labelled(lines, facts.forest)], class_="labels"),
+        tag("g", [_label(facts, line, x, y) for line, x, y in labelled(lines, facts.forest, picture)], class_="labels"),
         aria_label="The graph: a column for each stage, boxes for nodes and folded modules, lines for tensors",
         viewBox=f"-1 -1 {_n(width)} {_n(height)}",
         width=_n(width),

@@ -64,7 +64,7 @@
       const x = place(LABEL + (end > begin ? ((time - begin) / (end - begin)) * width : 0));
       group.append(
         figures.drawn("line", { x1: x, x2: x, y1: AXIS - 6, y2: data.height, class: "grid" }),
-        figures.drawn("text", { x, y: 14, class: "tick" }, figures.quantity(time / data.unit.factor, data.unit.axis ? "\u00a0" + data.unit.axis : "")),
+        figures.drawn("text", { x, y: 14, class: "tick" }, (figures.value(time / data.unit.factor) + " " + data.unit.axis).trim()),
       );
     }
     return group;

@@ -47,7 +47,9 @@ def section(view: View) -> Section | None:
         _controls(critical=bool(timeline.critical)),
         tag("div", drawn(view, timeline, found, tints), class_="gantt-frame", id="gantt-frame"),
         tag("p", HELP, class_="hint", id="gantt-help"),
-        tag("div", tag("p", "Choose a bar for its figures."), class_="chosen-figures", id="gantt-details", role="status"),
+        tag(
+            "div", tag("p", "Choose a bar for its figures."), class_="chosen-figures", id="gantt-details", role="status"
+        ),
         critical_table(view, timeline),
         busy_table(view, timeline),
         data_block("gantt-data", _data(view, timeline, found, tints)),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.base.units import counted
 from mtpp_dsl.page.layout.gantt import Timed
-from mtpp_dsl.page.markup import Markup, name, tag
+from mtpp_dsl.page.markup import Child, Markup, name, tag
+from mtpp_dsl.page.tables import fold, table
 from mtpp_dsl.page.view import View
 from mtpp_dsl.report.activities import Timeline
 
 __all__ = ["busy_table", "critical_table"]
 
-STEPS, OTHERS, TRACKS = 100, 12, 200
+STEPS, OTHERS, TRACKS = 200, 12, 200
 """Rows of the tables."""
+SHORT = 24
+"""A path of no more steps is not folded."""
+MAX_NAME = 60
 REASONS = {
     "first": "nothing: it is the first",
     "data": "its data",
@@ -26,23 +29,28 @@ def critical_table(view: View, timeline: Timed) -> Markup | None:
     if not isinstance(timeline, Timeline) or not timeline.critical:
         return None
     steps = timeline.critical
-    rows = [
+    rows: list[list[Child]] = [
         [
-            tag("th", name(step.activity.name, 60), scope="row"),
-            tag("td", name(step.activity.track, 60)),
-            tag("td", view.time(step.activity.start), class_="number"),
-            tag("td", view.time(step.activity.end - step.activity.start), class_="number"),
-            tag("td", REASONS[step.waited]),
+            name(step.activity.name, MAX_NAME),
+            name(step.activity.track, MAX_NAME),
+            REASONS[step.waited],
+            view.time(step.activity.start),
+            view.time(step.activity.end - step.activity.start),
         ]
         for step in steps[:STEPS]
     ]
-    more = f"… and {counted(len(steps) - STEPS, 'step')} more, marked in the chart." if len(steps) > STEPS else None
+    heads = ["Step", "On", "Waited for", "Start", "Takes"]
+    more = f"… and {len(steps) - STEPS:,} more steps, which the chart marks." if len(steps) > STEPS else None
     return tag(
         "",
         tag("h3", "The critical path"),
-        tag("p", "Nothing of this may take longer, or the schedule does: its slack is 0."),
-        _table("The critical path", ["Step", "On", "Start", "Takes", "Waited for"], rows),
-        tag("p", more) if more else None,
+        tag("p", "Nothing of it may be late, or the schedule ends later: its slack is 0."),
+        fold(
+            f"All {len(steps):,} steps, with what each waited for",
+            table("The critical path", heads, rows, figures=3),
+            tag("p", more) if more else None,
+            is_open=len(steps) <= SHORT,
+        ),
         _spare(view, timeline),
     )
 
@@ -51,50 +59,38 @@ def _spare(view: View, timeline: Timeline) -> Markup | None:
     """Return the activities that come next: those that may be late by the least amount."""
     spare = sorted((slack, i) for i, slack in enumerate(timeline.slack) if slack > 0)[:OTHERS]
     if not spare:
-        return tag("p", "Nothing else has any slack either.")
-    rows = [
+        return tag("p", "Nothing else may be late either.")
+    rows: list[list[Child]] = [
         [
-            tag("th", name(timeline.activities[i].name, 60), scope="row"),
-            tag("td", name(timeline.activities[i].track, 60)),
-            tag("td", view.time(slack), class_="number"),
+            name(timeline.activities[i].name, MAX_NAME),
+            name(timeline.activities[i].track, MAX_NAME),
+            view.time(slack),
         ]
         for slack, i in spare
     ]
     tight = sum(slack == 0 for slack in timeline.slack)
-    return tag(
-        "",
-        tag(
-            "p",
-            f"{counted(tight, 'activity').replace('activitys', 'activities')} of {len(timeline.slack):,} may not "
-            "be late at all. These come next:",
-        ),
-        _table("Activities with the least slack", ["Activity", "On", "May be late by"], rows),
+    told = f"Of {len(timeline.slack):,} nodes and transfers, {tight:,} may not be late at all."
+    return fold(
+        f"{told} Those that come next",
+        table("The least slack above 0", ["Node or transfer", "On", "May be late by"], rows, figures=2),
     )
 
 
 def busy_table(view: View, timeline: Timed) -> Markup:
     """Return what the chart shows of every track: how many activities, how long it is busy, from when to when."""
     names = [*timeline.devices, *timeline.links]
-    rows = []
+    rows: list[list[Child]] = []
     for track in names[:TRACKS]:
         on = timeline.on[track]
         busy = _covered([(activity.start, activity.end) for activity in on])
         share = f"{busy / timeline.makespan:.0%}" if timeline.makespan > 0 else ""
         first, last = (view.time(on[0].start), view.time(max(a.end for a in on))) if on else ("", "")
-        rows.append(
-            [
-                tag("th", name(track, 60), scope="row"),
-                *(tag("td", text, class_="number") for text in (f"{len(on):,}", view.time(busy), share, first, last)),
-            ]
-        )
-    more = f"… and {len(names) - TRACKS:,} more." if len(names) > TRACKS else None
-    heads = ["Device or link", "Activities", "Busy", "Of the time", "First start", "Last end"]
-    return tag(
-        "details",
-        tag("summary", "The same as a table: how busy devices and links are"),
-        _table("How busy devices and links are", heads, rows),
-        tag("p", more) if more else None,
-        class_="outline",
+        rows.append([name(track, MAX_NAME), f"{len(on):,}", view.time(busy), share, first, last])
+    heads = ["Device or link", "Bars", "Busy", "Of the time", "First start", "Last end"]
+    return fold(
+        "The same as a table: how busy devices and links are",
+        table("How busy devices and links are", heads, rows),
+        tag("p", f"… and {len(names) - TRACKS:,} more.") if len(names) > TRACKS else None,
     )
 
 
@@ -105,9 +101,3 @@ def _covered(spans: list[tuple[float, float]]) -> float:
         total += max(0.0, end - max(start, until))
         until = max(until, end)
     return total
-
-
-def _table(caption: str, heads: list[str], rows: list[list[Markup]]) -> Markup:
-    head = tag("thead", tag("tr", [tag("th", text, scope="col") for text in heads]))
-    table = tag("table", tag("caption", caption), head, tag("tbody", [tag("tr", row) for row in rows]))
-    return tag("div", table, class_="scroll", tabindex="0", role="group", aria_label=caption)

@@ -99,7 +99,7 @@ def forest(problem: Problem, plan: Plan | None) -> Forest:
     """Return the columns of a plan with their modules; of no plan, one column with all of the graph."""
     graph = problem.graph
     found = Forest(placed(problem, plan))
-    paths, place = paths_of(graph), _late_order(graph)
+    paths, place, depth = paths_of(graph), _late_order(graph), _depth(graph)
     for stage in found.placed.stages:
         names = [problem.devices[d].name for d in stage.devices]
         _add(found, -1, 0, -1, fold_names(names, 4) if names else "all nodes")
@@ -112,7 +112,9 @@ def forest(problem: Problem, plan: Plan | None) -> Forest:
         builder = _Builder(graph, paths)
         grown = builder.grown(nodes, 0, edges) if len(nodes) > FEW else [builder.leaf(v) for v in nodes]
         items.append({})
-        _lay(found, column, grown, edges, items[-1])
+        entered = (found.placed.target == column) & (found.placed.source != column)
+        late = frozenset(graph.heads[found.placed.edges[entered]].tolist())
+        _Layer(found, items[-1], depth, late).lay(column, grown, edges)
     source, target = found.placed.source.tolist(), found.placed.target.tolist()
     for e, s, t in zip(found.placed.edges.tolist(), source, target, strict=True):
         found.source.append(items[s][int(graph.tails[e])])
@@ -139,6 +141,14 @@ def _late_order(graph: Graph) -> list[int]:
     for i, v in enumerate(sorted(range(graph.n), key=lambda v: (-height[v], first[v]))):
         place[v] = i
     return place
+
+
+def _depth(graph: Graph) -> list[int]:
+    """Return [n] the length of the longest path to every node."""
+    depth = [0] * graph.n
+    for v in graph.topological_order.tolist():
+        depth[v] = 1 + max((depth[u] for u in graph.predecessors(v).tolist()), default=-1)
+    return depth
 
 
 class _Builder:
@@ -220,23 +230,41 @@ class _Builder:
         return f"{names[0]} … {names[-1]}"
 
 
-def _lay(found: Forest, parent: int, branches: list[_Branch], edges: Ints, items: dict[int, int]) -> None:
-    """Add branches to an item, row by row, and what is in them."""
-    number = {v: i for i, branch in enumerate(branches) for v in branch.nodes}
-    ends: dict[tuple[int, int], int] = {}
-    inside: list[list[list[int]]] = [[] for _ in branches]
-    for u, v in edges.tolist():
-        a, b = number[u], number[v]
-        if a == b:
-            inside[a].append([u, v])
-        else:
-            ends[a, b] = ends.get((a, b), 0) + 1
-    for row, members in enumerate(in_rows(len(branches), ends)):
-        for i in members:
-            branch = branches[i]
-            if branch.inside:
-                item = _add(found, parent, row, -1, branch.name)
-                within = np.array(inside[i], np.int64).reshape(-1, 2)
-                _lay(found, item, branch.inside, within, items)
+@dataclass(frozen=True)
+class _Layer:
+    """Adds the branches of a column to a forest, row by row.
+
+    Attributes:
+        found: the forest.
+        items: of the column, by node; what is added is written into it.
+        depth: [n] of every node in the graph.
+        late: nodes that read something from another column.
+    """
+
+    found: Forest
+    items: dict[int, int]
+    depth: list[int]
+    late: frozenset[int]
+
+    def lay(self, parent: int, branches: list[_Branch], edges: Ints) -> None:
+        """Add branches to an item, and what is in them; *edges* are those inside of it."""
+        number = {v: i for i, branch in enumerate(branches) for v in branch.nodes}
+        ends: dict[tuple[int, int], int] = {}
+        inside: list[list[list[int]]] = [[] for _ in branches]
+        for u, v in edges.tolist():
+            a, b = number[u], number[v]
+            if a == b:
+                inside[a].append([u, v])
             else:
-                items[branch.nodes[0]] = _add(found, parent, row, branch.nodes[0], branch.name)
+                ends[a, b] = ends.get((a, b), 0) + 1
+        depth = [min(self.depth[v] for v in branch.nodes) for branch in branches]
+        late = {i for i, branch in enumerate(branches) if not self.late.isdisjoint(branch.nodes)}
+        for row, members in enumerate(in_rows(len(branches), ends, depth, late)):
+            for i in members:
+                branch = branches[i]
+                if branch.inside:
+                    item = _add(self.found, parent, row, -1, branch.name)
+                    self.lay(item, branch.inside, np.array(inside[i], np.int64).reshape(-1, 2))
+                else:
+                    node = branch.nodes[0]
+                    self.items[node] = _add(self.found, parent, row, node, branch.name)

@@ -24,6 +24,8 @@ LEAST = 1.5
 BIN = 2
 """Width of what stands for narrow bars: the more of it they fill, the darker it is."""
 TICKS = 8
+EXACT = 1e-9
+"""Activities that overlap by no more than this share of the time do not: it is rounding."""
 
 
 class Timed(Protocol):
@@ -110,7 +112,7 @@ def chart(timeline: Timed) -> Chart:
     for place, name in enumerate([*timeline.devices, *links]):
         of_device = place < len(timeline.devices)
         on = timeline.on[name]
-        lanes = _lanes(on)
+        lanes = _lanes(on, EXACT * timeline.makespan)
         count = min(max(lanes, default=0) + 1, MAX_LANES)
         height = max(ROW if of_device else LINK_ROW, LANE * count)
         held = tuple(number[id(activity)] for activity in on)
@@ -121,12 +123,12 @@ def chart(timeline: Timed) -> Chart:
     return Chart(tuple(tracks), top, len(timeline.links) - len(links))
 
 
-def _lanes(activities: Sequence[Activity]) -> list[int]:
-    """Return a lane for each activity, given by start, so that none overlaps another of its lane."""
+def _lanes(activities: Sequence[Activity], slack: float) -> list[int]:
+    """Return a lane for each activity, given by start, so that none overlaps another of its lane by more than slack."""
     ends: list[float] = []
     found = []
     for activity in activities:
-        lane = next((i for i, end in enumerate(ends) if end <= activity.start), len(ends))
+        lane = next((i for i, end in enumerate(ends) if end <= activity.start + slack), len(ends))
         if lane == len(ends):
             ends.append(activity.end)
         ends[lane] = activity.end

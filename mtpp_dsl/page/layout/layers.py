@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 __all__ = ["in_rows"]
 
@@ -10,7 +10,9 @@ SWEEPS = 4
 """So often the order in rows is improved, downwards and upwards in turn."""
 
 
-def in_rows(count: int, edges: Mapping[tuple[int, int], int]) -> list[list[int]]:
+def in_rows(
+    count: int, edges: Mapping[tuple[int, int], int], depth: Sequence[int] = (), late: Collection[int] = ()
+) -> list[list[int]]:
     """Return members in rows such that edges lead downwards, with few crossings (Sugiyama, Tagawa, Toda 1981).
 
     Members are given in an order that the edges should respect; those that lead back, as folded parts of a graph may
@@ -19,17 +21,26 @@ def in_rows(count: int, edges: Mapping[tuple[int, int], int]) -> list[list[int]]
     Args:
         count: of the members, which are 0, 1, ...
         edges: how many edges lead from one to another.
+        depth: [count] how deep each is in the whole graph.
+        late: members that wait for what is elsewhere: without edges here, they stand below earlier members that are
+            less deep.
 
     >>> in_rows(4, {(0, 1): 1, (0, 2): 1, (1, 3): 1, (2, 3): 1})
     [[0], [1, 2], [3]]
     """
     forward = {(a, b): weight for (a, b), weight in edges.items() if a < b}
     row = [0] * count
-    for a, b in sorted(forward):
-        row[b] = max(row[b], row[a] + 1)
     entered = {b for _, b in forward}
+    before: list[list[int]] = [[] for _ in range(count)]
+    for a, b in forward:
+        before[b].append(a)
+    for b in range(count):
+        waits = before[b]
+        if b in late and b not in entered:
+            waits = [a for a in range(b) if depth[a] < depth[b]]
+        row[b] = max((row[a] + 1 for a in waits), default=0)
     for a in reversed(range(count)):
-        if a not in entered:
+        if a not in entered and a not in late:
             row[a] = max(row[a], min((row[b] for u, b in forward if u == a), default=0) - 1)
     used = {r: i for i, r in enumerate(sorted(set(row)))}
     rows: list[list[int]] = [[] for _ in used]

@@ -88,7 +88,7 @@ def test_boxes_and_lines(case: tuple[Problem, Plan | None], data: st.DataObject)
         for s, t in zip(found.source, found.target, strict=True):
             ends = shown(found, picture, s), shown(found, picture, t)
             assert ends[0] == ends[1] or ends in every
-        assert len(labelled(lines, found)) <= len(lines)
+        assert len(labelled(lines, found, picture)) <= len(lines)
 
 
 def shown(found: Forest, picture: Picture, item: int) -> int:
