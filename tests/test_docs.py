@@ -49,6 +49,7 @@ from tests.amount import stride
 from tests.pages import DOCS, FENCE, PAGES, ROOT, Block, anchors, blocks, links
 from tests.tools import tables
 from tests.tools.picture import PICTURE, words
+from tests.tools.situations import SITUATIONS, Situation
 from tests.tree import files
 
 REFERENCE = "methods/reference.md"
@@ -367,6 +368,19 @@ def test_tables_of_methods(page: str) -> None:
     """They say what the scopes of the methods say: ``python -m tests.tools.tables`` makes them anew."""
     text = read(page)
     assert tables.filled(text) == text
+
+
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.words[:30])
+def test_situations(situation: Situation) -> None:
+    """Each method of a row accepts the spec of the row, and gives what its column says."""
+    problem = mtpp_dsl.load(situation.spec)
+    wanted = {"soon": ("plan", "plan and bound"), "best": ("plan", "plan and bound"), "proof": ("plan and bound",)}
+    for column, gives in (wanted | {"bound": ("bound",)}).items():
+        for name in getattr(situation, column):
+            method = find_method(name)
+            assert method.accepts(problem) is None, f"{name} for {situation.words}"
+            assert method.gives in gives
+    assert find_method("auto").accepts(problem) is None
 
 
 def test_tables_tell_methods_apart() -> None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from mtpp_dsl import constraints as kinds
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.contracts import CustomConstraint, Method, MethodBase, Scope, method_traits
+from tests.tools.situations import SITUATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -143,6 +144,18 @@ def link(name: str, pages: tuple[str, ...], folder: str) -> str:
 def anchor(heading: str) -> str:
     """Return what a heading is linked by."""
     return re.sub(r"[^\w\- ]", "", heading.lstrip("# ").lower()).replace(" ", "-")
+
+
+def deciding() -> Iterator[str]:
+    """Yield the table of situations: which methods to choose by hand."""
+    yield "| you have | a plan soon | a good plan | plan and proof | a bound alone |"
+    yield "| --- | --- | --- | --- | --- |"
+    for each in SITUATIONS:
+        cells = [
+            ", ".join(link(name, each.pages, "methods/") for name in names)
+            for names in (each.soon, each.best, each.proof, each.bound)
+        ]
+        yield f"| {each.words} | {' | '.join(cells)} |"
 
 
 def choosing() -> Iterator[str]:
@@ -279,7 +292,13 @@ def _named(test: Callable[[Listed], bool]) -> str:
     return ", ".join(f"`{listed.name}`" for listed in methods() if test(listed))
 
 
-TABLES = {"choosing": choosing, "supporting": supporting, "accepting": accepting, "optional": optional}
+TABLES = {
+    "deciding": deciding,
+    "choosing": choosing,
+    "supporting": supporting,
+    "accepting": accepting,
+    "optional": optional,
+}
 
 
 def filled(text: str) -> str:
