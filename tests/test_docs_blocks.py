@@ -21,7 +21,21 @@ from tests.pages import PAGES, ROOT, Block, blocks
 
 RUN = {"console", "mtpp", "python"}
 """What tests/test_docs.py does."""
-OTHERS = {"cd", "code", "dask", "export", "git", "make", "pip", "pygmentize", "python", "sbatch", "source", "srun", "vllm"}
+OTHERS = {
+    "cd",
+    "code",
+    "dask",
+    "export",
+    "git",
+    "make",
+    "pip",
+    "pygmentize",
+    "python",
+    "sbatch",
+    "source",
+    "srun",
+    "vllm",
+}
 """Commands of others that pages may show."""
 SHOWN = [block for page in PAGES for block in blocks(page) if block.language not in RUN and "output" not in block.words]
 
