@@ -1,0 +1,137 @@
+"""Why a node is on its device: what it would cost elsewhere, and what keeps it from there.
+
+A device that is alike the node's own can be exchanged with it, so that the name says nothing. What is asked there is
+whether the node could be with what it reads, or with what reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.constraints import Colocate, Constraint, Forbid, Pin, PinChunks
+from mtpp_dsl.errors import MtppError, Refused
+from mtpp_dsl.explaining.budget import Task, solved
+from mtpp_dsl.explaining.neighbours import Change, applied, classes_of, replanned
+from mtpp_dsl.explaining.places_of_node import Elsewhere, NodeChoice
+from mtpp_dsl.explaining.question import Question
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.views.symmetry import interchangeable
+
+__all__ = ["node_choice"]
+
+MOST = 12
+"""Devices, of those that are not alike, for which plans are searched; of more those that hold neighbours first."""
+
+
+def node_choice(question: Question, seconds: float) -> NodeChoice | None:
+    """Return where the node that is asked about would cost what; None without a plan, or a node.
+
+    For every device that is not alike another one a plan with the node there is searched, in its share of *seconds*.
+    """
+    problem, plan, v = question.problem, question.plan, question.node
+    if plan is None or v is None:
+        return None
+    here = [d for d, nodes in enumerate(plan.nodes_on(problem.k)) if v in nodes]
+    class_of = {d: members for members in interchangeable(problem) for d in members}
+    tied = classes_of(problem)[v]
+    around = [*problem.graph.predecessors(v).tolist(), *problem.graph.successors(v).tolist()]
+    near = {int(plan.assignment[w]) for w in around}
+    found: dict[int, Elsewhere] = {}
+    tasks: list[tuple[int, Task]] = []
+    for e in sorted(set(range(problem.k)) - set(here), key=lambda e: (e not in near, e)):
+        name = problem.devices[e].name
+        twin = _twin(plan, e, found, class_of, here)
+        if twin is not None:
+            found[twin] = replace(found[twin], alike=(*found[twin].alike, name))
+            continue
+        never = tuple(_never(problem, tied, e))
+        found[e] = Elsewhere(name, never=never)
+        if never:
+            continue
+        found[e], start = _moved(question, plan, v, tied, e, found[e])
+        held: Constraint = Pin(nodes=(v,), devices=(e,))
+        if len(here) == 1 and e in class_of[here[0]]:
+            beside = next((w for w in around if plan.assignment[w] == e and w not in tied), None)
+            found[e] = replace(found[e], exchanged=True)
+            if beside is None:
+                continue
+            found[e] = replace(found[e], beside=problem.graph.names[beside])
+            held = Colocate(nodes=tuple(sorted((v, beside))))
+        if len(tasks) < MOST:
+            asked = problem.with_constraints([*problem.constraints, held])
+            tasks.append((e, Task(f"{problem.graph.names[v]} on {name}", replace(asked, target=None), start)))
+        else:
+            found[e] = replace(found[e], why=f"plans were searched for {MOST} other devices alone")
+    for (e, _), answer in zip(tasks, solved(question, [task for _, task in tasks], seconds), strict=True):
+        result = answer.result
+        found[e] = replace(
+            found[e],
+            status="" if result is None else result.status,
+            cost=None if result is None else result.cost,
+            bound=None if result is None or result.bound is None else result.bound.cost,
+            clash=() if result is None or result.infeasibility is None else _clash(result.infeasibility.clash),
+            why=answer.why,
+        )
+    names = tuple(problem.devices[d].name for d in here)
+    time = float(problem.time[v, here[0]]) if here and problem.objective.batch is None else 0.0
+    others = tuple(problem.graph.names[w] for w in tied if w != v)
+    return NodeChoice(question, v, names, time, others, tuple(found.values()))
+
+
+def _twin(
+    plan: Plan, e: int, found: dict[int, Elsewhere], class_of: dict[int, tuple[int, ...]], here: list[int]
+) -> int | None:
+    """Return a device that was looked at and of which all that is said holds of *e*, too; None where there is none.
+
+    They are alike, and both without nodes: then the plan in which the node has moved to either is the same but for
+    names.
+    """
+    held = set(plan.assignment.tolist())
+    if e in held or any(d in class_of[e] for d in here):
+        return None
+    return next((d for d in class_of[e] if d in found and d not in held), None)
+
+
+def _clash(clash: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the constraints of a clash but the one that was added, which has no place."""
+    return tuple(each for each in clash if each not in ("pin", "colocate"))
+
+
+def _never(problem: Problem, nodes: tuple[int, ...], e: int) -> Iterator[str]:
+    """Yield what keeps one of *nodes* from device *e* whatever else is done."""
+    names = problem.graph.names
+    for w in nodes:
+        who = "" if w == nodes[0] and len(nodes) == 1 else f" ({names[w]})"
+        runs = np.isfinite(problem.time[w, e]) if problem.objective.batch is None else problem.batching.supported[w, e]
+        if not runs:
+            yield f"{problem.devices[e].name} cannot run it{who}"
+        for rule in problem.constraints:
+            keeps = (
+                (isinstance(rule, Pin) and w in rule.nodes and e not in rule.devices)
+                or (isinstance(rule, PinChunks) and w in rule.nodes and e not in rule.places)
+                or (isinstance(rule, Forbid) and w in rule.nodes and e in rule.devices)
+            )
+            if keeps:
+                yield f"{rule}{who}"
+
+
+def _moved(
+    question: Question, plan: Plan, v: int, tied: tuple[int, ...], e: int, place: Elsewhere
+) -> tuple[Elsewhere, Plan | None]:
+    """Return what moving the node alone costs or breaks, and the plan if it is one."""
+    problem = question.problem
+    try:
+        made, found = replanned(problem, plan)(applied(plan, Change("move", ((tied, int(plan.assignment[v]), e),))))
+        broken = verify(problem, made)
+    except Refused:
+        return place, None
+    except MtppError as error:
+        return replace(place, broken=(str(error),)), None
+    if broken:
+        return replace(place, broken=tuple(dict.fromkeys(violation.constraint for violation in broken))), None
+    return replace(place, moved=found.cost), made

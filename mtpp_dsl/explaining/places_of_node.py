@@ -1,0 +1,218 @@
+"""Where a node is and what it would cost elsewhere, as data and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.base.shown import Short
+from mtpp_dsl.base.units import format_gap
+from mtpp_dsl.explaining.question import Question
+from mtpp_dsl.plans.result import OPTIMAL_GAP
+from mtpp_dsl.report.names import fold_names
+
+__all__ = ["Elsewhere", "NodeChoice"]
+
+SAME = 1e-9
+
+
+@dataclass(frozen=True, repr=False)
+class Elsewhere(Short):
+    """A node on another device.
+
+    Attributes:
+        device: its name.
+        alike: further devices for which all of this holds just so.
+        exchanged: whether it is alike the device that the node is on: the same plan with the two exchanged costs the
+            same.
+        beside: the node there with which it is kept together where all else is arranged anew; "" where it is the device
+            that is held.
+        never: what keeps the node from there whatever else is done: constraints with their places, or that the device
+            cannot run it.
+        moved: the cost of the plan in which the node alone, and what has to be where it is, has moved; None where that
+            is no plan, or cannot be said.
+        broken: the constraints that this breaks, with their places.
+        status: of the answer where all else is arranged anew; "" where none was looked for.
+        cost: of the best plan found then.
+        bound: no plan with the node there costs less.
+        clash: of an infeasible one, the constraints that cannot hold together.
+        why: why there is no answer; "" where there is one.
+    """
+
+    device: str
+    alike: tuple[str, ...] = ()
+    exchanged: bool = False
+    beside: str = ""
+    never: tuple[str, ...] = ()
+    moved: float | None = None
+    broken: tuple[str, ...] = ()
+    status: str = ""
+    cost: float | None = None
+    bound: float | None = None
+    clash: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class NodeChoice(Short):
+    """Where a node is, and what it would cost elsewhere.
+
+    Attributes:
+        question: what was asked.
+        node: its number.
+        devices: the names of the devices that run it.
+        time: what it takes there.
+        tied: the nodes that have to be where it is.
+        elsewhere: other devices, each of those that are alike once.
+    """
+
+    question: Question
+    node: int
+    devices: tuple[str, ...]
+    time: float
+    tied: tuple[str, ...]
+    elsewhere: tuple[Elsewhere, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON; values are those of the objective."""
+        objective = self.question.problem.objective
+
+        def value(cost: float | None) -> float | None:
+            found = None if cost is None else objective.value(cost)
+            return found if found is not None and abs(found) < np.inf else None
+
+        return {
+            "node": self.question.problem.graph.names[self.node],
+            "devices": list(self.devices),
+            "time": self.time,
+            "tied": list(self.tied),
+            "value": value(self.question.cost),
+            "elsewhere": [
+                {
+                    "device": place.device,
+                    "alike": list(place.alike),
+                    "exchanged": place.exchanged,
+                    "beside": place.beside or None,
+                    "never": list(place.never),
+                    "moved": value(place.moved),
+                    "broken": list(place.broken),
+                    "status": place.status or None,
+                    "best": value(place.cost),
+                    "bound": value(place.bound),
+                    "clash": list(place.clash),
+                    "why": place.why or None,
+                }
+                for place in self.elsewhere
+            ],
+        }
+
+    def words(self) -> list[str]:
+        """Return it in words."""
+        question = self.question
+        graph = question.problem.graph
+        takes = f", where it takes {question.time_shown(self.time)}" if self.time else ""
+        found = [f"{graph.names[self.node]} is on {fold_names(self.devices)}{takes}"]
+        if self.tied:
+            found.append(f"  {fold_names(self.tied)} {'has' if len(self.tied) == 1 else 'have'} to be where it is")
+        for what, others in (
+            ("it reads", graph.predecessors(self.node)),
+            ("it is read by", graph.successors(self.node)),
+        ):
+            if len(others):
+                found.append(f"  {what} {self._others(others.tolist())}")
+        far = [place for place in self.elsewhere if place.exchanged and not place.beside]
+        for place in self.elsewhere:
+            if place not in far:
+                names = fold_names([place.device, *place.alike])
+                found.append(f"  on {names}: {self._place(place)}")
+        if far:
+            found.append(f"  on {fold_names([place.device for place in far])}: {self._far(far)}")
+        verdict = self._verdict()
+        return [*found, f"  {verdict}"] if verdict else found
+
+    def _others(self, nodes: list[int]) -> str:
+        """Return nodes with their devices, those of one device together."""
+        problem, plan = self.question.problem, self.question.plan
+        assert plan is not None
+        by: dict[int, list[str]] = {}
+        for v in nodes:
+            by.setdefault(int(plan.assignment[v]), []).append(problem.graph.names[v])
+        return ", ".join(f"{fold_names(names)} on {problem.devices[d].name}" for d, names in by.items())
+
+    def _place(self, place: Elsewhere) -> str:
+        if place.never:
+            return f"never: {', '.join(place.never)}"
+        said = []
+        if place.broken:
+            said.append(f"moved alone it breaks {', '.join(place.broken)}")
+        elif place.moved is not None:
+            said.append(f"moved alone {self._shown(place.moved)}")
+        if place.status == "infeasible":
+            because = f": {', '.join(place.clash)} cannot hold with it there" if place.clash else ""
+            said.append(f"no plan exists{because}")
+        elif place.cost is not None:
+            best = place.bound is not None and place.bound >= place.cost - OPTIMAL_GAP * abs(place.cost)
+            anew = (
+                f"kept with {place.beside}, and all else arranged anew:"
+                if place.beside
+                else "with all else arranged anew"
+            )
+            said.append(f"{anew} {self._shown(place.cost)}{', which is the best then' if best else ''}")
+            if not best and place.bound is not None:
+                said.append(f"at best {self._shown(place.bound)}")
+        elif place.bound is not None:
+            said.append(f"at best {self._shown(place.bound)}")
+        return "; ".join([*said, *([place.why] if place.why else [])])
+
+    def _far(self, places: list[Elsewhere]) -> str:
+        """Return what is said of devices that are alike the node's own, and hold none of its neighbours."""
+        costs = [place.moved for place in places if place.moved is not None]
+        broken = dict.fromkeys(rule for place in places for rule in place.broken)
+        alone = [f"moved alone {self._shown(min(costs))}{' or more' if len(costs) > 1 else ''}"] if costs else []
+        alone += [f"moved alone it breaks {', '.join(broken)}"] if broken else []
+        return "; ".join(["alike its own, so that exchanging what they run changes nothing", *alone])
+
+    def _shown(self, cost: float) -> str:
+        """Return a value and how it is beside that of the plan."""
+        question, objective = self.question, self.question.problem.objective
+        before = question.cost
+        assert before is not None
+        if abs(cost - before) <= SAME * abs(before):
+            return f"{question.shown(cost)}, as now"
+        new, old = objective.value(cost), objective.value(before)
+        word = "more" if new > old else "less"
+        share = f"{format_gap(abs(new / old - 1))} " if old > 0 and new >= 0 and np.isfinite([new, old]).all() else ""
+        return f"{question.shown(cost)}, {share}{word}"
+
+    def _verdict(self) -> str:
+        """Return what follows of all devices together; "" where nothing does."""
+        cost = self.question.cost
+        assert cost is not None
+        open_ = [place for place in self.elsewhere if not place.never and not (place.exchanged and not place.beside)]
+        if not open_:
+            kept = any(place.exchanged for place in self.elsewhere)
+            return "" if kept or not self.elsewhere else "so it can be nowhere else"
+        alike = any(place.exchanged for place in self.elsewhere)
+        if all(place.status == "infeasible" for place in open_):
+            return "" if alike else "so it can be nowhere else"
+        slack = SAME * abs(cost)
+        better = [place for place in open_ if place.cost is not None and place.cost < cost - slack]
+        if better:
+            return f"so a better plan was found with it {_with(better)}"
+        equal = [place for place in open_ if place.cost is not None and place.cost <= cost + slack]
+        if equal:
+            return f"so plans as good have it {_with(equal)}"
+        if all(place.status == "infeasible" or _above(place.bound, cost + slack) for place in open_):
+            return f"so every plan with it {_with(open_) if alike else 'elsewhere'} is worse"
+        return ""
+
+
+def _with(places: list[Elsewhere]) -> str:
+    beside = [place.beside for place in places if place.beside]
+    return f"beside {fold_names(beside)}" if beside else f"on {fold_names([place.device for place in places])}"
+
+
+def _above(bound: float | None, cost: float) -> bool:
+    return bound is not None and bound > cost
