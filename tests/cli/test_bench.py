@@ -101,6 +101,8 @@ def test_a_sweep_is_run_once_and_goes_on(sweep: Path, capsys: pytest.CaptureFixt
         (["bench", "a.sqlite"], "such as mtpp bench table a.sqlite"),
         (["solve", QUICKSTART, "--sweep", "k=2..3", "--gantt", "a.svg"], "--gantt is for one problem"),
         (["solve", QUICKSTART, "--sweep", "q=2..3"], "has no param 'q'"),
+        (["solve", QUICKSTART, "--sweep", "k=2-3"], "--sweep k=2-3: the numbers from 2 to 3 are 2..3"),
+        (["solve", QUICKSTART, "--sweep", "seed=a,1"], "--sweep seed=a: a seed is a whole number from 0 on"),
         (["solve", QUICKSTART, "--sweep", "k=3..2"], "--sweep k=3..2: the range 3..2 is empty"),
         (["solve", QUICKSTART, "--sweep", "k=2", "-D", "k=2"], "given by -D and by --sweep"),
         (["solve", QUICKSTART, "--method", "heft,heft"], "a method is named twice"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -47,6 +48,8 @@ __all__ = ["small_sweep"]
 STDOUT = Path("-")
 SEED = "seed"
 """What ``--sweep seed=0..4`` varies where the spec has no param of that name."""
+_SPAN = re.compile(r"(\d+)\s*-\s*(\d+)")
+"""What is no range, and as a difference hardly ever meant."""
 _ALONE = {
     "include": "-I",
     "target": "--for",
@@ -104,7 +107,7 @@ def _sweep(call: SolveCall) -> Sweep:
         raise UsageError(f"{name!r} is given by -D and by --sweep: leave one out")
     seeds: tuple[int, ...] = (call.seed,)
     if SEED in swept and SEED not in _params(call.spec):
-        seeds = tuple(seed for seed in swept.pop(SEED) if isinstance(seed, int))
+        seeds = tuple(_seed(value) for value in swept.pop(SEED))
     entry = ProblemEntry(
         specs=(glob.escape(str(call.spec)),),
         params={**given, **swept},
@@ -129,11 +132,20 @@ def _params(spec: Path) -> tuple[str, ...]:
 
 def _values(name: str, text: str) -> tuple[Scalar, ...]:
     """Return the values that ``--sweep k=2..4`` or ``--sweep k=2,4,8`` gives a param."""
+    span = _SPAN.fullmatch(text.strip())
+    if span is not None:
+        raise UsageError(f"--sweep {name}={text}: the numbers from {span[1]} to {span[2]} are {span[1]}..{span[2]}")
     try:
         parts = [text] if text.startswith(("[", "{", '"')) else [part.strip() for part in text.split(",")]
         return tuple(dict.fromkeys(_number(value) for part in parts for value in several(part)))
     except UsageError as error:
         raise UsageError(f"--sweep {name}={text}: {error}") from None
+
+
+def _seed(value: Scalar) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise UsageError(f"--sweep {SEED}={value}: a seed is a whole number from 0 on")
+    return value
 
 
 def _number(value: Scalar) -> Scalar:
