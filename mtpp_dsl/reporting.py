@@ -26,7 +26,7 @@ __all__ = ["page_of", "spec_of", "to_html", "view_of"]
 
 SOLVED = ("infeasible", "constraints", "what_if")
 """The parts of an explanation that solve changed problems, and that a page has where it is given time for them."""
-MAX_WRITTEN = 2_000
+MAX_WRITTEN = 1_000
 """Nodes of a problem made in Python that is shown as a spec."""
 
 

@@ -139,4 +139,4 @@ def _warned(view: View) -> Markup | None:
     told = [*view.problem.warnings, *view.answer["notes"]]
     if not told:
         return None
-    return tag("div", tag("h3", "Notes"), tag("ul", [tag("li", note) for note in told]), class_="notes")
+    return tag("div", tag("h2", "Notes"), tag("ul", [tag("li", note) for note in told]), class_="notes")

@@ -57,19 +57,18 @@ def _place(mark: Mark) -> tuple[int, int]:
 
 
 def _block(view: View, lines: Sequence[str], first: int, last: int, marks: Sequence[Mark]) -> Markup:
-    """Return some lines with their notes."""
-    text = tag("pre", tag("code", [_line(n, lines[n - 1]) for n in range(first, last + 1)]), tabindex=0)
-    inner = text if last - first < FOLDED else fold(f"Lines {first:,} to {last:,}", text)
+    """Return some lines with their numbers and their notes."""
+    numbers = tag("pre", "\n".join(map(str, range(first, last + 1))), class_="numbers", aria_hidden="true")
+    text = tag("pre", tag("code", "\n".join(_cut(line) for line in lines[first - 1 : last])), tabindex=0)
+    both = tag("div", numbers, text, class_="lines")
+    inner = both if last - first < FOLDED else fold(f"Lines {first:,} to {last:,}", both)
     notes = [note for mark in marks for note in _notes(view, mark)]
     told = tag("ul", [tag("li", note) for note in notes], class_="costs") if notes else None
-    return tag("div", inner, told, class_="statement marked" if notes else "statement")
+    return tag("div", inner, told, class_="statement marked" if notes else "statement", id=f"line-{first}")
 
 
-def _line(number: int, text: str) -> Markup:
-    cut = text if len(text) <= MAX_SIGNS else f"{text[:MAX_SIGNS]}…"
-    return tag(
-        "", tag("span", str(number), class_="number", aria_hidden="true"), tag("span", cut, id=f"line-{number}"), "\n"
-    )
+def _cut(line: str) -> str:
+    return line if len(line) <= MAX_SIGNS else f"{line[:MAX_SIGNS]}…"
 
 
 def _notes(view: View, mark: Mark) -> Iterator[Child]:

@@ -1,0 +1,109 @@
+"""Pages of answers of every kind: valid, whole, and of text alone where names are hostile."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import html5lib
+import pytest
+
+import mtpp_dsl
+from mtpp_dsl.page.front import front_page
+from mtpp_dsl.report.fronts import front_to_json
+from mtpp_dsl.reporting import page_of
+from tests.amount import stride
+from tests.page.answers import ANSWERS, EXAMPLES
+
+OUTSIDE = re.compile(r"""(?:src|href|action|data|poster)\s*=\s*["'](?!\#)|url\((?!["']?\#)|@import|<link|<base""")
+FEW = ("hostile", "hostile bound", "infeasible", "bound", "unknown", "target", "batch", "copies", "training")
+
+
+class Ids(HTMLParser):
+    """All ids and all links within a page, and how its headings go down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: set[str] = set()
+        self.headings: list[int] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if given.get("id"):
+            self.ids.append(str(given["id"]))
+        if tag == "a":
+            self.links.add(str(given["href"]))
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+
+
+def check(text: str) -> Ids:
+    """Hold what every page keeps: strictly valid, no outside reference, ids once, links that lead somewhere."""
+    html5lib.HTMLParser(strict=True).parse(text)
+    assert not OUTSIDE.search(re.sub(r"<(script|pre)\b.*?</\1>", "", text, flags=re.DOTALL))
+    found = Ids()
+    found.feed(text)
+    assert len(found.ids) == len(set(found.ids))
+    assert {link[1:] for link in found.links} <= set(found.ids)
+    assert found.headings[0] == 1
+    assert found.headings.count(1) == 1
+    assert all(below <= above + 1 for above, below in zip(found.headings, found.headings[1:], strict=False))
+    return found
+
+
+@pytest.mark.slow
+def test_answers_of_every_kind() -> None:
+    """The page of every answer is made without an exception, and is valid HTML that refers to nothing outside."""
+    chosen = dict.fromkeys([*FEW, *list(ANSWERS)[:: stride(6)]])
+    for name in chosen:
+        problem, result = ANSWERS[name]()
+        text = page_of(problem, result)
+        found = check(text)
+        assert ("loads" in found.ids) == (result.plan is not None), name
+        assert ("clash" in found.ids) == (result.infeasibility is not None), name
+        assert ("certificate" in found.ids) == (result.bound is not None), name
+        assert {"answer", "nodes", "origin"} <= set(found.ids), name
+        assert len(text) < 400_000, name
+
+
+def test_pages_say_the_status() -> None:
+    """The head says in a sentence what is held, of an answer without a plan too."""
+    said = {name: page_of(*ANSWERS[name]()) for name in ("infeasible", "bound", "unknown")}
+    assert "No plan keeps all constraints" in said["infeasible"]
+    assert "No plan was found; no plan is below" in said["bound"]
+    assert "Neither a plan nor a bound was found" in said["unknown"]
+
+
+def test_answer_and_result_have_one_page(tmp_path: Path) -> None:
+    """A result and its JSON, read again, make the same page."""
+    from mtpp_dsl.answers.again import read_answer
+
+    problem = mtpp_dsl.load(EXAMPLES / "quickstart.mtpp")
+    result = mtpp_dsl.solve(problem, time_limit=5)
+    (tmp_path / "a.json").write_text(result.to_json(), encoding="utf-8")
+    again = read_answer(tmp_path / "a.json")
+    assert page_of(again.problem, again) == result.to_html()
+
+
+def test_lines_of_the_spec_have_what_came_of_them() -> None:
+    """The statements of the spec stand beside what they cost."""
+    _, result = ANSWERS["quickstart"]()
+    text = result.to_html()
+    assert 'id="line-22"' in text
+    assert "14.465 ms in this plan" in text
+    assert "the fullest device is at 88% of its room" in text
+
+
+def test_front_has_a_page() -> None:
+    """The page of a front has all its points, and says how to get the page of one."""
+    problem = mtpp_dsl.load(EXAMPLES / "buying.mtpp")
+    found = mtpp_dsl.front(problem, ["price", "bottleneck"], points=4, time_limit=5)
+    data = json.loads(json.dumps(front_to_json(found)))
+    text = front_page(data, "my front.json")
+    check(text)
+    assert text.count("<circle") == len(found.points) > 1
+    assert "mtpp report &#39;my front.json&#39; --point 1" in text
+    check(front_page({"schema": 2, "front": [], "complete": False}))
