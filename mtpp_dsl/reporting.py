@@ -55,18 +55,30 @@ def page_of(
 
 def view_of(question: Question, answer: Mapping[str, Any], *, asked: bool) -> View:
     """Return the view of an answer, explained as far as that takes no time, or, if *asked*, in the question's time."""
-    parts = [name for name, part in PARTS.items() if (part.always and not part.weight) or (asked and name in SOLVED)]
+    parts = [name for name in PARTS if _fits(name, question, asked=asked)]
     found = explained(question, parts)
     return View(
         problem=question.problem,
         plan=question.plan,
         evaluation=question.evaluation,
         answer=answer,
-        spec=spec_of(question.problem, question.search),
+        spec=spec_of(question),
         explanation=found.to_json(),
         told={key: tuple(part.words()) for key, part in found.parts.items()},
         asked=asked,
     )
+
+
+def _fits(name: str, question: Question, *, asked: bool) -> bool:
+    """Return whether a page tells a part of an explanation: one that takes no time, or all that time is given for."""
+    if name == "critical" and not question.problem.timed:
+        return False
+    if name == "infeasible":
+        return asked and question.plan is None and question.answer["status"] in ("infeasible", "unknown")
+    if question.plan is None and name in ("bottleneck", "constraints"):
+        return False
+    part = PARTS[name]
+    return (part.always and not part.weight) or (asked and name in SOLVED)
 
 
 def to_html(problem: Problem, result: Result, what_if: Duration | None = None) -> str:
@@ -74,11 +86,12 @@ def to_html(problem: Problem, result: Result, what_if: Duration | None = None) -
     return page_of(problem, result, what_if=seconds_of("what_if", what_if), progress=Progress())
 
 
-def spec_of(problem: Problem, search: Sequence[Path] = ()) -> SpecText | None:
+def spec_of(question: Question) -> SpecText | None:
     """Return the spec of a problem with what its lines are about; None where it is gone, or has changed since.
 
     Of a problem that no file says, it is written as a spec, unless it has thousands of nodes or what no spec can say.
     """
+    problem = question.problem
     origin = problem.origin
     with suppress(MtppError, OSError, UnicodeDecodeError, ValueError):
         if origin.path is None:
@@ -87,8 +100,6 @@ def spec_of(problem: Problem, search: Sequence[Path] = ()) -> SpecText | None:
             text = problem.to_spec()
             return spec_text(problem, analyse(text).places, "<text>", text)
         data = read_bytes(Path(origin.path))
-        if origin.sha256 is not None and hashlib.sha256(data).hexdigest() != origin.sha256:
-            return None
-        found = analyse(origin.path, dict(origin.params), search, scenario=origin.scenario)
-        return spec_text(problem, found.places, found.source.name, found.source.text)
+        if origin.sha256 is not None and hashlib.sha256(data).hexdigest() == origin.sha256:
+            return spec_text(problem, question.places, origin.path, data.decode())
     return None

@@ -23,6 +23,7 @@ from mtpp_dsl.page import (
     schedule,
     spec,
     stages,
+    what_if,
 )
 from mtpp_dsl.page.markup import Markup, tag
 from mtpp_dsl.page.section import Section
@@ -43,6 +44,7 @@ SECTIONS: tuple[Callable[[View], Section | None], ...] = (
     memory.section,
     nodes.section,
     spec.section,
+    what_if.section,
     progress.section,
     certificate.section,
     origin.section,
