@@ -60,7 +60,7 @@ CORE = {  # what a part of the core may import beside itself
     "builder": DATA | {"algebra", "formats", "language", "model"},
     "running": DATA | {"api", "checks", "contracts"},
     "server": DATA | {"contracts", "language", "library", "registry"},
-    "server.features": DATA | {"contracts", "language", "library", "registry", "server", "text.codes"},
+    "server.features": DATA | {"contracts", "generators", "language", "library", "registry", "server", "text.codes"},
     "server.connection": DATA | {"language", "library", "registry", "server", "server.features"},
     "sweeps": DATA
     | {"answers", "api", "checks", "contracts", "drivers", "execution", "executors", "generators", "language"}

@@ -6,13 +6,13 @@ import logging
 import os
 import sys
 
-from mtpp_dsl.server.connection import requests
+from mtpp_dsl.server.connection import names, requests
 from mtpp_dsl.server.connection.handling import HANDLERS
 from mtpp_dsl.server.connection.server import Server
 
 __all__ = ["REQUESTS", "log_to_stderr", "made", "start"]
 
-REQUESTS = (requests,)
+REQUESTS = (requests, names)
 """The modules whose functions answer requests."""
 
 

@@ -67,12 +67,14 @@ class Server(LanguageServer):
     Attributes:
         texts: that are open.
         link: what the code of a message is added to, for the page that explains it; None where there is none.
+        options: what the client said when it began.
     """
 
     def __init__(self, version: str) -> None:
         super().__init__("mtpp", version, types.TextDocumentSyncKind.Incremental, protocol_cls=_Protocol, max_workers=2)
         self.texts = Workspace()
         self.link: str | None = None
+        self.options: Mapping[str, object] = {}
         self.worker = Worker(self._delivered)
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
         self._told: dict[str, dict[str, list[types.Diagnostic]]] = {}
@@ -214,7 +216,14 @@ class Server(LanguageServer):
         root = path_of(uri) if uri else None
         self.texts.root = root or Path()
         options = params.initialization_options
-        self.link = _link(options if isinstance(options, Mapping) else {})
+        self.options = options if isinstance(options, Mapping) else {}
+        self.link = _link(self.options)
+
+    @property
+    def documentation(self) -> str:
+        """The address of the pages of the documentation, which the client's option ``documentation`` gives; or ""."""
+        given = self.options.get("documentation", "")
+        return given if isinstance(given, str) else ""
 
 
 def _link(options: Mapping[str, object]) -> str | None:

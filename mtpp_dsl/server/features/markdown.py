@@ -11,7 +11,7 @@ from mtpp_dsl.text.visible import visible
 
 __all__ = ["block", "code", "plain", "told"]
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&$:@])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&$]|^\s*[+-]|:(?=//)|(?<=www)\.|^\s*\d+[.)])")
 _TICKS = re.compile("`+")
 _DOCS = Path(__file__).resolve().parents[3] / "docs"
 
@@ -22,7 +22,12 @@ def plain(text: str) -> str:
     >>> print(plain("<b>*x*"))
     \<b\>\*x\*
     """
-    return _SPECIAL.sub(r"\\\1", visible(shortened(text)).replace("\n", " "))
+    return _SPECIAL.sub(_meant, visible(shortened(text)).replace("\n", " "))
+
+
+def _meant(match: re.Match[str]) -> str:
+    """Return a sign with a backslash before it."""
+    return f"{match[0][:-1]}\\{match[0][-1]}"
 
 
 def code(text: str) -> str:
