@@ -37,7 +37,7 @@
         if (to - x >= LEAST) drawn.push({ i, t, x, y, width: to - x, height: each });
         else {
           const key = Math.floor(x / BIN) * 64 + lanes[i];
-          filled.set(key, (filled.get(key) || 0) + Math.max(to - x, 0.1));
+          filled.set(key, (filled.get(key) || 0) + to - x);
         }
       }
       for (const key of Array.from(filled.keys()).sort((a, b) => a - b)) {

@@ -153,7 +153,7 @@ def bars(found: Chart, activities: Sequence[Activity], begin: float, end: float,
                 drawn.append(Bar(i, t, x, track.top + lane * each, to - x, each, 1.0))
             else:
                 at = floor(x / BIN), lane
-                filled[at] = filled.get(at, 0.0) + max(to - x, 0.1)
+                filled[at] = filled.get(at, 0.0) + to - x
         for (place, lane), busy in sorted(filled.items()):
             share = min(busy / BIN, 1.0)
             drawn.append(Bar(-1, t, place * BIN, track.top + lane * each, BIN, each, share))
@@ -168,6 +168,6 @@ def ticks(begin: float, end: float, factor: float) -> list[float]:
     least = length / TICKS
     power = 10.0 ** floor(log10(least))
     step = next(power * size for size in (1, 2, 5, 10) if power * size >= least * (1 - 1e-9))
-    first = -floor(-(begin / factor) / step - 1e-9)
+    first = -floor(1e-9 - begin / factor / step)
     count = floor((end / factor) / step + 1e-9) - first + 1
     return [(first + i) * step * factor for i in range(int(count))]
