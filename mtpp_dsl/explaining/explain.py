@@ -42,6 +42,7 @@ PARTS: dict[str, Asked] = {
     "critical": Asked("mtpp_dsl.explaining.critical:critical", 0.0),
     "next": Asked("mtpp_dsl.explaining.next_best:next_best", 1.0),
     "infeasible": Asked("mtpp_dsl.explaining.clash:infeasible", 4.0),
+    "constraints": Asked("mtpp_dsl.explaining.constraint_costs:constraints", 4.0),
     "node": Asked("mtpp_dsl.explaining.node_choice:node_choice", 3.0, always=False),
     "what_if": Asked("mtpp_dsl.explaining.what_if:what_if", 3.0, always=False),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mtpp_dsl.constraints import (
@@ -21,7 +21,7 @@ from mtpp_dsl.explaining.altered import made_again
 from mtpp_dsl.language.places import Places, SpecLines
 from mtpp_dsl.problem import Problem
 
-__all__ = ["Item", "Items", "items_of", "label_of"]
+__all__ = ["Item", "Items", "items_of", "label_of", "statements_of"]
 
 
 @dataclass(frozen=True)
@@ -121,12 +121,8 @@ def items_of(problem: Problem, places: Places) -> Items:
     Soft rows restrict nothing: they are neither fixed nor items.
     """
     fixed = tuple(c for c in problem.constraints if c.enlarges or isinstance(c, (BatchSizes, PinChunks)))
-    groups: dict[object, list[Constraint]] = {}
-    for constraint in problem.constraints:
-        if constraint in fixed or (isinstance(constraint, Linear) and constraint.soft):
-            continue
-        groups.setdefault(_statement(constraint, places), []).append(constraint)
-    items = [Item(tuple(group), label_of(group), places.of_constraint(group[0])) for group in groups.values()]
+    left = [c for c in problem.constraints if c not in fixed and not (isinstance(c, Linear) and c.soft)]
+    items = [Item(group, label_of(group), places.of_constraint(group[0])) for group in statements_of(left, places)]
     kinds = set(problem.graph.kinds)
     for d, device in enumerate(problem.devices):
         if device.unsupported & kinds and problem.objective.batch is None:
@@ -139,6 +135,14 @@ def items_of(problem: Problem, places: Places) -> Items:
     except Refused:  # without them nothing is known of the times
         found = Items(problem, fixed, tuple(item for item in items if item.barred < 0), places)
     return found
+
+
+def statements_of(constraints: Iterable[Constraint], places: Places) -> list[tuple[Constraint, ...]]:
+    """Return constraints in groups, one for each statement that they stem from; those of no statement by themselves."""
+    groups: dict[object, list[Constraint]] = {}
+    for constraint in constraints:
+        groups.setdefault(_statement(constraint, places), []).append(constraint)
+    return [tuple(group) for group in groups.values()]
 
 
 def _listed(kinds: Sequence[str]) -> str:

@@ -90,7 +90,7 @@ def _hold(problem: Problem, found: Clashes) -> None:
 @pytest.mark.slow
 def test_every_part_of_a_clash_is_needed_and_all_of_them_have_no_plan() -> None:
     checked = minimal = several = 0
-    for seed in range(24):
+    for seed in range(16):
         problem = _random(seed)
         if optimum(problem) is not None:
             continue
@@ -103,7 +103,7 @@ def test_every_part_of_a_clash_is_needed_and_all_of_them_have_no_plan() -> None:
         left = found.rest
         assert left in (True, False, None)
         assert found.words()
-    assert checked > 8
+    assert checked > 6
     assert minimal > 0.8 * checked
     assert several > 0
 
