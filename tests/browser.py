@@ -61,8 +61,14 @@ def started() -> Iterator[Any]:
 
 
 @contextmanager
-def opened(browser: Any, path: Path, width: int = 1400, height: int = 900, *, dark: bool = False) -> Iterator[Opened]:
-    """Yield a file as a page of its own context, with the network off."""
+def opened(
+    browser: Any, path: Path, width: int = 1400, height: int = 900, *, dark: bool = False, folder: Path | None = None
+) -> Iterator[Opened]:
+    """Yield a file as a page of its own context, with the network off.
+
+    Args:
+        folder: the page may ask for files in it; without one, for nothing at all.
+    """
     context = browser.new_context(
         viewport={"width": width, "height": height},
         color_scheme="dark" if dark else "light",
@@ -75,7 +81,8 @@ def opened(browser: Any, path: Path, width: int = 1400, height: int = 900, *, da
         own = path.resolve().as_uri()
 
         def refuse(route: Any) -> None:
-            if route.request.url.partition("#")[0] == own:
+            url = route.request.url.partition("#")[0]
+            if url == own or (folder is not None and url.startswith(folder.resolve().as_uri() + "/")):
                 route.continue_()
             else:
                 found.requests.append(route.request.url)

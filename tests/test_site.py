@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
+from tests.browser import axe_findings, opened
 from tests.pages import DOCS, PAGES, ROOT
 from tests.tools import gallery
 from tests.tools.site.docstrings import markdown
@@ -158,3 +159,25 @@ def test_requests_outside_are_found(tmp_path: Path) -> None:
     for i, tag in enumerate(asked):
         (tmp_path / f"{i}.html").write_text(tag, encoding="utf-8")
     assert len({line.partition(":")[0] for line in outside(tmp_path)}) == len(asked)
+
+
+@pytest.mark.slow
+def test_it_opens_from_files(site: Path, browser: Any) -> None:
+    """A browser without a network shows pages, asks for nothing beside them, and finds words by the search."""
+    with opened(browser, site / "methods" / "auto.html", 800, folder=site) as found:
+        found.page.fill(".md-search__input", "recomputation")
+        found.page.wait_for_selector(".md-search-result__item a[href*='stages.html']", timeout=20_000)
+        assert "Stages" in found.page.locator(".md-search-result__list").inner_text()
+    assert found.requests == []
+    assert found.errors == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "dark"), [("methods", True), ("tutorial", False)])
+def test_pages_are_accessible(site: Path, browser: Any, name: str, dark: bool) -> None:
+    """axe-core finds nothing wrong, and no page is wider than a narrow screen."""
+    with opened(browser, site / f"{name}.html", 360, dark=dark, folder=site) as found:
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= 360
+        found.page.set_viewport_size({"width": 1400, "height": 900})
+        found.page.wait_for_selector(".md-search[aria-label]", state="attached")
+        assert axe_findings(found.page) == []

@@ -203,7 +203,7 @@ def _matrix(problems: Problems) -> Iterator[str]:
             marks = tuple(_mark(word, any(map(test, mine)), mine) for word, test in relevant(problems))
             columns.setdefault(marks, []).append(listed.name)
     names = [", ".join(f"`{name}`" for name in group) for group in columns.values()]
-    yield f"| | {' | '.join(names)} |"
+    yield f"| supports | {' | '.join(names)} |"
     yield f"| --- |{' :-: |' * len(names)}"
     for i, row in enumerate(rows):
         yield f"| {row} | {' | '.join(marks[i] for marks in columns)} |"
