@@ -162,10 +162,14 @@ def solve(
     ] = None,
     trace: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the schedule as a trace for Perfetto.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Write the schedule, or the pipeline at work, as a trace for Perfetto.",
+            show_default=False,
+        ),
     ] = None,
     gantt: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the schedule: .svg, .png or .pdf.", show_default=False)
+        Path | None, typer.Option(metavar="FILE", help="As --plot gantt:FILE.", show_default=False)
     ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the answer as one page.", show_default=False)
@@ -186,7 +190,18 @@ def solve(
         int | None, typer.Option(min=2, metavar="N", help="--pareto: so many points (20).", show_default=False)
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="--pareto: draw it: .svg, .png or .pdf.", show_default=False)
+        list[str],
+        typer.Option(
+            metavar="[KIND:]FILE",
+            help="Draw loads, gantt, graph, gap or memory: .svg, .png or .pdf; may be repeated.",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    microbatches: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="--trace, --gantt, --plot gantt: of a pipeline, over so many.", show_default=False
+        ),
     ] = None,
     sweep: Annotated[
         list[str],
@@ -244,6 +259,7 @@ def solve(
             pareto=pareto,
             points=points,
             plot=plot,
+            microbatches=microbatches,
             sweep=sweep,
             db=db,
             quiet=quiet,

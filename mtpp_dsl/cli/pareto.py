@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from mtpp_dsl.base.writing import write_text
 from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE
+from mtpp_dsl.cli.pictures import plots_of
 from mtpp_dsl.cli.progress import Watcher
-from mtpp_dsl.cli.screen import screen_width, show
+from mtpp_dsl.cli.screen import say, screen_width, show
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.cli.streams import UNWRITTEN
 from mtpp_dsl.contracts import Method, Progress
@@ -36,13 +37,13 @@ def check_front_call(call: SolveCall) -> None:
         UsageError: it names the option.
     """
     if call.pareto is None:
-        for option, value in {"--points": call.points, "--plot": call.plot}.items():
-            if value is not None:
-                raise UsageError(f"{option} is about a front: say of what, --pareto bottleneck,cost")
+        if call.points is not None:
+            raise UsageError("--points is about a front: say of what, --pareto bottleneck,cost")
         return
     asked: dict[str, object] = {
         "--checkpoint": call.checkpoint,
         "--gantt": call.gantt,
+        "--microbatches": call.microbatches,
         "--solver-option": call.solver_option or None,
         "--trace": call.trace,
         "--what-if": call.what_if,
@@ -51,10 +52,9 @@ def check_front_call(call: SolveCall) -> None:
     for option, given in asked.items():
         if given is not None:
             raise UsageError(f"{option} is about one plan, and --pareto gives a front of several")
-    if call.plot is not None:
-        from mtpp_dsl.report.picture import check_picture
-
-        check_picture(call.plot)
+    for _, kind, path in plots_of(call):
+        if kind not in (None, "front"):
+            raise UsageError(f"--pareto gives several plans, and a picture of their front: write --plot {path}")
 
 
 def front_and_report(
@@ -106,15 +106,18 @@ def front_and_report(
 def _report(call: SolveCall, found: Front) -> bool:
     """Print and write the front; return whether all files could be written. Where one could not, it is printed."""
     from mtpp_dsl.cli.solve import write_file
-    from mtpp_dsl.report.fronts import draw_front, front_table, front_to_json
+    from mtpp_dsl.report.fronts import front_table, front_to_json
 
     data, all_written = front_to_json(found), True
     if call.json == STDOUT:
         sys.stdout.write(dumps(data, sys.stdout.encoding or "ascii"))
     elif call.json is not None:
         all_written = write_file(call.json, lambda path: write_text(path, dumps(data)))
-    if call.plot is not None:
-        all_written = write_file(call.plot, lambda path: draw_front(found, path)) and all_written
+    for _, _, path in plots_of(call):
+        if found.points:
+            all_written = write_file(path, found.plot().savefig) and all_written
+        else:
+            say(f"{path} was not written: the front has no points", stderr=True)
     if call.html is not None:
         from mtpp_dsl.page.front import front_page
 

@@ -18,6 +18,7 @@ from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
 from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
 from mtpp_dsl.cli.pareto import check_front_call, front_and_report
+from mtpp_dsl.cli.pictures import check_pictures, picture_paths, write_pictures
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.report import searched_page, what_if_seconds, write_page
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
@@ -80,7 +81,8 @@ class SolveCall:
     what_if: str | None
     pareto: str | None
     points: int | None
-    plot: Path | None
+    plot: list[str]
+    microbatches: int | None
     sweep: list[str]
     db: Path | None
     quiet: bool
@@ -98,7 +100,7 @@ def solve_and_report(call: SolveCall) -> int:
         raise UsageError("--db keeps the results of a sweep: write --sweep k=2..8 or --method a,b")
     check_front_call(call)
     limit, gap, options = seconds(call.time_limit), fraction(call.gap), solver_values(call.solver_option)
-    for path in (call.json, call.checkpoint, call.write_model, call.trace, call.gantt, call.html, call.plot):
+    for path in (call.json, call.checkpoint, call.write_model, call.html, *picture_paths(call)):
         if path is not None and not (path is call.json and path == STDOUT):
             check_writable(path)
     more = what_if_seconds(call.what_if)
@@ -110,7 +112,8 @@ def solve_and_report(call: SolveCall) -> int:
         problem = under_target(problem, call.target)
     read = monotonic() - began
     method = _method(call)
-    _check_schedule(call, problem, method)
+    if call.pareto is None:
+        check_pictures(call, problem, method)
     tell_warnings(problem)
     start = None if call.start is None else read_plan(problem, call.start)
     if call.pareto is not None:
@@ -184,20 +187,6 @@ def read_plan(problem: Problem, path: Path) -> Plan:
     return Plan.from_json(problem, read_json(path))
 
 
-def _check_schedule(call: SolveCall, problem: Problem, method: Method) -> None:
-    """Complain about a picture of a schedule where there will be none."""
-    asked = {"--trace": call.trace, "--gantt": call.gantt}
-    for option, path in asked.items():
-        if path is not None and not problem.timed:
-            raise UsageError(f"{option} shows a schedule, and a plan to {problem.objective} has none")
-        if path is not None and method.gives == "bound":
-            raise UsageError(f"{option} shows a schedule, and method {method.name!r} gives only bounds")
-    if call.gantt is not None:
-        from mtpp_dsl.report.picture import check_picture
-
-        check_picture(call.gantt)
-
-
 def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> bool:
     """Print and write the answer; return whether all files could be written. Where one could not, it is printed."""
     data = _json_of(problem, result, read)
@@ -207,12 +196,7 @@ def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> b
         sys.stdout.write(dumps(data, sys.stdout.encoding or "ascii"))
     elif call.json is not None:
         written = write_file(call.json, lambda path: write_text(path, dumps(data)))
-    if result.plan is not None and result.plan.timed:
-        written = _show_schedule(call, problem, result.plan) and written
-    else:
-        for path in (call.trace, call.gantt):
-            if path is not None:
-                say(f"{path} was not written: there is no plan to show", stderr=True)
+    written = write_pictures(call, problem, result) and written
     if not (call.quiet and written) and not to_stdout:
         from mtpp_dsl.report.terminal import summary
 
@@ -245,20 +229,6 @@ def _json_of(problem: Problem, result: Result, read: float) -> dict[str, Any]:
     """Return the JSON of the answer, with the time that reading took."""
     data = result_to_json(problem, result)
     return {**data, "time": {"read": read, **data["time"], "total": read + data["time"]["total"]}}
-
-
-def _show_schedule(call: SolveCall, problem: Problem, plan: Plan) -> bool:
-    """Write the trace and the picture that were asked for; return whether they could be."""
-    written = True
-    if call.trace is not None:
-        from mtpp_dsl.report.trace import trace
-
-        written = write_file(call.trace, lambda path: write_text(path, dumps(trace(problem, plan))))
-    if call.gantt is not None:
-        from mtpp_dsl.report.picture import draw
-
-        written = write_file(call.gantt, lambda path: draw(problem, plan, path)) and written
-    return written
 
 
 def write_file(path: Path, write: Callable[[Path], None]) -> bool:

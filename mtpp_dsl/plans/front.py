@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 from typing import IO, Any
 
 from mtpp_dsl.base.late import late
@@ -56,6 +57,18 @@ class Front(Picklable):
     def show(self, width: int | None = None, file: IO[str] | None = None) -> None:
         """Print what ``mtpp solve --pareto`` prints; *width* is that of the lines, *file* is where to."""
         late("mtpp_dsl.report.fronts:show")(self, width, file)
+
+    def plot(self, path: Path | str | None = None, *, width: float | None = None) -> Any:
+        """Draw the points and their bounds for a paper, and return matplotlib's figure.
+
+        Args:
+            path: where to write it: a .svg, .png or .pdf; None writes nothing.
+            width: in inches; None for that of a column.
+
+        Raises:
+            UsageError: there are no points, or matplotlib is not installed.
+        """
+        return late("mtpp_dsl.pictures.plotting:plot_front")(self, path, width=width)
 
     def __len__(self) -> int:
         return len(self.points)

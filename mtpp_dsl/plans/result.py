@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
 
 from mtpp_dsl.base.late import late
@@ -39,6 +40,7 @@ Termination: TypeAlias = Literal[
     "gap", "complete", "time_limit", "interrupted", "infeasible", "limit", "error", "running"
 ]
 Proof: TypeAlias = Literal["checked", "trusted"]
+PictureKind: TypeAlias = Literal["loads", "gantt", "graph", "gap", "memory"]
 
 OPTIMAL_GAP = 1e-6  # the solvers' own tolerances: below this, "optimal" is what they mean by it
 ROUNDING = 1e-12
@@ -268,6 +270,28 @@ class Result(Picklable):
             file: where to; None for standard output.
         """
         late("mtpp_dsl.report.session:show")(self._asked(), self, width, file)
+
+    def plot(
+        self,
+        path: Path | str | None = None,
+        kind: PictureKind | None = None,
+        *,
+        width: float | None = None,
+        microbatches: int | None = None,
+    ) -> Any:
+        """Draw the answer for a paper, and return matplotlib's figure.
+
+        Args:
+            path: where to write it: a .svg, .png or .pdf; None writes nothing.
+            kind: "loads", "gantt", "graph", "gap" or "memory"; None for the one that fits the objective.
+            width: in inches; None for that of a column, or of a page where the picture needs one.
+            microbatches: of a pipeline that is drawn over several, by "gantt"; None for as many as fill it and some.
+
+        Raises:
+            UsageError: the answer has no such picture, and why; or matplotlib is not installed.
+        """
+        draw = late("mtpp_dsl.pictures.plotting:plot")
+        return draw(self._asked(), self, path, kind, width=width, microbatches=microbatches)
 
     def _repr_html_(self) -> str | None:
         """Return what notebooks show: the report of ``mtpp solve``."""

@@ -1,22 +1,20 @@
-"""Fronts of two objectives: as JSON, as a table, and as a picture."""
+"""Fronts of two objectives: as JSON and as a table."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import IO, Any
 
 from rich.text import Text
 
-from mtpp_dsl.base.units import counted, display_unit, format_gap, format_quantity
+from mtpp_dsl.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.plans.front import Front
 from mtpp_dsl.plans.result import Reached
 from mtpp_dsl.report.columns import wrapped
 from mtpp_dsl.report.json import SCHEMA_VERSION, result_to_json
-from mtpp_dsl.report.picture import check_picture
 from mtpp_dsl.text.visible import visible
 
-__all__ = ["draw_front", "front_table", "front_to_json", "show"]
+__all__ = ["front_table", "front_to_json", "show"]
 
 _ENDED = {"time_limit": "stopped at the time limit; ", "interrupted": "interrupted; "}
 
@@ -78,49 +76,3 @@ def show(front: Front, width: int | None = None, file: IO[str] | None = None) ->
     """
     out = sys.stdout if file is None else file
     out.write("".join(f"{visible(line.plain).rstrip()}\n" for line in front_table(front, width or 100)))
-
-
-def draw_front(front: Front, path: Path) -> None:
-    """Draw the points of a front, and the bounds of both objectives at each, as a picture.
-
-    Raises:
-        UsageError: see :func:`mtpp_dsl.report.picture.check_picture`.
-    """
-    check_picture(path)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    first, second = front.problem.objectives
-    figure = Figure(figsize=(7, 5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    bases = (first.unit(front.problem.time_unit), second.unit(front.problem.time_unit))
-    units = [display_unit((pair[i] for pair in front.values), base) for i, base in enumerate(bases)]
-    (name_x, per_x), (name_y, per_y) = units
-    values = [(x / per_x, y / per_y) for x, y in front.values]
-    axes.plot([x for x, _ in values], [y for _, y in values], drawstyle="steps-post", color="#b8c4cc", zorder=1)
-    bounds = [
-        tuple(_bound(one, per) for one, per in zip(point.objectives, (per_x, per_y), strict=True))
-        for point in front.points
-    ]
-    for (x, y), (low, below) in zip(values, bounds, strict=True):
-        axes.plot([x if low is None else low, x], [y, y], color="#d1495b", linewidth=1, zorder=2)
-        axes.plot([x, x], [y if below is None else below, y], color="#d1495b", linewidth=1, zorder=2)
-    axes.scatter([x for x, _ in values], [y for _, y in values], color="#3d6b8c", zorder=3)
-    axes.plot([], [], color="#d1495b", linewidth=1, label="down to the bound")
-    axes.set_xlabel(_axis(first.shown, name_x))
-    axes.set_ylabel(_axis(second.shown, name_y))
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25)
-    origin = front.problem.origin.path
-    axes.set_title(f"{Path(origin).name if origin else 'front'}: {first.shown} and {second.shown}", loc="left")
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
-
-
-def _bound(one: Reached, per: float) -> float | None:
-    return None if one.bound is None else one.objective.value(one.bound.cost) / per
-
-
-def _axis(name: str, unit: str) -> str:
-    return f"{name} ({unit})" if unit else name

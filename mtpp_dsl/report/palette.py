@@ -75,7 +75,7 @@ STAGES: tuple[Tint, ...] = (
 
 PARTS: dict[str, Tint] = {
     "work": Tint("#6d9fd6", "#6d9fd6"),
-    "forward": Tint("#6d9fd6", "#6d9fd6"),
+    "forward": Tint("#a8d5ba", "#2f5f49", ink_dark=_WHITE),
     "backward": Tint("#c9d64a", "#5f6b0d", ink_dark=_WHITE, pattern="dots"),
     "input": Tint("#eedd88", "#7d6a12", ink_dark=_WHITE, pattern="rising"),
     "output": Tint("#ee8866", "#ee8866", pattern="falling"),

@@ -1,27 +1,28 @@
-"""A schedule in the trace format of Chrome, which Perfetto and chrome://tracing open."""
+"""A schedule, or a pipeline over several microbatches, in the trace format that Perfetto and chrome://tracing open."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.activities import Activity, Timeline
+from mtpp_dsl.report.steady import Steady
 
 __all__ = ["lanes", "trace"]
 
 MICROSECONDS = 1e6
+EXACT = 1e-12
+"""Activities overlap by rounding alone if by no more than this share of the whole time."""
 DEVICES, LINKS = 1, 2
 """Numbers of the two groups of tracks."""
 
 
-def trace(problem: Problem, plan: Plan) -> dict[str, Any]:
-    """Return the JSON object format of Chrome's traces: a track per device and per link, an arrow per transfer.
+def trace(problem: Problem, timeline: Timeline | Steady) -> dict[str, Any]:
+    """Return the JSON object format of Chrome's traces: a track per device and per link, arrows from data to readers.
 
     A time without a unit is shown as if it were in seconds; ``otherData`` says so.
     """
-    timeline = Timeline(problem, plan)
     critical = {id(step.activity) for step in timeline.critical}
     events: list[dict[str, Any]] = [
         _label("process_name", DEVICES, 0, "devices"),
@@ -38,13 +39,21 @@ def trace(problem: Problem, plan: Plan) -> dict[str, Any]:
                 for activity in lane:
                     threads[id(activity)] = group, number
                     events.append(_event(problem, activity, group, number, id(activity) in critical))
-    events += _arrows(timeline, threads)
+    events += (
+        _arrows(timeline, threads) if isinstance(timeline, Timeline) else _arrows_between_tracks(timeline, threads)
+    )
     unit = problem.time_unit or "none: one unit is shown as one second"
     return {
         "traceEvents": events,
         "displayTimeUnit": "ms",
-        "otherData": {"objective": str(problem.objective), "makespan": timeline.makespan, "unit of time": unit},
+        "otherData": {"objective": str(problem.objective), **_lengths(timeline), "unit of time": unit},
     }
+
+
+def _lengths(timeline: Timeline | Steady) -> dict[str, Any]:
+    if isinstance(timeline, Timeline):
+        return {"makespan": timeline.makespan}
+    return {"microbatches": timeline.microbatches, "period": timeline.period, "end": timeline.makespan}
 
 
 def lanes(activities: Sequence[Activity]) -> list[list[Activity]]:
@@ -55,8 +64,9 @@ def lanes(activities: Sequence[Activity]) -> list[list[Activity]]:
     [1, 1]
     """
     rows: list[list[Activity]] = []
+    exact = EXACT * max((activity.end for activity in activities), default=0.0)
     for activity in activities:
-        row = next((row for row in rows if row[-1].end <= activity.start), None)
+        row = next((row for row in rows if row[-1].end <= activity.start + exact), None)
         if row is None:
             rows.append([activity])
         else:
@@ -71,7 +81,11 @@ def _label(what: str, group: int, number: int, name: str) -> dict[str, Any]:
 def _event(problem: Problem, activity: Activity, group: int, number: int, critical: bool) -> dict[str, Any]:
     graph = problem.graph
     details: dict[str, Any] = {"critical": critical}
-    if activity.kind == "node":
+    if activity.microbatch is not None:
+        details = {"round" if activity.kind == "exchange" else "microbatch": activity.microbatch + 1}
+        if activity.nodes:
+            details["nodes"] = [graph.names[v] for v in activity.nodes]
+    elif activity.kind == "node":
         kind, label = graph.kinds[activity.number], graph.labels[activity.number]
         details |= {key: value for key, value in (("kind", kind), ("label", label)) if value}
         details["memory"] = float(graph.memory[activity.number])
@@ -107,3 +121,16 @@ def _arrows(timeline: Timeline, threads: dict[int, tuple[int, int]]) -> Iterator
                     "ts": at * MICROSECONDS,
                 }
                 yield {**arrow, "pid": group, "tid": number, **({"bp": "e"} if phase == "f" else {})}
+
+
+def _arrows_between_tracks(timeline: Steady, threads: dict[int, tuple[int, int]]) -> Iterator[dict[str, Any]]:
+    """Yield flow events from every activity to those on other tracks that wait for it."""
+    every, number = timeline.activities, 0
+    for activity in every:
+        for i in activity.needs:
+            if every[i].track != activity.track:
+                number += 1
+                for end, phase, at in ((every[i], "s", every[i].end), (activity, "f", activity.start)):
+                    group, thread = threads[id(end)]
+                    arrow = {"ph": phase, "name": "tensor", "cat": "transfer", "id": number, "ts": at * MICROSECONDS}
+                    yield {**arrow, "pid": group, "tid": thread, **({"bp": "e"} if phase == "f" else {})}

@@ -206,7 +206,7 @@ def test_schedules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_schedules_that_cannot_be_shown(toy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A picture of no schedule, or in no known format, and unknown rules are refused before any work."""
     for spec, options, message in (
-        (toy, ["--trace", str(tmp_path / "t.json")], "a plan to minimize bottleneck has none"),
+        (toy, ["--microbatches", "3"], "goes with --trace"),
         (str(UNEQUAL), ["--gantt", str(tmp_path / "g.gif")], ".svg"),
         (str(UNEQUAL), ["--coarsen", "gcofe"], "gcof"),
         (str(UNEQUAL), ["--method", "heft", "--channels", "2"], "--channels is not an option of method 'heft'"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.plans.subgraphs import scheduled
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.activities import Timeline
-from mtpp_dsl.report.picture import check_picture, draw
 from mtpp_dsl.report.terminal import summary
 from mtpp_dsl.report.trace import trace
 from tests.latency_cases import latency_problem
@@ -119,7 +117,7 @@ def test_critical_path_of_subgraphs(seed: int) -> None:
     assert path[0].waited == "first"
     assert sum(step.activity.end - step.activity.start for step in path) == pytest.approx(plan.schedule.makespan)
     assert "critical path" in shown(problem, plan)
-    json.dumps(trace(problem, plan))
+    json.dumps(trace(problem, Timeline(problem, plan)))
 
 
 @given(link_problems())
@@ -130,7 +128,7 @@ def test_trace(problem: Problem) -> None:
     if plan is None:
         return
     assert plan.schedule is not None
-    written = json.loads(json.dumps(trace(problem, plan)))
+    written = json.loads(json.dumps(trace(problem, Timeline(problem, plan))))
     events = written["traceEvents"]
     bars = [event for event in events if event["ph"] == "X"]
     moved = sum(plan.assignment[problem.graph.tails] != plan.assignment[problem.graph.heads])
@@ -145,18 +143,3 @@ def test_trace(problem: Problem) -> None:
         assert all(b[0] >= a[1] - 1e-3 for a, b in pairwise(track))
     arrows = sorted(event["ph"] for event in events if event["name"] == "tensor")
     assert arrows == [phase for phase in "fst" for _ in range(moved)]
-
-
-@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
-def test_picture(tmp_path: Path, suffix: str) -> None:
-    """A picture is written in the format that its name asks for."""
-    path = tmp_path / f"schedule{suffix}"
-    draw(fork(), split(fork()), path)
-    start = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}[suffix]
-    assert path.read_bytes().startswith(start)
-
-
-def test_unknown_pictures_are_refused() -> None:
-    """A format that nobody writes is refused before any work."""
-    with pytest.raises(UsageError, match=r"\.svg"):
-        check_picture(Path("schedule.gif"))

@@ -61,6 +61,7 @@ _ALONE = {
     "what_if": "--what-if",
     "pareto": "--pareto",
     "plot": "--plot",
+    "microbatches": "--microbatches",
 }
 """What says something about one answer, or about how one spec is read."""
 _OPTIONS = ("channels", "module_time_limit", "module_method", "policy")

@@ -1,0 +1,123 @@
+"""Pictures and traces that ``mtpp solve`` writes: ``--plot``, ``--gantt``, ``--trace``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mtpp_dsl.base.writing import write_text
+from mtpp_dsl.cli.screen import say
+from mtpp_dsl.contracts import Method
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.report.json import dumps
+
+if TYPE_CHECKING:
+    from mtpp_dsl.cli.solve import SolveCall
+
+__all__ = ["check_pictures", "picture_paths", "plots_of", "write_pictures"]
+
+
+def plots_of(call: SolveCall) -> Iterator[tuple[str, str | None, Path]]:
+    """Yield option, kind and file of every picture that was asked for.
+
+    Raises:
+        UsageError: a kind or a form of files that there is not.
+    """
+    if not call.plot and call.gantt is None:
+        return
+    from mtpp_dsl.pictures.plotting import parse_plot
+    from mtpp_dsl.report.picture import check_picture
+
+    for text in call.plot:
+        kind, path = parse_plot(text)
+        yield "--plot", kind, path
+    if call.gantt is not None:
+        check_picture(call.gantt)
+        yield "--gantt", "gantt", call.gantt
+
+
+def picture_paths(call: SolveCall) -> list[Path]:
+    """Return the files that pictures and traces are to be written to.
+
+    Raises:
+        UsageError: two of them are one file.
+    """
+    paths = [path for _, _, path in plots_of(call)] + ([] if call.trace is None else [call.trace])
+    for path in paths:
+        if paths.count(path) > 1:
+            raise UsageError(f"{path} is asked for twice")
+    return paths
+
+
+def check_pictures(call: SolveCall, problem: Problem, method: Method) -> None:
+    """Complain, before anything is solved, about pictures and traces that no answer could have.
+
+    Raises:
+        UsageError: it says why.
+    """
+    bounds = method.gives == "bound"
+    if call.trace is not None and bounds:
+        raise UsageError(f"--trace shows a plan, and method {method.name!r} gives only bounds")
+    asked = list(plots_of(call))
+    if call.microbatches is not None:
+        if problem.timed:
+            raise UsageError(f"--microbatches is about pipelines, and a plan to {problem.objective} has a schedule")
+        own = problem.objective.microbatches
+        if own not in (None, call.microbatches):
+            raise UsageError(
+                f"--microbatches {call.microbatches}: the iteration has {own}, and is shown with all of them"
+            )
+        if call.trace is None and all(kind != "gantt" for _, kind, _ in asked):
+            raise UsageError("--microbatches goes with --trace, --gantt or --plot gantt:FILE")
+    for option, kind, _ in asked:
+        from mtpp_dsl.pictures.plotting import check_call
+
+        if option == "--gantt" and bounds:
+            raise UsageError(f"--gantt shows a plan, and method {method.name!r} gives only bounds")
+        check_call(problem, kind, bounds=bounds)
+
+
+def write_pictures(call: SolveCall, problem: Problem, result: Result) -> bool:
+    """Write the trace and the pictures that were asked for; return whether they could be, where there is any to show.
+
+    Where an answer has none, such as one without a plan, that is said and no failure.
+    """
+    from mtpp_dsl.cli.solve import write_file
+
+    written = True
+    if call.trace is not None:
+        text = _trace(call, problem, result)
+        if text is not None:
+            written = write_file(call.trace, lambda path: write_text(path, text))
+    for _, kind, path in plots_of(call):
+        from mtpp_dsl.pictures.plotting import plot
+
+        many = call.microbatches if kind == "gantt" else None
+        try:
+            figure = plot(problem, result, kind=kind, microbatches=many)
+        except UsageError as error:
+            say(f"{path} was not written: {error}", stderr=True)
+            continue
+        written = write_file(path, figure.savefig) and written
+    return written
+
+
+def _trace(call: SolveCall, problem: Problem, result: Result) -> str | None:
+    """Return the trace of an answer; where there is none, say why and return None."""
+    from mtpp_dsl.report.activities import Timeline
+    from mtpp_dsl.report.steady import steady
+    from mtpp_dsl.report.trace import trace
+
+    plan, found = result.plan, result.evaluation
+    if plan is None or found is None:
+        say(f"{call.trace} was not written: there is no plan to show", stderr=True)
+        return None
+    try:
+        timeline = Timeline(problem, plan) if plan.timed else steady(problem, plan, found, call.microbatches)
+    except UsageError as error:
+        say(f"{call.trace} was not written: {error}", stderr=True)
+        return None
+    return dumps(trace(problem, timeline))

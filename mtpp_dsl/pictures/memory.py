@@ -1,0 +1,66 @@
+"""What the stages of a plan take of the memory of their devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mtpp_dsl.base.units import display_unit
+from mtpp_dsl.pictures.canvas import COLUMN, Picture, bar, headed, ink, legend, new_picture, short
+from mtpp_dsl.pictures.rows import LABEL, StageRow, height, stage_rows, text_size
+from mtpp_dsl.plans.evaluation import Evaluation
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.report.palette import PARTS
+
+__all__ = ["draw_memory", "has_memory", "limit_key", "memory_panel"]
+
+
+def has_memory(problem: Problem, found: Evaluation) -> bool:
+    """Return whether any device has a memory that something is kept in."""
+    return any(device.memory is not None for device in problem.devices) and bool(found.memory.any())
+
+
+def draw_memory(problem: Problem, result: Result, width: float | None = None) -> Picture:
+    """Draw a row for each stage: what it takes of the memory of each of its devices, and the limit.
+
+    Args:
+        problem: what was asked.
+        result: with a plan.
+        width: in inches; None for that of a column.
+    """
+    assert result.plan is not None
+    assert result.evaluation is not None
+    rows, left_out = stage_rows(problem, result.plan, result.evaluation)
+    figure = new_picture(width or COLUMN, max(1.0, height(len(rows))) + 0.9)
+    axes = figure.subplots()
+    memory_panel(axes, problem, result.evaluation, rows, named=True)
+    said = headed(problem.origin.path, "memory of each device")
+    figure.suptitle(f"{said}\n{left_out}" if left_out else said, x=0.01, ha="left", fontsize=7.5)
+    if any(problem.devices[row.device].memory is not None for row in rows):
+        legend(figure, [limit_key()])
+    return figure
+
+
+def limit_key() -> Any:
+    """Return the line of a legend that explains the marks."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=ink("limit"), linewidth=1.4, label="memory of the device")
+
+
+def memory_panel(axes: Any, problem: Problem, found: Evaluation, rows: list[StageRow], *, named: bool = False) -> None:
+    """Draw what each row takes, with a mark at the memory of its devices; *named*: with the names of the rows."""
+    limits = [problem.devices[row.device].memory for row in rows]
+    taken = [float(found.memory[row.device]) for row in rows]
+    unit, per = display_unit([*taken, *(limit for limit in limits if limit is not None)], problem.graph.memory_unit)
+    for y, (value, limit) in enumerate(zip(taken, limits, strict=True)):
+        axes.barh(y, value / per, 0.62, **bar(PARTS["memory"]))
+        if limit is not None:
+            axes.plot([limit / per] * 2, [y - 0.42, y + 0.42], color=ink("limit"), linewidth=1.4, solid_capstyle="butt")
+    if named:
+        axes.set_yticks(range(len(rows)), [short(row.name, LABEL) for row in rows], fontsize=text_size(len(rows)))
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlim(left=0)
+    axes.set_xlabel(f"memory ({unit})" if unit else "memory")
+    axes.grid(axis="x")

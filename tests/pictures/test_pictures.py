@@ -1,0 +1,231 @@
+"""Pictures for papers: what they hold, that nothing overlaps in them, and that their files are the same every time."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from itertools import combinations, pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import mtpp_dsl
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.pictures.canvas import COLUMN, PAGE, Picture, short
+from mtpp_dsl.pictures.plotting import KINDS, parse_plot, why_not
+from mtpp_dsl.plans.front import Front
+from mtpp_dsl.plans.result import LogEntry, Result
+from tests.hostile_names import HOSTILE, hostile_problem
+from tests.pictures.answers import answer
+
+
+def texts(figure: Picture) -> list[str]:
+    """Return what is written in a picture."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # such as that of a character that the font lacks
+        figure.draw_without_rendering()
+    found = [text.get_text() for axes in figure.axes for text in axes.texts]
+    for axes in figure.axes:
+        found += [label.get_text() for label in (*axes.get_xticklabels(), *axes.get_yticklabels())]
+        found += [axes.get_xlabel(), axes.get_ylabel(), axes.get_title(loc="left")]
+    found += [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    return [*found, figure.get_suptitle()]
+
+
+def assert_apart(figure: Picture) -> None:
+    """The names of rows, and what is written beside lines, do not touch each other, and all of it is on the paper."""
+    figure.draw_without_rendering()
+    renderer = figure.canvas.get_renderer()
+    for axes in figure.axes:
+        low, high = sorted(axes.get_ylim())
+        labels = [label for label in axes.get_yticklabels() if low <= label.get_position()[1] <= high]
+        boxes = [label.get_window_extent(renderer) for label in labels if label.get_text()]
+        for one, other in pairwise(sorted(boxes, key=lambda box: box.y0)):
+            assert other.y0 >= one.y1 - 1.0
+        notes = [text.get_window_extent(renderer) for text in axes.texts]
+        for one, other in combinations(notes, 2):
+            across = min(one.x1, other.x1) - max(one.x0, other.x0)
+            assert across <= 1 or min(one.y1, other.y1) - max(one.y0, other.y0) <= 2
+        for box in (*boxes, *notes):
+            assert box.x0 >= 0
+            assert box.x1 <= figure.bbox.x1
+            assert box.y1 <= figure.bbox.y1
+
+
+@pytest.mark.parametrize("name", ["one", "two", "many"])
+def test_loads(name: str) -> None:
+    """A row for each stage, with the bottleneck and the bound; memory is beside where it is limited."""
+    result = answer(name)
+    figure = result.plot()
+    found = texts(figure)
+    assert "time per input (ms)" in found
+    assert any(text.startswith("bottleneck ") for text in found)
+    assert any(text.startswith("bound ") for text in found)
+    assert result.problem is not None
+    limited = result.problem.devices[0].memory is not None
+    assert len(figure.axes) == 1 + limited
+    assert figure.get_figwidth() == pytest.approx(PAGE if limited else COLUMN)
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert len(names) == len(set(names)) == sum(result.evaluation.used)  # type: ignore[union-attr]
+    assert all(len(text) <= 22 for text in names)
+    assert_apart(figure)
+
+
+def test_bars_are_the_loads() -> None:
+    """The bars of a row end where the load of its stage ends, in the unit of the axis."""
+    result = answer("two")
+    assert result.evaluation is not None
+    axes = result.plot().axes[0]
+    ends: dict[float, float] = {}
+    for patch in axes.patches:
+        middle = round(patch.get_y() + patch.get_height() / 2, 3)
+        ends[middle] = max(ends.get(middle, 0.0), patch.get_x() + patch.get_width())
+    order = result.plan.order  # type: ignore[union-attr]
+    assert order is not None
+    assert [ends[y] for y in sorted(ends)] == pytest.approx([1e3 * result.evaluation.load[d] for d in order])
+
+
+def test_parallel_transfers_are_beside_work() -> None:
+    """Where transfers overlap with work they are bars of their own, and channels are rows below."""
+    figure = answer("links").plot()
+    assert any(" -> " in text for text in texts(figure))
+    longest = max(patch.get_x() + patch.get_width() for patch in figure.axes[0].patches)
+    result = answer("links")
+    assert result.evaluation is not None
+    assert longest == pytest.approx(1e3 * result.evaluation.bottleneck)
+
+
+def test_gantt_has_sensible_units() -> None:
+    """Times of milliseconds are in milliseconds, not in hundred thousandths of seconds; nodes have their names."""
+    figure = answer("makespan").plot()
+    found = texts(figure)
+    assert "time (ms)" in found
+    assert "v[0]" in found
+    assert "critical path" in found
+    assert_apart(figure)
+
+
+def test_pipelines_and_iterations_have_charts_too() -> None:
+    """A split is drawn over several microbatches, an iteration pass by pass."""
+    found = texts(answer("two").plot(kind="gantt", microbatches=3))
+    assert any("3 microbatches, one every" in text for text in found)
+    assert {"1", "2", "3"} <= set(found)
+    assert {"forward pass", "backward pass"} & set(texts(answer("iteration").plot(kind="gantt")))
+
+
+def test_graph() -> None:
+    """Every node of a small graph is in the picture, every stage has its column; of a large one modules are folded."""
+    found = texts(answer("two").plot(kind="graph"))
+    assert {f"v[{i}]" for i in range(4)} <= set(found)
+    assert any("of_a_cluster" in text or "…" in text for text in found)
+    assert any("nodes, runs" in text for text in found)
+
+
+def test_gap() -> None:
+    """Plan and bound over time end at their values, which stand beside their lines, apart from each other."""
+    problem = answer("two").problem
+    assert problem is not None
+    log = (LogEntry(0.01, None, 0.002), LogEntry(0.02, 0.005, 0.002), LogEntry(3.0, 0.004, 0.0039))
+    figure = mtpp_dsl.Result("time_limit", log=log, time={"total": 4.0}).of(problem).plot()
+    found = texts(figure)
+    assert "plan\n4 ms" in found
+    assert "bound\n3.9 ms" in found
+    assert not any("mathdefault" in text for text in found)
+    assert_apart(figure)
+
+
+def test_hostile_names() -> None:
+    """No name breaks a picture, or its XML, or is taken for mathematics; long ones are shortened."""
+    problem = hostile_problem()
+    result = mtpp_dsl.solve(problem, "ideals", time_limit=2)
+    for kind in ("loads", "graph", "memory", "gantt"):
+        figure = result.plot(kind=kind)  # type: ignore[arg-type]
+        assert not any("\u202e" in text or "\n\n" in text or len(text) > 200 for text in texts(figure))
+        assert ElementTree.fromstring(figure._repr_svg_()).tag.endswith("svg")
+    assert all(len(short(name, 20)) <= 20 for name in HOSTILE)
+
+
+def test_files_are_the_same_every_time(tmp_path: Path) -> None:
+    """Files have no date, fonts are embedded as outlines, and colours do not depend on the user's settings."""
+    import matplotlib as mpl
+
+    result = answer("two")
+    for suffix, start in ((".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")):
+        one, other = tmp_path / f"one{suffix}", tmp_path / f"other{suffix}"
+        result.plot(one)
+        with mpl.rc_context({"font.size": 30, "text.usetex": True, "pdf.fonttype": 3}):
+            result.plot(other)
+        assert one.read_bytes().startswith(start)
+        assert one.read_bytes() == other.read_bytes()
+    pdf = (tmp_path / "one.pdf").read_bytes()
+    assert b"CIDFontType2" in pdf
+    assert b"/Type3" not in pdf
+    assert b"CreationDate" not in pdf
+    assert not re.search(rb"<dc:date>", (tmp_path / "one.svg").read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "reason"),
+    [
+        ("infeasible", None, "nothing was found over time"),
+        ("infeasible", "loads", "no plan exists"),
+        ("one", "memory", "no device has a memory"),
+        ("makespan", "loads", "ask for gantt"),
+        ("one", "lods", "did you mean 'loads'"),
+        ("one", "front", "one answer is no front"),
+    ],
+)
+def test_answers_without_a_picture_are_refused(name: str, kind: str | None, reason: str) -> None:
+    """What cannot be drawn is refused, with the reason."""
+    with pytest.raises(UsageError, match=reason):
+        answer(name).plot(kind=kind)  # type: ignore[arg-type]
+
+
+def test_microbatches_are_for_charts() -> None:
+    """A number of microbatches is not ignored."""
+    with pytest.raises(UsageError, match="gantt"):
+        answer("two").plot(kind="loads", microbatches=3)
+
+
+def test_every_kind_of_every_answer() -> None:
+    """What is not refused is drawn."""
+    for name in ("iteration", "links"):
+        result = answer(name)
+        assert result.problem is not None
+        for kind in KINDS:
+            if why_not(result.problem, result, kind) is None:
+                assert texts(result.plot(kind=kind))  # type: ignore[arg-type]
+
+
+def test_empty_fronts_are_refused() -> None:
+    """A front without points has no picture."""
+    problem = answer("two").problem
+    assert problem is not None
+    with pytest.raises(UsageError, match="no points"):
+        Front(problem).plot()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("grpah:x.svg", "did you mean 'graph'"), ("x.gif", "a picture ends in"), ("graph:", "a picture ends in")],
+)
+def test_forms_that_are_refused(text: str, reason: str) -> None:
+    """A kind that there is not, and a file that cannot be drawn, are refused."""
+    with pytest.raises(UsageError, match=reason):
+        parse_plot(text)
+
+
+def test_forms_of_files() -> None:
+    """A path with a colon is a path."""
+    assert parse_plot("./a:b.svg") == (None, Path("./a:b.svg"))
+    assert parse_plot("C:/x.svg")[0] is None
+    assert parse_plot("gap:a:b.svg") == ("gap", Path("a:b.svg"))
+
+
+def test_bounds_alone_are_drawn_over_time() -> None:
+    """An answer with a bound and no plan shows how the bound rose."""
+    problem = answer("two").problem
+    assert problem is not None
+    result = Result("time_limit", log=(LogEntry(0.1, None, 0.002), LogEntry(1.0, None, 0.003)), time={"total": 2.0})
+    assert "bound\n3 ms" in texts(result.of(problem).plot())
