@@ -6,7 +6,7 @@ It is read from the words before the place, not from a syntax tree: while somebo
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mtpp_dsl.language.grammar import run
@@ -17,14 +17,21 @@ from mtpp_dsl.text.source import Source
 
 __all__ = ["LEX", "MAX_LOOKED", "Context", "Frame", "Mark", "context_at", "rule_of"]
 
-MAX_LOOKED = 200_000
-"""Characters before the place that are looked at."""
+MAX_LOOKED = 4_000_000
+"""Characters before the place among which the beginning of its statement is looked for."""
 
 LEX = re.compile(
     r'"(?:\\.|[^"\\\n])*+"|#[^\n]*+|[A-Za-z_][A-Za-z0-9_]*+|[0-9][0-9_]*+(?:\.(?!\.)[0-9_]*+)?(?:[eE][+-]?[0-9]++)?'
     r"|<->|->|<=|>=|==|!=|\.\.<?|[^\s]"
 )
 """A string, a comment, a name, a number or a mark; of a string that is not closed its quotation mark."""
+
+_FAR = 20_000
+_LONG, _LAST = 4_000, 1_000
+"""Characters of a graph from which on its first items are passed over, and how many before the place are not."""
+
+_HOLDS = re.compile(r"(?:graph|block\s+[A-Za-z_]\w*\s*(?:\([^()]*\))?)\s*\{")
+_ITEM_LINE = re.compile(r"[ \t]+(?:node|edge|use|assert|input|output)\b")
 
 _AHEAD = 5_000
 """Characters behind the place that are looked at for options that are given there."""
@@ -217,7 +224,7 @@ def _marks(text: str, offset: int) -> tuple[list[Mark], bool, str | None, str]:
     found: list[Mark] = []
     before, fresh = begin, True
     cut = ""
-    for match in LEX.finditer(text, begin, offset):
+    for match in _words(text, begin, offset):
         word, at = match[0], match.start()
         fresh = fresh or "\n" in text[before:at]
         before = match.end()
@@ -236,14 +243,27 @@ def _marks(text: str, offset: int) -> tuple[list[Mark], bool, str | None, str]:
 
 
 def _begin(text: str, offset: int) -> int:
-    """Return where a statement in the first column begins before an offset, not far from it if that is far."""
+    """Return where a statement in the first column begins before an offset; a line near by where that is far."""
     least = max(0, offset - MAX_LOOKED)
     line = text.rfind("\n", 0, offset) + 1
     while line > least:
         if _BEGINS.match(text, line) and line + 1 < offset and not text[line:offset].isidentifier():
             return line
         line = text.rfind("\n", 0, line - 1) + 1
-    return line if line >= least else text.find("\n", least) + 1
+    return line if offset - line < _FAR else text.find("\n", offset - _FAR) + 1
+
+
+def _words(text: str, begin: int, offset: int) -> Iterator[re.Match[str]]:
+    """Yield the words from *begin* to *offset*; of a long graph or block its head, and those of the last items."""
+    head = _HOLDS.match(text, begin)
+    if head is None or offset - begin < _LONG:
+        yield from LEX.finditer(text, begin, offset)
+        return
+    line = text.rfind("\n", 0, offset) + 1
+    while line > head.end() and (offset - line < _LAST or not _ITEM_LINE.match(text, line)):
+        line = text.rfind("\n", 0, line - 1) + 1
+    yield from LEX.finditer(text, begin, head.end())
+    yield from LEX.finditer(text, max(line, head.end()), offset)
 
 
 def _frames(marks: Sequence[Mark]) -> list[Frame]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 
 from lsprotocol import types
@@ -35,7 +36,7 @@ __all__ = ["hover"]
 _NUMBER = re.compile(
     r"(?<![\w.\"])[0-9][0-9_]*(?:\.(?!\.)[0-9_]*)?(?:[eE][+-]?[0-9]+)?[ \t]*([A-Za-zµ]+(?:/[A-Za-z]+)?|%)?"
 )
-_AROUND = 300
+_NEAR = 300
 
 
 def hover(reading: Reading, line: int, column: int, *, docs: str = "") -> types.Hover | None:
@@ -57,9 +58,9 @@ def hover(reading: Reading, line: int, column: int, *, docs: str = "") -> types.
 
 def _number(reading: Reading, offset: int) -> tuple[str, Span] | None:
     """Return what a number with a unit is in base units."""
-    start = max(reading.text.rfind("\n", 0, offset) + 1, offset - _AROUND)
+    start = max(reading.text.rfind("\n", 0, offset) + 1, offset - _NEAR)
     end = reading.text.find("\n", offset)
-    line = reading.text[start : min(len(reading.text) if end < 0 else end, offset + _AROUND)]
+    line = reading.text[start : min(len(reading.text) if end < 0 else end, offset + _NEAR)]
     for match in _NUMBER.finditer(line):
         if match[1] in UNITS and start + match.start() <= offset <= start + match.end():
             span = Span(reading.source, start + match.start(), start + match.end())
@@ -240,23 +241,30 @@ def _graph(reading: Reading, word: str) -> str:
     return f"{graph.n:,} nodes and {graph.m:,} edges"
 
 
+def _around(reading: Reading, span: Span) -> Iterator[tree.Tree]:
+    """Yield the statements, items and parts of expressions of the text that a place is in."""
+    for statement in reading.statements:
+        if not statement.span.start <= span.start < statement.span.stop:
+            continue
+        inner: tuple[tree.Tree, ...] = ()
+        if isinstance(statement, (tree.GraphBlock, tree.BlockStatement)):
+            inner = statement.items
+        elif isinstance(statement, tree.ScenarioStatement):
+            inner = statement.statements
+        found = next((each for each in inner if each.span.start <= span.start < each.span.stop), statement)
+        yield from walk(found)
+
+
 def _rows_at(reading: Reading, span: Span) -> str:
     """Return what the constraint around a word asks of the problem."""
-    statement = next(
-        (
-            each
-            for each in walk(reading.statements)
-            if isinstance(each, (tree.ConstraintStatement, tree.LabelledConstraint))
-            and each.span.start <= span.start < each.span.stop
-        ),
-        None,
-    )
+    kinds = (tree.ConstraintStatement, tree.LabelledConstraint)
+    statement = next((each for each in _around(reading, span) if isinstance(each, kinds)), None)
     return "" if statement is None else rows_told(reading, statement)
 
 
 def _call_value(reading: Reading, span: Span) -> str:
     """Return the value of a call whose arguments have no free variables."""
-    for each in walk(reading.statements):
+    for each in _around(reading, span):
         if isinstance(each, tree.Call) and each.function.span == span:
             value = value_of(reading, each)
             return "" if value is None or isinstance(value, Affine) else f"here {code(short(value, reading.scope))}"

@@ -21,10 +21,10 @@ from mtpp_dsl.server.reading import Reading, read_document
 from mtpp_dsl.text.edits import edited
 from mtpp_dsl.text.source import Edit, Source, shortened
 
-__all__ = ["MAX_STEPS", "RenameRefused", "prepare_rename", "rename"]
+__all__ = ["MAX_READ", "MAX_STEPS", "RenameRefused", "prepare_rename", "rename"]
 
-MAX_STEPS = 200_000
-"""A spec that takes more steps of reading is not read once more to see that it means the same."""
+MAX_STEPS, MAX_READ = 40_000, 100_000
+"""A spec that takes more steps of reading, or characters, is not read again to see that it means the same."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTABLE = ("node", "device", "switch")
@@ -136,7 +136,8 @@ def _check(found: Occurrence, new: str, places: Sequence[Occurrence], readings: 
 def _differs(reading: Reading, edits: Sequence[Edit], old: str, new: str) -> str:
     """Return why a spec would not mean the same with the edits made; "" where it would, or where reading takes long."""
     scope = reading.scope
-    if reading.analysis is None or not reading.current or scope.steps > MAX_STEPS:
+    long = scope.steps > MAX_STEPS or sum(len(source.text) for source in reading.sources) > MAX_READ
+    if reading.analysis is None or not reading.current or long:
         return ""
     by_path: dict[object, tuple[Source, list[Edit]]] = {}
     for edit in edits:
