@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.drivers.front import front
     from mtpp_dsl.drivers.validate import validate
     from mtpp_dsl.errors import MtppError
+    from mtpp_dsl.explaining.difference import diff
     from mtpp_dsl.explaining.explain import explain
     from mtpp_dsl.formats.networkx_graphs import graph_from_networkx
     from mtpp_dsl.importers.gguf.importer import from_gguf
@@ -71,6 +72,7 @@ _HOME = {
     "Spec": "language.lower",
     "analyse": "api",
     "bench": "sweeps.bench",
+    "diff": "explaining.difference",
     "evaluate": "plans.evaluation",
     "explain": "explaining.explain",
     "export": "drivers.export",
@@ -110,6 +112,7 @@ __all__ = [
     "Spec",
     "analyse",
     "bench",
+    "diff",
     "evaluate",
     "explain",
     "export",

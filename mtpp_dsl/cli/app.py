@@ -11,7 +11,7 @@ from mtpp_dsl.base.late import late
 from mtpp_dsl.cli.commands import commands_of
 from mtpp_dsl.cli.execution import profile, run
 from mtpp_dsl.cli.import_torch import import_app
-from mtpp_dsl.cli.questions import explain
+from mtpp_dsl.cli.questions import diff, explain
 from mtpp_dsl.cli.report import report
 from mtpp_dsl.cli.training import train
 
@@ -547,6 +547,7 @@ def editor(
 
 
 command(explain)
+command(diff)
 command(report)
 command(run)
 command(profile)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["explain"]
+__all__ = ["diff", "explain"]
 
 
 def explain(
@@ -92,3 +92,35 @@ def explain(
             quiet=quiet,
         )
     )
+
+
+def diff(
+    a: Annotated[Path, typer.Argument(metavar="A.json", help="An answer.", show_default=False)],
+    b: Annotated[Path, typer.Argument(metavar="B.json", help="Another one.", show_default=False)],
+    spec: Annotated[
+        Path | None, typer.Option(metavar="SPEC", help="Where the spec of both is now.", show_default=False)
+    ] = None,
+    point: Annotated[
+        str | None,
+        typer.Option(metavar="N[,M]", help="Of fronts: which point of each, as 1,3.", show_default=False),
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE|-", help="Write it as JSON; - is stdout.", show_default=False)
+    ] = None,
+    include: Annotated[
+        list[Path],
+        typer.Option(
+            "-I", metavar="DIR", help="Also look here for included files; may be repeated.", show_default=False
+        ),
+    ] = [],  # noqa: B006
+) -> int:
+    """Compare two answers: what moved, loads before and after, objective and bound, and why one is better.
+
+    Plans that differ in the names of alike devices alone are the same. Answers to different specs are compared by the
+    names in them; of an answer whose spec has changed, its JSON alone.
+
+    Exit codes: 0 compared, whether they differ or not · 2 a file is no answer, or the call is wrong.
+    """
+    from mtpp_dsl.cli.diff import diff_answers
+
+    return diff_answers(a, b, spec, include, point, json)

@@ -9,6 +9,7 @@ import numpy as np
 
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.units import format_gap, format_quantity
+from mtpp_dsl.explaining.called import called
 from mtpp_dsl.explaining.held import Holder, Unit, part_words, piece_words
 from mtpp_dsl.explaining.limits import Limit, limits_of
 from mtpp_dsl.explaining.pieces import channel_pieces, device_pieces
@@ -20,7 +21,7 @@ from mtpp_dsl.plans.result import relative_gap
 from mtpp_dsl.problem import Objective, Problem
 from mtpp_dsl.report.activities import Timeline
 
-__all__ = ["Bottleneck", "Held", "bottleneck"]
+__all__ = ["Bottleneck", "Held", "bottleneck", "held_of"]
 
 SAME = 1e-9
 """Loads that differ by no more than this share are one."""
@@ -100,7 +101,7 @@ class Bottleneck(Short):
         tight = [(n, u, r) for n, u, r in self.memory if r > 0 and u >= 0.9 * r]
         for name, used, room in tight[:MOST]:
             sizes = f"{format_quantity(used, self.size_unit)} of {format_quantity(room, self.size_unit)}"
-            found.append(f"the memory of {name} is nearly full: {sizes}")
+            found.append(f"the memory of {called(name)} is nearly full: {sizes}")
         if len(tight) > MOST:
             found.append(f"and so is that of {len(tight) - MOST} more devices")
         return found
@@ -113,7 +114,7 @@ def bottleneck(question: Question, seconds: float = 0.0) -> Bottleneck | None:  
         return None
     held = []
     for i, (objective, cost) in enumerate(zip(problem.objectives, found.costs, strict=True)):
-        one = _held(problem, plan, found, objective, cost)
+        one = held_of(problem, plan, found, objective, cost)
         if i == 0:
             paid = tuple(_paid(found)) if objective.penalised else ()
             limits = tuple(limit for limit in limits_of(problem) if limit.cost > 0)
@@ -133,13 +134,16 @@ def _paid(found: Evaluation) -> list[Holder]:
     return [Holder("row", (row,), paid, "paid") for paid, row in broken[:MOST]]
 
 
-def _held(problem: Problem, plan: Plan, found: Evaluation, objective: Objective, cost: float) -> Held:
+def held_of(
+    problem: Problem, plan: Plan, found: Evaluation, objective: Objective, cost: float, most: int = MOST
+) -> Held:
+    """Return what holds one objective of a plan, at most so many holders, without bounds and limits."""
     if objective.is_linear:
         holders = term_holders(problem, plan, found, objective)
-        return Held(objective, cost, tuple(holders[:MOST]), max(0, len(holders) - MOST))
+        return Held(objective, cost, tuple(holders[:most]), max(0, len(holders) - most))
     if objective.quantity == "makespan":
         holders = _on_path(Timeline(problem, plan))
-        return Held(objective, cost, tuple(holders[:MOST]), max(0, len(holders) - MOST))
+        return Held(objective, cost, tuple(holders[:most]), max(0, len(holders) - most))
     if objective.quantity in ("sum of bottlenecks", "separate iteration"):
         return Held(
             objective, cost, (*_of_part(problem, plan, found, "forward"), *_of_part(problem, plan, found, "backward"))
@@ -148,9 +152,9 @@ def _held(problem: Problem, plan: Plan, found: Evaluation, objective: Objective,
     top = max(holder.amount for holder in loads)
     first = [holder for holder in loads if holder.amount >= top * (1 - SAME)]
     below = [holder for holder in loads if holder.amount < top * (1 - SAME)]
-    full = tuple(_with_pieces(problem, plan, holder) for holder in first[:MOST])
+    full = tuple(_with_pieces(problem, plan, holder) for holder in first[:most])
     second = max(below, key=lambda holder: holder.amount, default=None)
-    return Held(objective, cost, full, max(0, len(first) - MOST), second)
+    return Held(objective, cost, full, max(0, len(first) - most), second)
 
 
 def _loads(problem: Problem, plan: Plan, found: Evaluation) -> list[Holder]:
@@ -226,7 +230,7 @@ def _held_words(each: Held, time_unit: str) -> list[str]:
         found.append(f"  and {each.left} more")
     if each.second is not None and each.second.amount > 0:
         less = f"{100 * (1 - each.second.amount / max(each.holders[0].amount, 1e-300)):.2g} %"
-        found.append(f"  next is {each.second.called} with {unit.shown(each.second.amount)}, {less} less")
+        found.append(f"  next is {each.second.named} with {unit.shown(each.second.amount)}, {less} less")
     if each.bound is not None:
         found.append(f"  {_bound_words(each, time_unit)}")
     for limit in each.limits:
@@ -250,18 +254,18 @@ def _holder_words(holder: Holder, unit: Unit, objective: Objective) -> list[str]
     match holder.role:
         case "path":
             word = "sending over" if holder.kind == "link" else "on"
-            return [f"  {shown} {word} {holder.called}"]
+            return [f"  {shown} {word} {holder.named}"]
         case "wait":
             return [f"  {shown} waiting, while nothing on it runs"]
         case "sum":
-            return [f"  {shown} {holder.called}", *([f"    {parts}"] if (parts := part_words(holder, unit)) else [])]
+            return [f"  {shown} {holder.named}", *([f"    {parts}"] if (parts := part_words(holder, unit)) else [])]
         case "paid":
-            return [f"  {shown} paid for row {holder.called}, which is broken"]
+            return [f"  {shown} paid for row {holder.named}, which is broken"]
         case "forward" | "backward":
-            return [f"  the largest {holder.role} load is {shown}, of {holder.called}"]
+            return [f"  the largest {holder.role} load is {shown}, of {holder.named}"]
     kind = "replicas share it: " if len(holder.names) > 1 else ""
     most = (objective.microbatches or 1) - 1
     times = f", which counts {most + 1} times" if objective.is_iteration and most else ""
-    found = [f"  the largest load is {shown}, of {holder.kind} {kind}{holder.called}{times}"]
+    found = [f"  the largest load is {shown}, of {holder.kind} {kind}{holder.named}{times}"]
     parts = part_words(holder, unit)
     return [*found, *([f"    {parts}"] if parts else []), *(f"    {line}" for line in piece_words(holder, unit))]

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.units import counted, format_quantity
+from mtpp_dsl.explaining.called import called, called_all
 from mtpp_dsl.explaining.pieces import Piece
-from mtpp_dsl.report.names import fold_names
 
 __all__ = ["Holder", "Unit", "part_words", "piece_words"]
 
@@ -71,9 +71,9 @@ class Holder(Short):
         return cls(kind, names, amount, role, told, tuple(kept), len(pieces) - len(kept))
 
     @property
-    def called(self) -> str:
+    def named(self) -> str:
         """The names in a few words."""
-        return fold_names(self.names)
+        return called_all(self.names)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -120,5 +120,5 @@ def piece_words(holder: Holder, unit: Unit) -> list[str]:
 
 def _piece(piece: Piece, unit: Unit) -> str:
     ends = {"read": " from ", "write": " to ", "carry": " "}.get(piece.kind, "")
-    where = " -> ".join(piece.devices) if piece.kind == "carry" else fold_names(piece.devices)
-    return f"{piece.name} {unit.shown(piece.time)}{ends}{where if ends else ''}"
+    where = " -> ".join(map(called, piece.devices)) if piece.kind == "carry" else called_all(piece.devices)
+    return f"{called(piece.name)} {unit.shown(piece.time)}{ends}{where if ends else ''}"

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from mtpp_dsl.base.shown import Short
+from mtpp_dsl.explaining.called import called, called_all
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.report.names import fold_names
 
 __all__ = ["Limit", "limits_of"]
 
@@ -42,10 +42,10 @@ class Limit(Short):
     def words(self) -> str:
         """Return what takes so long in words."""
         if self.kind == "node":
-            return f"{self.nodes[0]} alone takes so long, on {self.device} and anywhere"
+            return f"{called(self.nodes[0])} alone takes so long, on {called(self.device)} and anywhere"
         if self.kind == "work":
             return "all work spread evenly over all devices, with nothing to send"
-        return f"the longest path, with each node on its fastest device: {fold_names(self.nodes)}"
+        return f"the longest path, with each node on its fastest device: {called_all(self.nodes)}"
 
 
 def limits_of(problem: Problem) -> list[Limit]:

@@ -11,12 +11,12 @@ import numpy as np
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.constraints import Colocate
 from mtpp_dsl.errors import Refused
+from mtpp_dsl.explaining.called import called, called_all
 from mtpp_dsl.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.registry import built_in
-from mtpp_dsl.report.names import fold_names
 
 __all__ = ["Change", "applied", "changes", "classes_of", "replanned"]
 
@@ -41,12 +41,13 @@ class Change(Short):
     def words(self, problem: Problem) -> str:
         """Return it in words."""
         told = [
-            f"{fold_names([problem.graph.names[v] for v in nodes])} from {_device(problem, d)} to {_device(problem, e)}"
+            f"{called_all([problem.graph.names[v] for v in nodes])} from {_called(problem, d)} to {_called(problem, e)}"
             for nodes, d, e in self.moves
         ]
         verb = {"swap": "swap", "exchange": "exchange"}.get(self.kind, "move")
         if self.kind == "exchange":
-            return f"exchange what {_device(problem, self.moves[0][1])} and {_device(problem, self.moves[0][2])} run"
+            _, d, e = self.moves[0]
+            return f"exchange what {_called(problem, d)} and {_called(problem, e)} run"
         return f"{verb} {' and '.join(told)}"
 
     def to_json(self, problem: Problem) -> dict[str, Any]:
@@ -66,6 +67,10 @@ class Change(Short):
 
 def _device(problem: Problem, d: int) -> str:
     return problem.devices[d].name
+
+
+def _called(problem: Problem, d: int) -> str:
+    return called(problem.devices[d].name)
 
 
 def classes_of(problem: Problem) -> list[tuple[int, ...]]:

@@ -15,6 +15,7 @@ from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.errors import MtppError
+from mtpp_dsl.explaining.called import called
 from mtpp_dsl.explaining.neighbours import Change, applied, changes, replanned
 from mtpp_dsl.explaining.question import Question
 from mtpp_dsl.explaining.renamed import canonical
@@ -137,7 +138,7 @@ class NextBest(Short):
                 found.append(f"    {', '.join(later)}")
             if one.busiest is not None and not problem.objective.is_linear:
                 found.append(
-                    f"    then {one.busiest[0]} is the busiest, with {self.question.time_shown(one.busiest[1])}"
+                    f"    then {called(one.busiest[0])} is the busiest, with {self.question.time_shown(one.busiest[1])}"
                 )
         if self.ties > sum(one.costs[0] == self.question.cost for one in self.neighbours):
             found.append(f"  {counted(self.ties, 'neighbour')} of those that were checked cost the same")

@@ -9,9 +9,9 @@ import numpy as np
 
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.units import format_gap
+from mtpp_dsl.explaining.called import called, called_all
 from mtpp_dsl.explaining.question import Question
 from mtpp_dsl.plans.result import OPTIMAL_GAP
-from mtpp_dsl.report.names import fold_names
 
 __all__ = ["Elsewhere", "NodeChoice"]
 
@@ -113,9 +113,9 @@ class NodeChoice(Short):
         question = self.question
         graph = question.problem.graph
         takes = f", where it takes {question.time_shown(self.time)}" if self.time else ""
-        found = [f"{graph.names[self.node]} is on {fold_names(self.devices)}{takes}"]
+        found = [f"{called(graph.names[self.node])} is on {called_all(self.devices)}{takes}"]
         if self.tied:
-            found.append(f"  {fold_names(self.tied)} {'has' if len(self.tied) == 1 else 'have'} to be where it is")
+            found.append(f"  {called_all(self.tied)} {'has' if len(self.tied) == 1 else 'have'} to be where it is")
         for what, others in (
             ("it reads", graph.predecessors(self.node)),
             ("it is read by", graph.successors(self.node)),
@@ -125,10 +125,10 @@ class NodeChoice(Short):
         far = [place for place in self.elsewhere if place.exchanged and not place.beside]
         for place in self.elsewhere:
             if place not in far:
-                names = fold_names([place.device, *place.alike])
+                names = called_all([place.device, *place.alike])
                 found.append(f"  on {names}: {self._place(place)}")
         if far:
-            found.append(f"  on {fold_names([place.device for place in far])}: {self._far(far)}")
+            found.append(f"  on {called_all([place.device for place in far])}: {self._far(far)}")
         verdict = self._verdict()
         return [*found, f"  {verdict}"] if verdict else found
 
@@ -139,7 +139,7 @@ class NodeChoice(Short):
         by: dict[int, list[str]] = {}
         for v in nodes:
             by.setdefault(int(plan.assignment[v]), []).append(problem.graph.names[v])
-        return ", ".join(f"{fold_names(names)} on {problem.devices[d].name}" for d, names in by.items())
+        return ", ".join(f"{called_all(names)} on {called(problem.devices[d].name)}" for d, names in by.items())
 
     def _place(self, place: Elsewhere) -> str:
         if place.never:
@@ -155,7 +155,7 @@ class NodeChoice(Short):
         elif place.cost is not None:
             best = place.bound is not None and place.bound >= place.cost - OPTIMAL_GAP * abs(place.cost)
             anew = (
-                f"kept with {place.beside}, and all else arranged anew:"
+                f"kept with {called(place.beside)}, and all else arranged anew:"
                 if place.beside
                 else "with all else arranged anew"
             )
@@ -211,7 +211,7 @@ class NodeChoice(Short):
 
 def _with(places: list[Elsewhere]) -> str:
     beside = [place.beside for place in places if place.beside]
-    return f"beside {fold_names(beside)}" if beside else f"on {fold_names([place.device for place in places])}"
+    return f"beside {called_all(beside)}" if beside else f"on {called_all([place.device for place in places])}"
 
 
 def _above(bound: float | None, cost: float) -> bool:

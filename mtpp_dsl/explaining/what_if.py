@@ -21,12 +21,12 @@ from mtpp_dsl.errors import MtppError, Refused
 from mtpp_dsl.explaining.altered import with_bandwidth, with_memory
 from mtpp_dsl.explaining.another_device import alike, with_device
 from mtpp_dsl.explaining.budget import Solved, Task, solved
+from mtpp_dsl.explaining.called import called_all
 from mtpp_dsl.explaining.question import Question
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import OPTIMAL_GAP
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.custom import CustomConstraint
-from mtpp_dsl.report.names import fold_names
 
 __all__ = ["Case", "WhatIf", "cases_of", "never_worse", "what_if"]
 
@@ -226,7 +226,7 @@ def cases_of(question: Question) -> Iterator[Altered]:
     if found is not None:  # the busiest first
         types.sort(key=lambda members: -max(float(found.load[d]) for d in members))
     for members in types[:MOST_TYPES]:
-        like = fold_names([problem.devices[d].name for d in members])
+        like = called_all([problem.devices[d].name for d in members])
         first = members[0]
         yield Altered("device", f"one more device like {like}", lambda p, d=first: with_device(p, d), like)  # type: ignore[misc]
     yield Altered("bandwidth", "twice the bandwidth", lambda p: with_bandwidth(p, BANDWIDTH))

@@ -1,0 +1,212 @@
+"""Tests of how two answers differ: moves lead from one to the other, and what is better is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+import mtpp_dsl
+from mtpp_dsl.cli.run import run
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.explaining.difference import Difference, diff, diff_schema
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Result
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.text.visible import visible
+from mtpp_dsl.views.symmetry import interchangeable
+from tests.explaining.mixed import KINDS, every_plan, problem_of
+from tests.hostile_names import hostile_problem
+from tests.strategies import plain_problems
+
+SPEC = """mtpp 1
+param k = 2
+graph {
+  node embed (work = 2 ms, output = 1 MB)
+  node layer[i in 0..7] (work = 1 ms, output = 1 MB)
+  node head (work = 2 ms)
+  edge embed -> layer[0]
+  edge layer[i] -> layer[i + 1] for i in 0..6
+  edge layer[7] -> head
+}
+device gpu[k]
+interconnect shared (bandwidth = 1 GB/s)
+minimize bottleneck
+constraint acyclic
+"""
+
+
+def result_of(problem: Problem, plan: Plan, bound: float | None = None) -> Result:
+    """Return a plan as the result of a method."""
+    proof = None if bound is None else Bound(bound, "by hand", "trusted", "nobody")
+    found = Result("complete", plan=plan, evaluation=evaluate(problem, plan), bound=proof, method="by hand")
+    return found.of(problem)
+
+
+def split(problem: Problem, *ends: int) -> Plan:
+    """Return the plan that gives gpu[i] the nodes before the i-th of *ends*."""
+    device = np.zeros(problem.graph.n, np.int64)
+    for i, end in enumerate(ends[:-1], 1):
+        device[end:] = i
+    return Plan.create(problem, device)
+
+
+def compared(a: Result, b: Result) -> Difference:
+    found = diff(a, b)
+    Draft202012Validator(diff_schema()).validate(json.loads(json.dumps(found.to_json(), allow_nan=False)))
+    assert found.words()
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_moves_lead_from_one_plan_to_the_other(kind: str) -> None:
+    """With devices renamed, the moves and what stays make the second plan; the better one costs less."""
+    seen = 0
+    for seed in range(10):
+        problem = problem_of(kind, seed)
+        for one, other in pairwise(every_plan(problem, 5)):
+            a, b = result_of(problem, one), result_of(problem, other)
+            found = compared(a, b)
+            where = {v: found.renamed.get(d, d) for v, d in dict(one.of(problem)).items()}
+            for move in found.moved:
+                for node in move.nodes:
+                    assert (where[node],) == move.source
+                    (where[node],) = move.target
+            assert where == dict(other.of(problem)), (kind, seed)
+            assert found.stayed + sum(len(move.nodes) for move in found.moved) == problem.graph.n
+            assert a.evaluation is not None
+            assert b.evaluation is not None
+            x, y = a.evaluation.costs, b.evaluation.costs
+            differ = next(
+                (i for i, (p, q) in enumerate(zip(x, y, strict=True)) if not np.isclose(p, q, 1e-8, 1e-12)), None
+            )
+            if found.better is None:  # a plan that no method has made says nothing of later objectives
+                assert problem.later
+            elif differ is not None and found.better != "equal":
+                assert found.better == ("a" if x[differ] < y[differ] else "b"), (kind, seed)
+            seen += 1
+    assert seen > 5
+
+
+@settings(max_examples=40, deadline=None)
+@given(plain_problems(most_devices=4), st.randoms(use_true_random=False))
+def test_plans_that_differ_in_names_of_alike_devices_are_the_same(problem: Problem, random: Random) -> None:
+    plan = mtpp_dsl.solve(problem, "ideals").plan
+    assert plan is not None
+    names = list(range(problem.k))
+    random.shuffle(names)
+    assert interchangeable(problem) == [tuple(range(problem.k))]
+    other = Plan.create(problem, np.array(names)[plan.assignment])
+    found = compared(result_of(problem, plan), result_of(problem, other))
+    assert found.same_plan
+    assert found.better == "equal"
+
+
+def test_says_what_held_the_worse_one_back() -> None:
+    problem = mtpp_dsl.load(SPEC)
+    a, b = result_of(problem, split(problem, 3, 10)), result_of(problem, split(problem, 5, 10), 0.007)
+    words = "\n".join(compared(a, b).words())
+    assert "B is better, by 22 %: less bottleneck" in words
+    assert (
+        "gpu[1] holds the first back, with 10 ms; in the second it has 8 ms" in words or "holds the first back" in words
+    )
+    assert "layer[2..3] went to gpu[0]" in words
+    assert "  layer[2..3]: gpu[1] -> gpu[0]" in words
+    assert "2 nodes moved, 8 stayed:" in words
+    assert "  gpu[1]: 9 ms -> 7 ms (-22 %)" in words
+    back = "\n".join(compared(b, a).words())
+    assert "A is better, by 22 %: less bottleneck" in back
+    assert "layer[2..3] went to gpu[0]" in back
+
+
+def test_compares_answers_to_other_questions_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Other params, a changed spec, another objective, other nodes: each is said, and what is left is compared."""
+    spec = tmp_path / "a.mtpp"
+    spec.write_text(SPEC)
+    paths = []
+    for k in (2, 3):
+        result = mtpp_dsl.solve(mtpp_dsl.load(spec, k=k), "ideals")
+        paths.append(tmp_path / f"{k}.json")
+        paths[-1].write_text(result.to_json())
+    found = diff(*paths)
+    assert found.asked == ("param k: 2 and 3",)
+    assert found.better == "b"
+    assert not found.reasons
+    spec.write_text(SPEC.replace("work = 2 ms", "work = 3 ms").replace("head", "tail"))
+    paths.append(tmp_path / "new.json")
+    paths[-1].write_text(mtpp_dsl.solve(mtpp_dsl.load(spec), "ideals").to_json())
+    assert run(["diff", str(paths[0]), str(paths[2])]) == 0
+    out = capsys.readouterr().out
+    assert "is compared by its JSON alone: " in out
+    assert "say different things" in out
+    assert "only A has 1 node: head" in out
+    assert "only B has 1 node: tail" in out
+    spec.write_text(SPEC.replace("minimize bottleneck", "minimize latency"))
+    paths[0].write_text(mtpp_dsl.solve(mtpp_dsl.load(spec), time_limit=5).to_json())
+    found = diff(paths[0], paths[2])
+    assert found.better is None
+    assert "their objectives differ" in "\n".join(found.words())
+
+
+def test_finds_contradictions() -> None:
+    """A bound of one answer beyond the plan of another to the same question is told."""
+    problem = mtpp_dsl.load(SPEC)
+    good = result_of(problem, split(problem, 5, 10))
+    wrong = replace(result_of(problem, split(problem, 3, 10)), bound=Bound(0.0095, "by hand", "trusted", "nobody"))
+    assert any("one of them is wrong" in note for note in compared(wrong, good).notes)
+    assert not any("wrong" in note for note in compared(good, good).notes)
+
+
+def test_the_command_writes_json_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    problem = mtpp_dsl.load(SPEC)
+    answer, front, other = tmp_path / "a.json", tmp_path / "front.json", tmp_path / "no.json"
+    spec = tmp_path / "a.mtpp"
+    spec.write_text(SPEC)
+    problem = mtpp_dsl.load(spec)
+    answer.write_text(mtpp_dsl.solve(problem, "ideals").to_json())
+    front.write_text(mtpp_dsl.front(problem, ["bottleneck", "latency"], points=3).to_json())
+    other.write_text('{"a": 1}')
+    assert run(["diff", str(answer), str(answer), "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["same_plan"] is True
+    assert run(["diff", str(front), str(front), "--point", "1,2"]) == 0
+    assert run(["diff", str(front), str(answer)]) == 2
+    assert "of which one is to be chosen" in capsys.readouterr().err
+    assert run(["diff", str(front), str(front), "--point", "0"]) == 2
+    assert "write the numbers of the points" in capsys.readouterr().err
+    assert run(["diff", str(answer), str(other)]) == 2
+    assert "is no answer of mtpp" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="does not know its problem"):
+        diff(mtpp_dsl.solve(problem, "ideals").of(problem), Result("complete"))
+
+
+def test_names_of_others_are_shown_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever nodes and devices are called, words fit lines and hold no sign that a terminal obeys."""
+    from mtpp_dsl.cli.explain import show_words
+    from mtpp_dsl.report.json import dumps
+
+    problem = hostile_problem()
+    result = mtpp_dsl.solve(problem, "ideals")
+    assert result.plan is not None
+    other = result_of(problem, Plan.create(problem, np.zeros(problem.graph.n, np.int64)))
+    name = problem.graph.names[7]
+    explained = mtpp_dsl.explain(
+        problem, result, only=["bottleneck", "next", "node", "what_if"], node=name, time_limit=3
+    )
+    for words, data in (
+        (diff(result, other).words(), diff(result, other).to_json()),
+        (explained.words(), explained.to_json()),
+    ):
+        show_words(words)
+        out = capsys.readouterr().out
+        assert visible(out) == out
+        assert max(map(len, words)) < 2_000
+        assert json.loads(dumps(data))
