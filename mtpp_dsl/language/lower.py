@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -212,7 +212,7 @@ class Spec:
         *,
         graph: Graph | None = None,
         scenario: str | None = None,
-        scope: Scope | None = None,
+        begun: Callable[[Scope], None] | None = None,
     ) -> Analysis:
         """Return all that is found with these values of the params, errors and warnings among it.
 
@@ -220,7 +220,7 @@ class Spec:
             values: of params by name.
             graph: takes the place of the spec's graph.
             scenario: the name of the spec's scenario that counts.
-            scope: an empty one to be filled, by which another thread can stop the reading; None for one of its own.
+            begun: is given the scope before it is filled: by that another thread can stop the reading.
 
         Raises:
             Stopped: the scope was told to stop.
@@ -231,7 +231,8 @@ class Spec:
             given = dict(values or {})
             more = parsed.broken, scenario, parsed.included
             lowering = Lowering(self.source, parsed.statements, given, self.path, graph, hashes, *more)
-            lowering.scope = lowering.scope if scope is None else scope
+            if begun is not None:
+                begun(lowering.scope)
             try:
                 problem = lowering.run(sound=not parsed.diagnostics)
             except RecursionError:

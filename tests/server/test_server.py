@@ -13,6 +13,7 @@ from lsprotocol import types
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
 from tests.server.session import COMMAND, Session
+from tests.tools import edit_specs
 from tests.tree import ROOT
 
 SPEC = (ROOT / "examples" / "quickstart.mtpp").read_text()
@@ -175,3 +176,11 @@ def test_a_missing_extra_is_named() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "pip install 'mtpp-dsl[lsp]'" in done.stderr
+
+
+@pytest.mark.slow
+def test_random_edits() -> None:
+    """No edit of a spec makes the server fail, be late, or say what a fresh reading does not (10,000 by the tool)."""
+    seen = edit_specs.run(120, seed=1, paths=edit_specs.specs()[::6], every=6)
+    assert edit_specs.faults(seen) == []
+    assert seen.asked

@@ -28,7 +28,9 @@ class Worker:
         self.deliver = deliver
         self._jobs: dict[str, tuple[Job, Reading | None]] = {}
         self._news = Condition()
-        self._running: tuple[str, Scope] | None = None
+        self._running: str | None = None
+        self._late = False
+        self._scope: Scope | None = None
         self._ended = False
         self._thread: Thread | None = None
 
@@ -54,13 +56,22 @@ class Worker:
         with self._news:
             self._ended = True
             self._jobs.clear()
-            if self._running is not None:
-                self._running[1].stop()
+            self._stop(self._running)
             self._news.notify()
 
-    def _stop(self, uri: str) -> None:
-        if self._running is not None and self._running[0] == uri:
-            self._running[1].stop()
+    def _stop(self, uri: str | None) -> None:
+        """Stop the reading of a text, where it is the one that is being read."""
+        if uri is not None and self._running == uri:
+            self._late = True
+            if self._scope is not None:
+                self._scope.stop()
+
+    def _begun(self, scope: Scope) -> None:
+        """Take over by what the reading can be stopped."""
+        with self._news:
+            self._scope = scope
+            if self._late:
+                scope.stop()
 
     def _run(self) -> None:
         while True:
@@ -71,23 +82,22 @@ class Worker:
                     return
                 uri = next(reversed(self._jobs))
                 job, last = self._jobs.pop(uri)
-                scope = Scope()
-                self._running = uri, scope
+                self._running, self._late, self._scope = uri, False, None
             try:
-                self._read(job, last, scope)
+                self._read(job, last)
             except Stopped:
                 pass
             except Exception:
                 logger.exception("cannot read %s", job.uri)
             with self._news:
-                self._running = None
+                self._running = self._scope = None
 
-    def _read(self, job: Job, last: Reading | None, scope: Scope) -> None:
+    def _read(self, job: Job, last: Reading | None) -> None:
         began = monotonic()
         reading = job.read(last)
-        if scope.most >= 0:
+        if not self._late:
             self.deliver(job, reading)
         parsed = monotonic()
-        analysis = reading.spec.analyse(scope=scope)
+        analysis = reading.spec.analyse(begun=self._begun)
         self.deliver(job, reading.analysed(analysis))
         logger.debug("read %s in %.3f s, its meaning in %.3f s", job.uri, parsed - began, monotonic() - parsed)
