@@ -201,6 +201,8 @@ def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> b
         from mtpp_dsl.report.terminal import summary
 
         show(summary(problem, result, screen_width()))
+        if result.infeasibility is not None and not call.quiet:
+            say(f"which lines clash, and by how much: mtpp explain {call.spec}", stderr=True)
     return written
 
 

@@ -13,13 +13,18 @@ from typing import Any
 
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import Constraint
+from mtpp_dsl.constraints import Constraint, Linear
 from mtpp_dsl.errors import MtppError
 from mtpp_dsl.explaining.feasibility import Feasibility
 from mtpp_dsl.explaining.items import Item, items_of
+from mtpp_dsl.explaining.price import statement_words
 from mtpp_dsl.explaining.question import Question
+from mtpp_dsl.explaining.slack import slack_of
 from mtpp_dsl.language.places import SpecLines
+from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.result import Infeasibility
+from mtpp_dsl.report.names import fold_names
+from mtpp_dsl.text.source import shortened
 
 __all__ = ["Clash", "Clashes", "Member", "infeasible"]
 
@@ -28,6 +33,8 @@ MOST_PARTS = 400
 MOST_SHOWN = 8
 """Parts of one statement that are told in words."""
 MOST_CLASHES = 5
+GENERAL = "no plan keeps all that is asked"
+"""The reason where counting shows none."""
 FIRST, PARTS_SHARE = 0.6, 0.5
 """Of the time: for the statements of the first clash; of what is then left, for the parts of its statements."""
 
@@ -66,15 +73,12 @@ class Member(Short):
 
     def words(self) -> list[str]:
         """Return it in words."""
-        at = f"{self.lines[0]}: " if self.lines else ""
-        said = " ".join(self.lines[0].text.split()) if self.lines and self.lines[0].text else self.named
-        found = [f"  {at}{said if len(said) <= 200 else said[:200] + '…'}"]
-        shown = [*self.parts[:MOST_SHOWN], *([f"{len(self.parts) - MOST_SHOWN} more"] * (len(self.parts) > MOST_SHOWN))]
-        if shown:
-            found.append(f"      of it: {', '.join(shown)}")
+        found = [f"  {statement_words(self.lines, self.named)}"]
+        if self.parts:
+            found.append(f"      of it: {fold_names([shortened(part, 80) for part in self.parts], MOST_SHOWN)}")
         found += [f"      {each}: {' '.join(each.text.split())}" for each in self.lines[1 : MOST_SHOWN + 1]]
         if self.breaks:
-            found.append(f"      without it the rest can hold: then {self.breaks[0]}")
+            found.append(f"      without it the rest can hold, for example with: {shortened(self.breaks[0], 400)}")
         return found
 
 
@@ -100,8 +104,8 @@ class Clash(Short):
     def words(self) -> list[str]:
         """Return it in words."""
         if not self.members:
-            return [self.reason, "No constraint is to blame: without all of them there is no plan, either."]
-        return [self.reason, self._heading(), *(line for member in self.members for line in member.words())]
+            return ["No constraint is to blame: without all of them there is no plan, either."]
+        return [self._heading(), *(line for member in self.members for line in member.words())]
 
     def _heading(self) -> str:
         count = len(self.members)
@@ -141,9 +145,10 @@ class Clashes(Short):
     def words(self) -> list[str]:
         """Return it in words."""
         first, *others = self.clashes
-        found = ["No plan exists.", *first.words()]
+        why = "" if first.reason == GENERAL else f": {shortened(first.reason, 600)}"
+        found = [f"No plan exists{why}.", *first.words()]
         for clash in others:
-            found += ["", "Whatever becomes of these, there is more that cannot hold.", *clash.words()]
+            found += ["", f"Whatever becomes of these: {shortened(clash.reason, 600)}.", *clash.words()]
         if first.members and self.rest is not False:
             what = "all of these" if others or len(first.members) > 1 else "this"
             said = "there is a plan." if self.rest else "it is not known whether there is one: the time was too short."
@@ -236,55 +241,46 @@ def _told(asked: Feasibility, core: frozenset[int], needed: frozenset[int]) -> C
     items = asked.items
     chosen = sorted(core)
     pieces = [(number, piece) for number in chosen for piece in items.split(number)]
-    if len(pieces) == len(chosen) or len(pieces) > MOST_PARTS or asked.over:
-        members = [_member(asked, number, core, number in needed) for number in chosen]
-        return Clash(_reason(asked, core), tuple(members), (core == needed and bool(core)) or not core)
+    if len(pieces) > MOST_PARTS or asked.over:
+        pieces = [(number, items.items[number]) for number in chosen]
     parts = replace(items, items=tuple(piece for _, piece in pieces))
     within = Feasibility(parts, asked.question, max(0.0, asked.end - monotonic()) * PARTS_SHARE)
     every = frozenset(range(len(pieces)))
     within.take(every, _why(asked, core))
+    within.use(plan for plan, _ in asked.plans)
     small, sure = _shrunk(within, every)
     members = []
     for number in chosen:
-        own = [i for i in sorted(small) if pieces[i][0] == number]
-        members.append(_whole(asked, within, number, own, small, needed, sure, pieces))
+        own = frozenset(i for i in small if pieces[i][0] == number)
+        member = _member(items.items[number], [pieces[i][1] for i in sorted(own)], len(items.split(number)) > 1)
+        plain = number in needed or (bool(own) and own <= sure)
+        breaks = _broken(within, own, small, max(0.0, within.end - monotonic()) / len(chosen))
+        members.append(replace(member, needed=True if plain else None, breaks=breaks))
     minimal = small == sure and all(member.needed for member in members)
     return Clash(_reason(within, small), tuple(members), minimal)
 
 
-def _whole(
-    asked: Feasibility,
-    within: Feasibility,
-    number: int,
-    own: Sequence[int],
-    small: frozenset[int],
-    needed: frozenset[int],
-    sure: frozenset[int],
-    pieces: Sequence[tuple[int, Item]],
-) -> Member:
-    """Return the member of a clash for one statement, with those parts of it that are needed."""
-    item = asked.items.items[number]
-    named = [pieces[i][1] for i in own]
-    whole = len(asked.items.split(number)) == 1
-    lines = tuple(dict.fromkeys([*item.lines, *(line for piece in named for line in piece.lines)]))
-    breaks = [text for i in own for text in _broken(within, i, small)]
-    plain = number in needed or (bool(own) and all(i in sure for i in own))
-    parts = () if whole else tuple(piece.part for piece in named if piece.part)
-    rules = tuple(rule for piece in named for rule in piece.constraints)
-    sure_of = True if plain else None
-    return Member(item.named, lines, parts, sure_of, tuple(dict.fromkeys(breaks)), rules, item.barred)
+def _member(item: Item, own: Sequence[Item], several: bool) -> Member:
+    """Return the member of a clash for the parts of a statement that it takes."""
+    lines = dict.fromkeys([*item.lines, *(line for piece in own for line in piece.lines)])
+    parts = tuple(piece.part for piece in own if piece.part) if several else ()
+    rules = tuple(rule for piece in own for rule in piece.constraints)
+    return Member(item.named, tuple(lines), parts, None, (), rules, item.barred)
 
 
-def _member(asked: Feasibility, number: int, core: frozenset[int], needed: bool) -> Member:
-    item = asked.items.items[number]
-    breaks = tuple(_broken(asked, number, core))
-    return Member(item.named, item.lines, (), True if needed else None, breaks, item.constraints, item.barred)
-
-
-def _broken(asked: Feasibility, number: int, core: frozenset[int]) -> list[str]:
-    """Return what a plan that keeps all of a clash but one item breaks of that item."""
-    plan = asked.witness(core - {number})
-    return [] if plan is None else asked.broken(plan, core)
+def _broken(asked: Feasibility, own: frozenset[int], core: frozenset[int], seconds: float) -> tuple[str, ...]:
+    """Return what a plan that keeps all of a clash but some items breaks of those; of rows, as little as it can."""
+    rows = [rule for number in own for rule in asked.items.items[number].constraints if isinstance(rule, Linear)]
+    plan = asked.best(core - own, seconds) if rows else asked.witness(core - own)
+    if plan is None:
+        return ()
+    try:
+        problem = asked.items.problem_of(core)
+        slacks = slack_of(problem, plan, evaluate(problem, plan), rows)
+    except MtppError:
+        slacks = []
+    told = [f"{slack.name} {slack.said}" for slack in slacks if slack.left < 0]
+    return tuple(dict.fromkeys(told or asked.broken(plan, core)))
 
 
 def _why(asked: Feasibility, core: frozenset[int]) -> Infeasibility:
@@ -302,7 +298,5 @@ def _reason(asked: Feasibility, core: frozenset[int]) -> str:
         counted = None
     said = counted.reason if counted is not None else ""
     if not said:
-        count = len(core)
-        said = "no plan keeps it" if count == 1 else f"no plan keeps these {count} together"
-        said = _why(asked, core).reason if not core else said
-    return f"{said[:1].upper()}{said[1:]}."
+        said = GENERAL if core else _why(asked, core).reason
+    return said.removesuffix(".")

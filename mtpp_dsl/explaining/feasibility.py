@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from time import monotonic
 
 from mtpp_dsl.api import solve
@@ -10,6 +10,7 @@ from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.drivers.stage import Stage
 from mtpp_dsl.errors import MtppError, Refused, VerificationError
+from mtpp_dsl.explaining.budget import Task, solved
 from mtpp_dsl.explaining.items import Items
 from mtpp_dsl.explaining.question import Question
 from mtpp_dsl.plans.plan import Plan
@@ -23,6 +24,8 @@ EACH = 0.25
 LEAST = 0.2
 """Seconds of a question; with less left, none is asked."""
 NO_GAP = 0.999
+MOST_BETTER = 3.0
+"""Seconds in which a plan is made better that only shows what it breaks."""
 
 
 class Feasibility:
@@ -60,6 +63,23 @@ class Feasibility:
         wanted = frozenset(chosen)
         kept = (plan for plan, broken in self.plans if not broken & wanted)
         return next((plan for plan in kept if not self.broken(plan, wanted)), None)
+
+    def use(self, plans: Iterable[Plan]) -> None:
+        """Note plans that were found elsewhere."""
+        for plan in plans:
+            self._note(plan)
+
+    def best(self, chosen: Collection[int], seconds: float) -> Plan | None:
+        """Return a plan that keeps these items together, made as good as can be in some seconds."""
+        first = self.witness(chosen)
+        if first is None or seconds < LEAST or self.question.progress.stopped:
+            return first
+        try:
+            problem = self.items.problem_of(chosen)
+            found = solved(self.question, [Task("what clashes", problem, first)], min(seconds, MOST_BETTER))[0].result
+        except MtppError:
+            return first
+        return first if found is None or found.plan is None else found.plan.of(None)
 
     def take(self, chosen: frozenset[int], why: Infeasibility) -> None:
         """Note that there is no plan with these items."""

@@ -86,7 +86,7 @@ class Items:
         if item.barred >= 0:
             return [item]
         found = [piece for constraint in item.constraints for piece in self._pieces(constraint, item)]
-        return found if len(found) > 1 else [item]
+        return found or [item]
 
     def _pieces(self, constraint: Constraint, item: Item) -> Iterator[Item]:
         devices, names = self.problem.devices, self.problem.graph.names

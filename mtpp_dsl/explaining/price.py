@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,13 +10,15 @@ from mtpp_dsl.base.shown import Short
 from mtpp_dsl.constraints import Constraint
 from mtpp_dsl.explaining.slack import Slack
 from mtpp_dsl.language.places import SpecLines
+from mtpp_dsl.text.source import shortened
 
-__all__ = ["ConstraintCosts", "Effect", "Price"]
+__all__ = ["ConstraintCosts", "Effect", "Price", "statement_words"]
 
 Effect = Literal["restricts", "allows", "changes", "orders", "fixed"]
 """What a constraint does: takes plans away; allows plans; both; orders equal devices alone; says what is asked."""
 
 MOST_SHOWN = 4
+MOST_TEXT = 200
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,17 +73,15 @@ class Price(Short):
 
     def words(self) -> list[str]:
         """Return it in words."""
-        at = f"{self.lines[0]}: " if self.lines else ""
-        text = " ".join(self.lines[0].text.split()) if self.lines and self.lines[0].text else self.named
-        found = [f"  {at}{text if len(text) <= 200 else text[:200] + '…'}", f"      {self.said}"]
+        found = [f"  {statement_words(self.lines, self.named)}", f"      {self.said}"]
         binding = [each for each in self.slack if each.binding]
         if binding:
-            shown = [f"{each.name} ({each.said})" for each in binding[:MOST_SHOWN]]
+            shown = [f"{shortened(each.name, 80)} ({each.said})" for each in binding[:MOST_SHOWN]]
             more = [f"{len(binding) - MOST_SHOWN} more"] if len(binding) > MOST_SHOWN else []
             found.append(f"      binding: {', '.join([*shown, *more])}")
         elif self.slack:
             of = f", the tightest of {len(self.slack)}" if len(self.slack) > 1 else ""
-            found.append(f"      not binding: {self.slack[0].name} has {self.slack[0].said}{of}")
+            found.append(f"      not binding: {shortened(self.slack[0].name, 80)} has {self.slack[0].said}{of}")
         return found
 
 
@@ -107,3 +108,11 @@ class ConstraintCosts(Short):
         best = "which is proved to be the best" if self.proved else "which may not be the best"
         head = f"What the constraints cost. With all of them the plan is at {self.shown}, {best}:"
         return [head, *(line for price in self.prices for line in price.words())]
+
+
+def statement_words(lines: Sequence[SpecLines], named: str) -> str:
+    """Return the place and the text of a statement on one line, shortened; what messages call it where it has none."""
+    if not lines:
+        return shortened(named, MOST_TEXT)
+    said = " ".join(lines[0].text.split()) or named
+    return f"{lines[0]}: {said if len(said) <= MOST_TEXT else said[:MOST_TEXT] + '…'}"

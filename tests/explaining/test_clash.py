@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, InOrder, Memory, Pin, Separate
 from mtpp_dsl.explaining.clash import Clashes, infeasible
+from mtpp_dsl.explaining.constraint_costs import constraints
 from mtpp_dsl.explaining.explain import explain
 from mtpp_dsl.explaining.explanation import explain_schema
 from mtpp_dsl.explaining.question import Question, question_of
@@ -20,6 +22,7 @@ from mtpp_dsl.plans.result import Infeasibility, Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.problem import running_times
+from tests.hostile_names import hostile_problem
 from tests.oracle import optimum
 from tests.row_problems import random_rows
 
@@ -133,7 +136,7 @@ def test_a_spec_with_two_clashes_is_told_with_its_lines_and_amounts(tmp_path: Pa
     assert 'a.mtpp:4: unsupported = ["conv"]' in text
     assert "a.mtpp:7: constraint memory" in text
     assert "a.mtpp:3: memory = 8 GB" in text
-    assert "All nodes take 20 GB; all devices together have 16 GB." in text
+    assert "all nodes take 20 GB; all devices together have 16 GB." in text
     assert "cap" not in text
     told = explain(problem, mtpp_dsl.solve(problem), only=["infeasible"])
     jsonschema.validate(told.to_json(), explain_schema())
@@ -158,3 +161,20 @@ def test_a_false_claim_that_there_is_no_plan_is_refused() -> None:
     problem = mtpp_dsl.load(SPEC.replace("constraint pin b on cpu", "").replace("params = 5 GB", "params = 1 GB"))
     with pytest.raises(mtpp_dsl.errors.Refused, match="one was found"):
         infeasible(_asked(problem, "auto"), 20.0)
+
+
+def test_hostile_names_are_told_as_they_are_and_short() -> None:
+    problem = hostile_problem()
+    few = [replace(device, memory=3.0) for device in problem.devices]
+    tight = Problem.create(
+        problem.graph, few, problem.interconnect, problem.objective, problem.constraints, origin=problem.origin
+    )
+    found = infeasible(_asked(tight, "auto"), 20.0)
+    assert found is not None
+    assert [member.named for member in found.clashes[0].members] == ["memory"]
+    assert max(map(len, found.words())) < 2_000
+    json.dumps(found.to_json())
+    costs = constraints(question_of(problem, mtpp_dsl.solve(problem)), 20.0)
+    assert costs is not None
+    assert max(map(len, costs.words())) < 2_000
+    json.dumps(costs.to_json())
