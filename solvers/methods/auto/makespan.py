@@ -19,6 +19,8 @@ from mtpp_dsl.solvers.runtime.portfolio.race import cores
 __all__ = ["ScheduleRun"]
 
 QUICK = ("simple", "critical-path", "greedy", "heft", "peft", "cpop", "etf")
+LARGE, LARGE_SHARE, LARGE_SECONDS = "m-sct", 0.15, 20.0
+"""A further one for graphs that no model is made of, where the search keeps much of the schedule it begins with."""
 QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
 WHOLE_NODES, WHOLE_SHARE, WHOLE_SECONDS = 60, 0.2, 10.0
@@ -55,7 +57,7 @@ class ScheduleRun(Steps):
     """
 
     on_links = True
-    minor = frozenset({"single-device", *QUICK}) - {"heft"}
+    minor = frozenset({"single-device", *QUICK, LARGE}) - {"heft"}
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
@@ -66,7 +68,8 @@ class ScheduleRun(Steps):
         intervals = self.quick("interval")
         bounds_last = sorted(QUICK, key=lambda name: name != "heft")  # where no device holds everything, a plan first
         quick = map(self.quick, bounds_last if self.progress.plan is None else QUICK)
-        for task in [*quick, *([*whole, intervals] if n <= TINY_NODES else [intervals, *whole])]:
+        large = [Task(load(METHODS, LARGE)(), LARGE_SHARE, LARGE_SECONDS)] if n > MODEL_NODES else []
+        for task in [*quick, *large, *([*whole, intervals] if n <= TINY_NODES else [intervals, *whole])]:
             self.run(task)
         if self.by_modules and self.cut and not self.under_rows:
             self.run(Task(load(METHODS, "decomposition")(), PARTS_SHARE))
