@@ -20,10 +20,13 @@ const figures = (() => {
     return found;
   }
 
-  /** Read a block of data; null where the page has none. */
+  const blocks = new Map();
+
+  /** Read a block of data, once; null where the page has none. */
   function data(id) {
     const block = document.getElementById(id);
-    return block ? JSON.parse(block.textContent) : null;
+    if (!blocks.has(id)) blocks.set(id, block ? JSON.parse(block.textContent) : null);
+    return blocks.get(id);
   }
 
   /** Return the values of a column that mtpp_dsl/page/packed.py has written. */

@@ -291,7 +291,16 @@
     return picture.querySelector('.box[data-item="' + item + '"]');
   }
 
+  /** Mark a box and say what it is; a node is told to the rest of the page, too. */
   function choose(item, focus) {
+    const before = current;
+    mark(item, focus);
+    if (node[item] >= 0 && item !== before) {
+      document.dispatchEvent(new CustomEvent("mtpp:choose", { detail: { kind: "node", index: node[item] } }));
+    }
+  }
+
+  function mark(item, focus) {
     const before = element(current);
     if (before) before.setAttribute("tabindex", "-1");
     current = item;
@@ -430,12 +439,18 @@
     redraw(item);
   }
 
-  function reveal(v) {
+  function reveal(v, focus) {
     const item = items.get(v)[0];
     for (let above = parent[item]; above >= 0; above = parent[above]) opened.add(above);
     draw();
-    choose(item, true);
+    if (focus) choose(item, true);
+    else mark(item, false);
   }
+
+  document.addEventListener("mtpp:choose", (event) => {
+    const { kind, index } = event.detail;
+    if (kind === "node" && items.has(index) && node[current] !== index) reveal(index, false);
+  });
 
   const field = document.getElementById("graph-search"), results = document.getElementById("graph-results");
   const told = document.getElementById("graph-found");
@@ -455,7 +470,7 @@
     const text = field.value.trim(), found = text ? matches(text) : [];
     results.replaceChildren(...found.slice(0, FOUND).map((v) => {
       const entry = figures.made("li"), button = figures.made("button", name[items.get(v)[0]], { type: "button" });
-      button.addEventListener("click", () => reveal(v));
+      button.addEventListener("click", () => reveal(v, true));
       entry.append(button);
       return entry;
     }));
@@ -468,7 +483,7 @@
     if (event.key !== "Enter") return;
     event.preventDefault();
     const found = field.value.trim() ? matches(field.value.trim()) : [];
-    if (found.length) reveal(found[0]);
+    if (found.length) reveal(found[0], true);
   });
   document.getElementById("graph-more").addEventListener("click", unfold);
   document.getElementById("graph-less").addEventListener("click", fold);

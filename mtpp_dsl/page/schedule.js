@@ -4,11 +4,14 @@
   const picture = document.getElementById("gantt");
   if (!data || !picture) return;
   const LABEL = 130, AXIS = 26, LEAST = 1.5, BIN = 2, TICKS = 8, LETTER = 7.0, MIN_LETTERS = 3, TEXT_ROW = 14, NARROW = 480;
-  const names = figures.column(data.name), kinds = figures.column(data.kind), lanes = figures.column(data.lane);
+  const graph = figures.data("graph-data"), to = figures.column(data.to), beside = figures.column(data.beside);
+  const names = data.of.map((v, i) =>
+    (v < 0 ? "" : graph.names[v]) + (to[i] < 0 ? "" : " -> " + graph.names[to[i]]) + beside[i]);
+  const kinds = figures.column(data.kind), lanes = figures.column(data.lane), waits = figures.column(data.waited);
   const starts = data.start, lengths = figures.column(data.length), slack = figures.column(data.slack);
   const batch = figures.column(data.batch), sizes = figures.column(data.size);
   const count = starts.length, trackOf = new Array(count), first = [];
-  const critical = new Map(data.critical.map(([activity, waited], place) => [activity, [place, waited]]));
+  const critical = new Map(data.critical.map((activity, place) => [activity, [place, waits[place]]]));
   const frame = document.getElementById("gantt-frame"), panel = document.getElementById("gantt-details");
   const LABELLED = new Set(["node", "forward", "backward"]);
   const REASONS = {
@@ -160,7 +163,7 @@
   function nextCritical() {
     if (!data.critical.length) return;
     const at = critical.has(current) ? critical.get(current)[0] + 1 : 0;
-    choose(data.critical[at % data.critical.length][0]);
+    choose(data.critical[at % data.critical.length]);
   }
 
   /** Choose the neighbour of the chosen bar: on its track, or the nearest in time on the next track that has one. */

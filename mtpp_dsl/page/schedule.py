@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mtpp_dsl.base.units import counted, display_unit
@@ -14,7 +15,7 @@ from mtpp_dsl.page.schedule_picture import drawn
 from mtpp_dsl.page.schedule_tables import busy_table, critical_table
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.view import View
-from mtpp_dsl.report.activities import Timeline
+from mtpp_dsl.report.activities import Activity, Timeline
 from mtpp_dsl.report.palette import STAGES
 from mtpp_dsl.report.steady import Steady, steady
 
@@ -133,7 +134,7 @@ def _data(view: View, timeline: Timed, found: Chart, tints: list[int]) -> dict[s
             for track, tint in zip(found.tracks, tints, strict=True)
         ],
         "lane": packed([float(lane) for track in found.tracks for lane in track.lane]),
-        "name": packed([short(every[i].name, MAX_NAME) for i in order]),
+        **_names(view, [every[i] for i in order]),
         "kind": packed([every[i].kind for i in order]),
         "start": [_exact(every[i].start) for i in order],
         "length": packed([_exact(every[i].end - every[i].start) for i in order]),
@@ -144,8 +145,30 @@ def _data(view: View, timeline: Timed, found: Chart, tints: list[int]) -> dict[s
         if not timed
         else None,
         "size": packed(sizes) if timed and any(sizes) else None,
-        "critical": [[place, waited] for place, waited in critical if place is not None],
+        "critical": [place for place, _ in critical if place is not None],
+        "waited": packed([waited for place, waited in critical if place is not None]),
     }
+
+
+def _names(view: View, activities: Sequence[Activity]) -> dict[str, Any]:
+    """Return names by numbers of nodes, in the block of the graph, with what is said beside; others as they are."""
+    graph = view.problem.graph
+    ends: list[tuple[int, int]] = []
+    beside: list[str] = []
+    for activity in activities:
+        own = (-1, -1)
+        if activity.kind == "node" and not activity.nodes and activity.microbatch is None:
+            own = activity.number, -1
+        elif activity.kind == "transfer" and activity.microbatch is None:
+            own = int(graph.tails[activity.number]), int(graph.heads[activity.number])
+        said = graph.names[own[0]] if own[0] >= 0 else ""
+        if own[1] >= 0:
+            said += f" -> {graph.names[own[1]]}"
+        if own[0] >= 0 and not activity.name.startswith(said):
+            own, said = (-1, -1), ""
+        ends.append(own)
+        beside.append(short(activity.name[len(said) :], MAX_NAME))
+    return {"of": [a for a, _ in ends], "to": packed([float(b) for _, b in ends]), "beside": packed(beside)}
 
 
 def _exact(time: float) -> float:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from mtpp_dsl.page.layout.layers import in_rows
-from mtpp_dsl.page.layout.paths import Path, caption, paths_of
+from mtpp_dsl.page.layout.paths import Path, caption, paths_of, together
 from mtpp_dsl.page.layout.stages import Placed, placed
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -24,8 +24,6 @@ MOST = 14
 """A module has no more children: of more, consecutive ones are put together."""
 EACH = 6
 """So many are put together, or more where the parts would be too many."""
-MAX_CAPTION = 40
-"""Longer names of modules are the first and the last node."""
 
 
 @dataclass(eq=False)
@@ -175,10 +173,12 @@ class _Builder:
             if len(members) == 1:
                 branches.append(self.leaf(members[0]))
             elif len(members) <= FEW // 2:
-                branches.append(_Branch(members, self._called(members, key), [self.leaf(v) for v in members]))
+                branches.append(_Branch(members, self._called(members, key, depth), [self.leaf(v) for v in members]))
             else:
                 within = edges[np.isin(edges, members).all(axis=1)] if len(groups) > 1 else edges
-                branches.append(_Branch(members, self._called(members, key), self.grown(members, depth + 1, within)))
+                branches.append(
+                    _Branch(members, self._called(members, key, depth), self.grown(members, depth + 1, within))
+                )
         return self._joined(branches, edges)
 
     def _joined(self, branches: list[_Branch], edges: Ints) -> list[_Branch]:
@@ -188,8 +188,9 @@ class _Builder:
         joined = []
         for part in self._cuts(branches, edges):
             nodes = [v for branch in part for v in branch.nodes]
+            name = together([branch.name if branch.inside else self.graph.names[branch.nodes[0]] for branch in part])
             inside = part if len(part) <= MOST else self._joined(part, edges[np.isin(edges, nodes).all(axis=1)])
-            joined.append(part[0] if len(part) == 1 else _Branch(nodes, self._called(nodes, ""), inside))
+            joined.append(part[0] if len(part) == 1 else _Branch(nodes, name, inside))
         return joined
 
     def _cuts(self, branches: list[_Branch], edges: Ints) -> list[list[_Branch]]:
@@ -217,17 +218,15 @@ class _Builder:
                 bounds.append(min(near, key=lambda b: (passing[b], abs(b - middle))))
         return [branches[a:b] for a, b in zip(bounds, [*bounds[1:], count], strict=True)]
 
-    def _called(self, nodes: list[int], key: str) -> str:
-        """Return what a module is called: its path, or its nodes, folded or the first and the last."""
-        if key and not key.startswith("\0") and "[" not in key:
-            return key
-        names = [self.graph.names[v] for v in nodes]
-        folded = fold_names(names, 3) if len(names) <= 400 else ""
-        if folded and len(folded) <= MAX_CAPTION and "…" not in folded:
-            return folded
-        if key and key != "[]" and not key.endswith("[]"):
-            return key
-        return f"{names[0]} … {names[-1]}"
+    def _called(self, nodes: list[int], key: str, depth: int) -> str:
+        """Return what the module of the paths with *key* at *depth* is called; of a list, which of it is here."""
+        if key.startswith("["):
+            return together([self.graph.names[v] for v in nodes])
+        below = dict.fromkeys(self.paths[v][depth + 1] for v in nodes if len(self.paths[v]) > depth + 1)
+        if key.endswith("[]"):
+            return together(list(below) or [self.graph.names[v].rpartition(".")[2] for v in nodes])
+        listed = below and all(name.startswith(f"{key}.") and name[len(key) + 1 :].isdigit() for name in below)
+        return together(list(below)) if listed else key
 
 
 @dataclass(frozen=True)

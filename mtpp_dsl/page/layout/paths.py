@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import takewhile
 
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.report.names import fold_names
 
-__all__ = ["Path", "caption", "paths_of"]
+__all__ = ["Path", "caption", "paths_of", "together"]
 
 Path = tuple[str, ...]
 """The modules that a node is in, the outermost first; the node itself is not among them."""
@@ -17,6 +19,9 @@ _PART = re.compile(r"[./]")
 _FAMILY = re.compile(r"(.*?)((?:\[[^\[\]]*\])+)", re.DOTALL)
 _BRACKET = re.compile(r"\[[^\[\]]*\]")
 _NUMBERED = re.compile(r"([A-Za-z_]+) (\d+)\b[,:]?\s*")
+_LISTED = re.compile(r"(.+)\.(\d+)")
+MAX_FOLDED, MAX_TOGETHER = 200, 40
+"""More names, and those that are longer even when they are folded, are called by the first and the last."""
 MAX_DEPTH = 12
 """Modules deeper than this are not told apart."""
 MAX_NAME = 300
@@ -46,6 +51,26 @@ def caption(graph: Graph, v: int) -> str:
     """Return what a node is called in pictures: its name, with the label where the name is a mere number."""
     name, label = graph.names[v], graph.labels[v]
     return f"{name} {label}" if label and name.isascii() and name.isdigit() else name
+
+
+def together(names: Sequence[str]) -> str:
+    """Return what several nodes or modules are called together.
+
+    >>> together(["layers.3", "layers.4", "layers.5"]), together(["attn[0]", "mlp[0]", "attn[1]", "mlp[1]"])
+    ('layers.3..5', 'attn[0..1], mlp[0..1]')
+    >>> together(["stem", "conv a … conv d", "join", "last"])
+    'stem … last'
+    """
+    numbered = [match for name in names if (match := _LISTED.fullmatch(name))]
+    first, last = names[0], names[-1]
+    if len(numbered) == len(names) and len({match[1] for match in numbered}) == 1:
+        low, high = int(numbered[0][2]), int(numbered[-1][2])
+        if high - low == len(names) - 1:
+            return f"{numbered[0][1]}.{low}..{high}" if high > low else first
+    folded = fold_names(names, 3) if len(names) <= MAX_FOLDED else "…"
+    if len(folded) <= MAX_TOGETHER and "…" not in folded:
+        return folded
+    return f"{first.partition(' … ')[0]} … {last.rpartition(' … ')[2]}"
 
 
 def _of_model(graph: Graph) -> list[Path]:
