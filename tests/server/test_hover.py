@@ -78,6 +78,7 @@ def told(reading: Reading, line: int, column: int) -> str:
         ("interconnect sh|ared", ["All devices share one channel"]),
         ("constraint acy|clic", ["can be ordered", "acyclic"]),
         ("constraint f|ew", ["3 rows", "`few[fast[0]]`: `on(attn[0], fast[0]) + on(attn[1], fast[0])"]),
+        ("|constraint pin", ["Says what every plan", "pin: 1 node (`embed`)"]),
         ("|pin embed", ["Each of these nodes", "pin: 1 node (`embed`), 2 devices (`fast[0]`, `fast[1]`)"]),
         ("|minimize", ["Says what is to be small"]),
         ("minimize bottle|neck", ["The largest load of a device"]),

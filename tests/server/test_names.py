@@ -11,6 +11,7 @@ from mtpp_dsl.server.features.definition import definition
 from mtpp_dsl.server.features.references import highlights, references
 from mtpp_dsl.server.features.rename import RenameRefused, prepare_rename, rename
 from mtpp_dsl.server.features.sameness import same
+from mtpp_dsl.server.features.search import found_symbols
 from mtpp_dsl.server.reading import Reading, reading_of
 from mtpp_dsl.text.edits import edited
 from mtpp_dsl.text.source import Edit, Span
@@ -274,3 +275,12 @@ def test_places_are_counted_in_utf_16() -> None:
     changes = rename(reading, 0, reading.lines().position(reading.text.index("-> b") + 3)[1], "c")
     (edits,) = changes.values()
     assert sorted((each.range.start.character, each.range.end.character) for each in edits) == [(23, 24), (38, 39)]
+
+
+def test_names_are_found_by_a_part_of_them(tmp_path: Path) -> None:
+    (tmp_path / "common.mtpp").write_text("param layers: int = 2\n")
+    text = 'include "common.mtpp"\ninclude "devices/nvidia.mtpp"\nlet player = layers + 1\ndevice d[i in 0..1]\n'
+    reading = reading_of(text, path=tmp_path / "spec.mtpp")
+    found = found_symbols([reading, reading], "LAY")
+    assert sorted(each.name for each in found) == ["layers", "player"]
+    assert {each.name for each in found_symbols([reading], "")} == {"player", "layers", "d"}

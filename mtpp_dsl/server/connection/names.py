@@ -10,6 +10,7 @@ from pygls.exceptions import JsonRpcException
 from mtpp_dsl.server.connection.handling import handles
 from mtpp_dsl.server.connection.server import Server
 from mtpp_dsl.server.features import completion, definition, hover, inlay, references, rename
+from mtpp_dsl.server.features.search import found_symbols
 from mtpp_dsl.server.reading import Reading
 
 _REFUSED = -32803  # RequestFailed of the protocol: the request was right, and cannot be done
@@ -98,6 +99,13 @@ async def hinted(ls: Server, params: types.InlayHintParams) -> list[types.InlayH
     if reading is None:
         return None
     return inlay.hints(reading, params.range.start.line, params.range.end.line, kinds_of(ls.options))
+
+
+@handles(types.WORKSPACE_SYMBOL)
+async def searched(ls: Server, params: types.WorkspaceSymbolParams) -> list[types.WorkspaceSymbol]:
+    """Find what the open specs declare by a part of its name."""
+    readings = [await ls.reading(uri) for uri in list(ls.texts.documents)]
+    return found_symbols([each for each in readings if each is not None], params.query)
 
 
 def kinds_of(options: Mapping[str, object]) -> tuple[str, ...]:

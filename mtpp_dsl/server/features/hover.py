@@ -137,8 +137,6 @@ def _meant(reading: Reading, context: Context, span: Span, docs: str) -> str:
     if before == ["constraint"] and not after.startswith(":"):
         rows = _rows_at(reading, span)
         return "\n\n".join(filter(None, [_of(meanings.RULES, word, docs), rows]))
-    if before[:1] == ["constraint"] and word == "constraint":
-        return told(meanings.STATEMENTS[word], docs)
     among_items = context.container.kind in ("graph", "block") and context.frame is context.container
     if among_items and word in ITEMS and (not before or before[-1] not in ("->", ",")):
         return _of(meanings.ITEMS, word, docs)

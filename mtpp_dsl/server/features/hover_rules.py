@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from mtpp_dsl.constraints import Constraint, Decision, Linear
+from mtpp_dsl.base.units import format_quantity
+from mtpp_dsl.constraints import Bottleneck, Constraint, Decision, Finish, Latency, Linear, Load, Makespan, Start
 from mtpp_dsl.language import tree
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.server.features.markdown import code, plain
@@ -14,6 +15,7 @@ from mtpp_dsl.server.reading import Reading
 __all__ = ["rows_told"]
 
 _FEW = 5
+_TIMES = (Bottleneck, Finish, Latency, Load, Makespan, Start)
 
 
 def rows_told(reading: Reading, statement: tree.Tree) -> str:
@@ -58,12 +60,16 @@ def _told(constraint: Constraint, problem: Problem) -> str:
 
 
 def _row(row: Linear, problem: Problem) -> str:
-    """Return a row in base units, with its first terms."""
-    terms = [
-        f"{'' if weight == 1 else f'{weight:.5g} * '}{_decision(each, problem)}" for each, weight in row.terms[:_FEW]
-    ]
+    """Return a row with its first terms; one of times alone with a unit, others in base units."""
+    text = ""
+    for decision, weight in row.terms[:_FEW]:
+        factor = "" if abs(weight) == 1 else f"{abs(weight):.5g} * "
+        sign = ("- " if weight < 0 else "+ ") if text else "-" if weight < 0 else ""
+        text += f"{' ' if text else ''}{sign}{factor}{_decision(decision, problem)}"
     more = f" + … ({len(row.terms):,} terms)" if len(row.terms) > _FEW else ""
-    return f"{' + '.join(terms) or '0'}{more} {row.sense} {row.rhs:.6g}"
+    timed = problem.time_unit == "s" and all(isinstance(each, _TIMES) for each, _ in row.terms)
+    rhs = row.rhs + 0.0
+    return f"{text or '0'}{more} {row.sense} {format_quantity(rhs, 's') if timed and rhs else f'{rhs:.6g}'}"
 
 
 def _decision(decision: Decision, problem: Problem) -> str:
