@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,13 +78,14 @@ class Bottleneck(Short):
 
     Attributes:
         held: an entry for each objective.
-        time_unit, size_unit: of the problem.
+        time_unit: of the problem.
+        sized: writes a size for people, in the units that the spec uses.
         memory: by the name of every device with a limit, what its nodes take there and what they may take.
     """
 
     held: tuple[Held, ...]
     time_unit: str
-    size_unit: str
+    sized: Callable[[float], str]
     memory: tuple[tuple[str, float, float], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -100,7 +102,7 @@ class Bottleneck(Short):
             found += _held_words(each, self.time_unit)
         tight = [(n, u, r) for n, u, r in self.memory if r > 0 and u >= 0.9 * r]
         for name, used, room in tight[:MOST]:
-            sizes = f"{format_quantity(used, self.size_unit)} of {format_quantity(room, self.size_unit)}"
+            sizes = f"{self.sized(used)} of {self.sized(room)}"
             found.append(f"the memory of {called(name)} is nearly full: {sizes}")
         if len(tight) > MOST:
             found.append(f"and so is that of {len(tight) - MOST} more devices")
@@ -126,7 +128,7 @@ def bottleneck(question: Question, seconds: float = 0.0) -> Bottleneck | None:  
         for d, device in enumerate(problem.devices)
         if np.isfinite(limit[d])
     ]
-    return Bottleneck(tuple(held), problem.time_unit, problem.graph.memory_unit, tuple(memory))
+    return Bottleneck(tuple(held), problem.time_unit, problem.size, tuple(memory))
 
 
 def _paid(found: Evaluation) -> list[Holder]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
@@ -189,7 +189,8 @@ def difference(a: Side, b: Side) -> Difference:
     moves = moved(before, after) if both else []
     why: list[str] = []
     if better in ("a", "b") and not asked:
-        worse, best = (a, b) if better == "b" else (b, a)
+        named = replace(a, name="A"), replace(b, name="B")
+        worse, best = named if better == "b" else named[::-1]
         back = {new: old for old, new in renamed.items()}
         flows = (
             moves

@@ -145,9 +145,17 @@ class NextBest(Short):
         if self.forbidden:
             by = ", ".join(f"{what} {many}" for what, many in self.forbidden.items())
             found.append(f"  steps that would cost less, but break a constraint: {by}")
+        elif self.complete and self.question.cost is not None and self._none_better():
+            found.append("  none of these steps costs less, not even one that breaks a constraint")
         if self.rescheduled:
             found.append("  their times are by a list scheduler: better schedules of the same split may exist")
         return found
+
+    def _none_better(self) -> bool:
+        """Return whether no neighbour costs less: the allowed ones are in order, and of others none was counted."""
+        first = self.neighbours[0].costs[0] if self.neighbours else np.inf
+        assert self.question.cost is not None
+        return first >= self.question.cost - SAME * abs(self.question.cost)
 
     def _beside(self, one: Neighbour) -> str:
         """Return how the value of a neighbour is beside that of the plan."""
