@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, Union
 
 from mtpp_dsl.text.visible import visible
 
-__all__ = ["Child", "Markup", "data_block", "escape", "name", "short", "svg", "tag"]
+__all__ = ["Child", "Markup", "data_block", "escape", "name", "seen", "short", "svg", "tag"]
 
 VOID = {"br", "col", "hr", "img", "input", "meta"}
 LONG = 40
@@ -105,8 +105,13 @@ def svg(
 
 def name(text: str, most: int = 200) -> Markup:
     """Return a name of the spec, shortened in the middle, that does not turn the text around it (``bdi``)."""
-    shown = short(text, most)
+    shown = seen(text, most)
     return tag("bdi", shown, class_="name long" if len(shown) > LONG else "name")
+
+
+def seen(text: str, most: int) -> str:
+    """Return a name that can be seen: shortened, and in quotes where it is nothing or spaces."""
+    return short(text, most) if text.strip() else f"“{short(text, most)}”"
 
 
 def short(text: str, most: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.base.units import counted, display_unit
-from mtpp_dsl.page.markup import Markup, data_block, name, short, tag
+from mtpp_dsl.page.markup import Markup, data_block, name, seen, short, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import scrolled
 from mtpp_dsl.page.view import View
@@ -24,7 +24,7 @@ _DIGITS = 6
 
 def section(view: View) -> Section:
     """Return the table of all nodes: where each is, how long it takes there, and what it takes of memory."""
-    columns, devices = _columns(view), [short(device.name, MAX_DEVICE) for device in view.problem.devices]
+    columns, devices = _columns(view), [seen(device.name, MAX_DEVICE) for device in view.problem.devices]
     n = view.problem.graph.n
     caption = tag("caption", "Nodes, by name")
     heads = [
@@ -52,7 +52,7 @@ def _controls(view: View) -> Markup:
     options = [tag("option", "all devices", value="")]
     if view.plan is not None:
         options += [
-            tag("option", short(device.name, MAX_DEVICE), value=d) for d, device in enumerate(view.problem.devices)
+            tag("option", seen(device.name, MAX_DEVICE), value=d) for d, device in enumerate(view.problem.devices)
         ]
     return tag(
         "div",
@@ -67,7 +67,7 @@ def _controls(view: View) -> Markup:
 def _columns(view: View) -> list[dict[str, Any]]:
     """Return the columns: a title and a value for each node; of figures the unit, None where there is none."""
     problem, graph = view.problem, view.problem.graph
-    found: list[dict[str, Any]] = [{"title": "node", "values": [short(each, MAX_NAME) for each in graph.names]}]
+    found: list[dict[str, Any]] = [{"title": "node", "values": [seen(each, MAX_NAME) for each in graph.names]}]
     for title, texts in (("kind", graph.kinds), ("label", graph.labels)):
         if any(texts):
             found.append({"title": title, "values": [short(each, MAX_NAME) for each in texts]})

@@ -17,6 +17,8 @@ __all__ = ["section"]
 FOLDED = 24
 """A statement, or what stands between two, of more lines is folded."""
 MAX_LINES = 20_000
+MAX_NAMED = 4
+"""Limits that are reached of one statement, named one by one."""
 MAX_SIGNS = 2_000
 """Signs of a line that are shown."""
 
@@ -63,6 +65,7 @@ def _block(view: View, lines: Sequence[str], first: int, last: int, marks: Seque
     both = tag("div", numbers, text, class_="lines")
     inner = both if last - first < FOLDED else fold(f"Lines {first:,} to {last:,}", both)
     notes = [note for mark in marks for note in _notes(view, mark)]
+    notes += _costs(view, first, last)
     told = tag("ul", [tag("li", note) for note in notes], class_="costs") if notes else None
     return tag("div", inner, told, class_="statement marked" if notes else "statement", id=f"line-{first}")
 
@@ -89,6 +92,22 @@ def _notes(view: View, mark: Mark) -> Iterator[Child]:
         yield tag("a", f"{counted(problem.graph.n, 'node')}, {counted(problem.graph.m, 'edge')}", href="#nodes")
     elif mark.kind == "constraint":
         yield from _of_constraints(view, mark)
+
+
+def _costs(view: View, first: int, last: int) -> list[Child]:
+    """Return what the constraints of some lines cost, and which of their limits are reached, where somebody asked."""
+    assert view.spec is not None
+    found: list[Child] = []
+    for price in (view.explanation or {}).get("constraints") or ():
+        place = next(iter(price["lines"]), None)
+        if place is None or place["file"] != view.spec.name or not first <= place["first_line"] <= last:
+            continue
+        found.append(tag("a", price["said"], href="#explained-constraints"))
+        binding = [each["name"] for each in price["slack"] if each["binding"]]
+        if binding:
+            more = f" and {len(binding) - MAX_NAMED} more" if len(binding) > MAX_NAMED else ""
+            found.append(["binding: ", name(", ".join(binding[:MAX_NAMED])), more])
+    return found
 
 
 def _of_constraints(view: View, mark: Mark) -> Iterator[Child]:
