@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["ARGUMENTS", "Opened", "axe_findings", "browser", "open_page", "started"]
+__all__ = ["ARGUMENTS", "Opened", "axe_findings", "browser", "open_page", "opened", "started"]
 
 ARGUMENTS = [
     "--no-sandbox",

@@ -36,12 +36,12 @@ __all__ = ["SCRIPTS", "SECTIONS", "STYLES", "frame", "page"]
 SECTIONS: tuple[Callable[[View], Section | None], ...] = (
     answer.section,
     clash.section,
-    explained.section,
     objectives.section,
     loads.section,
     graph.section,
     network.section,
     schedule.section,
+    explained.section,
     stages.section,
     memory.section,
     nodes.section,

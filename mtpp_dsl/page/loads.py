@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mtpp_dsl.page.markup import Child, Markup, name, tag
@@ -19,7 +19,13 @@ PARTS = {
     "overflow": "overflow: parameters streamed",
     "deviation": "deviation: what nodes may take longer",
     "sync": "sync with replicas",
+    "forward": "forward",
+    "backward": "backward",
 }
+"""What a load consists of: by node and tensor, and by pass."""
+PASSES = ("forward", "backward")
+SUMMED = ("work", "input", "output", "overflow", "deviation")
+"""What adds up to a load, where nothing overlaps."""
 MAX_SHOWN = 64
 """Devices with bars; those with less to do are in the folded table."""
 
@@ -34,21 +40,22 @@ def section(view: View) -> Section | None:
     if len(order) > MAX_SHOWN:
         busiest = set(sorted(order, key=lambda d: -devices[d]["load"])[:MAX_SHOWN])
         shown = [d for d in order if d in busiest]
-    limit = _bound(view)
-    most = max([*(each["load"] for each in devices), *_totals(devices), limit or 0.0])
     parts = [part for part in PARTS if any(each.get(part) for each in devices)] or ["work"]
     overlapped = _overlapped(view, devices)
-    rows = [_row(view, devices[d], d, parts, most, limit, overlapped=overlapped) for d in shown]
-    said = _legend(parts, limit, view)
+    drawn = {d: _drawn(view, devices[d], overlapped=overlapped) for d in shown}
+    lines = _lines(view)
+    most = max([*(each["load"] for each in devices), *(value for _, value, _ in lines)])
+    rows = [_row(view, devices[d], d, drawn[d], most, lines) for d in shown]
+    there = [part for part in PARTS if any(kind == part and value > 0 for bar in drawn.values() for kind, value in bar)]
     left = len(order) - len(shown)
     body = tag(
         "",
         tag("p", _told(view, devices)),
         bars("Load of each device", "Load", rows),
-        said,
+        legend([*((part, PARTS[part]) for part in there), *((kind, words) for kind, _, words in lines)]),
         tag("p", "Work, input and output overlap: a load is the largest of the three.") if overlapped else None,
         tag("p", f"{left:,} devices with less to do are in the table below.") if left else None,
-        fold("All figures", _figures(view, order, devices, parts)),
+        fold("All figures", _figures(view, order, devices, parts), is_open=bool(view.evaluation.phases)),
     )
     return Section("loads", "Loads of the devices", body, nav="Loads")
 
@@ -68,17 +75,33 @@ def _bound(view: View) -> float | None:
     return float(1 / bound["value"] if objective.sense == "maximize" else bound["value"])
 
 
-def _totals(devices: Sequence[Mapping[str, Any]]) -> Iterator[float]:
-    for each in devices:
-        yield sum(each.get(part) or 0.0 for part in PARTS if part != "sync")
+def _lines(view: View) -> list[tuple[str, float, str]]:
+    """Return what loads are held against: a line of the palette, its value, and words."""
+    limit, evaluation = _bound(view), view.evaluation
+    found = [] if limit is None else [("bound", limit, f"the bound, {view.time(limit)}")]
+    if evaluation is not None and evaluation.makespan is not None:
+        found.append(("bottleneck", evaluation.makespan, f"the makespan, {view.time(evaluation.makespan)}"))
+    return found
 
 
 def _overlapped(view: View, devices: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether devices send and work at once, so that a load is not the sum of its parts."""
     if view.problem.timed:
         return False
-    totals = _totals(devices)
-    return any(each["load"] < total * (1 - 1e-9) for each, total in zip(devices, totals, strict=True))
+    return any(each["load"] < sum(each.get(part) or 0.0 for part in SUMMED) * (1 - 1e-9) for each in devices)
+
+
+def _drawn(view: View, device: Mapping[str, Any], *, overlapped: bool) -> list[tuple[str, float]]:
+    """Return the parts of the bar of a device, which add up to its load."""
+    if view.evaluation is not None and view.evaluation.separate:
+        return [(part, device[part]) for part in PASSES]
+    drawn = [(part, device.get(part) or 0.0) for part in SUMMED]
+    if overlapped:
+        drawn = sorted(drawn, key=lambda part: -part[1])[:1]
+    if view.problem.timed and device["load"] <= device["work"] * (1 + 1e-9):  # transfers are beside the work
+        drawn = [("work", device["work"])]
+    rest = device["load"] - sum(value for _, value in drawn)
+    return [*drawn, ("sync", max(0.0, rest) if device.get("sync") else 0.0)]
 
 
 def _told(view: View, devices: Sequence[Mapping[str, Any]]) -> Markup:
@@ -104,21 +127,12 @@ def _row(
     view: View,
     device: Mapping[str, Any],
     d: int,
-    parts: Sequence[str],
+    drawn: Sequence[tuple[str, float]],
     most: float,
-    limit: float | None,
-    *,
-    overlapped: bool,
+    lines: Sequence[tuple[str, float, str]],
 ) -> Markup:
     """Return a device with its bar and its load."""
-    drawn = [(part, device.get(part) or 0.0) for part in parts if part != "sync"]
-    if overlapped:
-        drawn = sorted(drawn, key=lambda part: -part[1])[:1]
-    if view.problem.timed:
-        drawn = [("work", device["work"])]
-    rest = device["load"] - sum(value for _, value in drawn)
-    drawn = [*drawn, ("sync", max(0.0, rest))]
-    picture = bar(drawn, most, [] if limit is None else [("bound", limit)])
+    picture = bar(drawn, most, [(kind, value) for kind, value, _ in lines])
     return tag(
         "tr",
         tag("th", name(device["name"]), scope="row"),
@@ -129,18 +143,11 @@ def _row(
     )
 
 
-def _legend(parts: Sequence[str], limit: float | None, view: View) -> Markup:
-    entries = [(part, PARTS[part]) for part in parts if not view.problem.timed or part == "work"]
-    if limit is not None:
-        entries.append(("bound", f"the bound, {view.time(limit)}"))
-    return legend(entries)
-
-
 def _figures(view: View, order: Sequence[int], devices: Sequence[Mapping[str, Any]], parts: Sequence[str]) -> Markup:
     """Return all parts of all loads, with those of forward and backward passes and of phases."""
     training = any(each["forward"] is not None for each in devices)
     phases = list(devices[0].get("phases", ()))
-    columns = ["load", *parts, *(("forward", "backward") if training else ())]
+    columns = ["load", *(part for part in parts if part not in PASSES), *(PASSES if training else ())]
     rows = [
         [
             name(devices[d]["name"]),

@@ -51,7 +51,7 @@ def test_pages_are_accessible_and_fit(pages: dict[str, Path], open_page: Opening
     """At three widths, light and dark, axe-core finds nothing, and the body is no wider than the window."""
     for name, path in pages.items():
         for width in WIDTHS if name == "quickstart" or stride(2) == 1 else WIDTHS[:1]:
-            for dark in (False, True):
+            for dark in (False, True) if width == WIDTHS[1] or stride(2) == 1 else (False,):
                 page = open_page(path, width, dark=dark).page
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
                 assert axe_findings(page) == [], (name, width, dark)
@@ -66,7 +66,7 @@ def test_structure(pages: dict[str, Path], open_page: Opening) -> None:
     assert page.get_by_role("heading", level=1).inner_text() == "Minimize bottleneck"
     titles = [heading.inner_text() for heading in page.get_by_role("heading", level=2).all()]
     wanted = ["Loads of the devices", "The graph", "What each device runs", "Memory against limits", "Nodes by name",
-              "Gap over time", "The certificate of the bound", "How it was found"]  # fmt: skip
+              "The certificate of the bound", "How it was found"]  # fmt: skip
     assert [title for title in titles if title in wanted] == wanted
     links = [link.get_attribute("href") for link in page.locator("nav a").all()]
     assert links == [f"#{section.get_attribute('id')}" for section in page.locator("main > section").all()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.page.front import front_page
+from mtpp_dsl.plans.result import LogEntry
 from mtpp_dsl.report.fronts import front_to_json
 from mtpp_dsl.reporting import page_of
 from tests.amount import stride
@@ -107,3 +109,14 @@ def test_front_has_a_page() -> None:
     assert text.count("<circle") == len(found.points) > 1
     assert "mtpp report &#39;my front.json&#39; --point 1" in text
     check(front_page({"schema": 2, "front": [], "complete": False}))
+
+
+def test_gap_over_time_is_drawn() -> None:
+    """The log is two lines of steps, in the unit of the objective, and a table of all its entries."""
+    problem, result = ANSWERS["bound"]()
+    log = (LogEntry(0.1, None, 0.010), LogEntry(0.2, 0.02, 0.010), LogEntry(1.0, 0.016, 0.0152))
+    text = page_of(problem, replace(result, log=log))
+    check(text)
+    assert text.count('class="line bottleneck"') == text.count('class="line bound"') == 1
+    assert "plan from none to 16 ms, bound from 10 ms to 15.2 ms" in text
+    assert text.count('<td class="figure">5 %</td>') == 1
