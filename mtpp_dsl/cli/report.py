@@ -86,7 +86,7 @@ def report_answer(call: ReportCall) -> int:
     from mtpp_dsl.cli.streams import UNWRITTEN
 
     limit = what_if_seconds(call.what_if)
-    output = call.answer.with_suffix(".html") if call.output is None else call.output
+    output = _beside(call) if call.output is None else call.output
     if output != STDOUT:
         check_writable(output)
     data: Any = read_json(call.answer)
@@ -103,6 +103,12 @@ def report_answer(call: ReportCall) -> int:
     if not write_page(text, output, quiet=call.quiet):
         return UNWRITTEN
     return 0 if listener.stopped_by is None else listener.exit_code(listener.stopped_by)
+
+
+def _beside(call: ReportCall) -> Path:
+    """Return where the page is written unless somebody says: beside the answer; of a point of a front with its number."""
+    number = "" if call.point is None else f"-{call.point}"
+    return call.answer.with_name(f"{call.answer.stem}{number}.html")
 
 
 def _front(call: ReportCall, data: Any) -> str:
