@@ -106,7 +106,7 @@ def report_answer(call: ReportCall) -> int:
 
 
 def _beside(call: ReportCall) -> Path:
-    """Return where the page is written unless somebody says: beside the answer; of a point of a front with its number."""
+    """Return where the page is written by default: beside the answer, of a point of a front with its number."""
     number = "" if call.point is None else f"-{call.point}"
     return call.answer.with_name(f"{call.answer.stem}{number}.html")
 
