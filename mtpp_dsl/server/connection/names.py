@@ -94,9 +94,10 @@ async def renamed(ls: Server, params: types.RenameParams) -> types.WorkspaceEdit
 
 @handles(types.TEXT_DOCUMENT_INLAY_HINT)
 async def hinted(ls: Server, params: types.InlayHintParams) -> list[types.InlayHint] | None:
-    """Give the hints of some lines."""
+    """Give the hints of some lines; where values are not known soon, the client is told to ask again."""
     reading = await ls.reading(params.text_document.uri, whole=True)
-    if reading is None:
+    if reading is None or not reading.current:
+        ls.late.add(params.text_document.uri)
         return None
     return inlay.hints(reading, params.range.start.line, params.range.end.line, kinds_of(ls.options))
 

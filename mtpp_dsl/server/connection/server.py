@@ -68,6 +68,7 @@ class Server(LanguageServer):
         texts: that are open.
         link: what the code of a message is added to, for the page that explains it; None where there is none.
         options: what the client said when it began.
+        late: texts whose hints were asked for before their meaning was known: the client is told to ask again.
     """
 
     def __init__(self, version: str) -> None:
@@ -75,6 +76,7 @@ class Server(LanguageServer):
         self.texts = Workspace()
         self.link: str | None = None
         self.options: Mapping[str, object] = {}
+        self.late: set[str] = set()
         self.worker = Worker(self._delivered)
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
         self._told: dict[str, dict[str, list[types.Diagnostic]]] = {}
@@ -146,6 +148,9 @@ class Server(LanguageServer):
         self._wake(job.uri)
         if reading.current:
             self._tell(reading)
+            if job.uri in self.late and self.can("workspace", "inlay_hint", "refresh_support"):
+                self.workspace_inlay_hint_refresh(None)
+            self.late.discard(job.uri)
         elif reading.diagnostics:
             assert self._loop is not None
             self._loop.call_later(SOON, self._tell_syntax, reading)
