@@ -221,3 +221,26 @@ def test_places_are_counted_in_utf_16() -> None:
     edit = items["ab"].text_edit
     assert isinstance(edit, types.TextEdit)
     assert (edit.range.start.character, edit.range.end.character) == (28, 29)
+
+
+@pytest.mark.parametrize(
+    ("text", "typed", "some"),
+    [
+        ("graph {\n  node b (work = 3 |", " ", True),
+        ("constraint pin a on |", " ", True),
+        ("constraint |", " ", True),
+        ("device d (memory = 3 GiB) |", " ", False),
+        ("let x = |", " ", False),
+        ("let x = k / |", "/", False),
+        ('include "devices/|', "/", True),
+        ('let x = "a"|', '"', False),
+        ('include "|', '"', True),
+        ("let x = 2.|", ".", False),
+        ("constraint pin dec[0].|", ".", True),
+    ],
+)
+def test_what_is_typed_brings_a_list_only_where_it_begins_something(text: str, typed: str, some: bool) -> None:
+    whole = BASE + text
+    reading = reading_of(whole.replace("|", "", 1))
+    place = reading.lines().position(whole.index("|"))
+    assert bool(complete(reading, *place, typed=typed).items) == some

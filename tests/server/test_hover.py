@@ -73,6 +73,7 @@ def told(reading: Reading, line: int, column: int) -> str:
         ("params = |96 MiB", ["`100,663,296 B`: a size", "1 MiB is 1,048,576 B"]),
         ("8 G|iB/s", ["`8,589,934,592 B/s`: a bandwidth"]),
         ("(|parts = forward", ["option `parts`", "One of `both`, `forward`", "language.md#constraints"]),
+        ("(wo|rk = twice", ["option `work`", "here `4 ms`"]),
         ("= for|ward", ["`forward` of `parts`"]),
         ("over|flow =", ["option `overflow`", "by default `none`", "One of `none`, `stream`"]),
         ("interconnect sh|ared", ["All devices share one channel"]),

@@ -26,7 +26,10 @@ async def complete(ls: Server, params: types.CompletionParams) -> types.Completi
     client = ls.protocol.client_capabilities.text_document
     item = client.completion.completion_item if client is not None and client.completion is not None else None
     snippets = bool(item is not None and item.snippet_support)
-    return completion.complete(reading, at.line, at.character, with_snippets=snippets, docs=ls.documentation)
+    typed = (params.context.trigger_character if params.context is not None else "") or ""
+    return completion.complete(
+        reading, at.line, at.character, with_snippets=snippets, docs=ls.documentation, typed=typed
+    )
 
 
 @handles(types.TEXT_DOCUMENT_HOVER)

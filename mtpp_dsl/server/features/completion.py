@@ -106,17 +106,29 @@ class Candidate:
 
 
 def complete(
-    reading: Reading, line: int, column: int, *, with_snippets: bool = True, docs: str = ""
+    reading: Reading, line: int, column: int, *, with_snippets: bool = True, docs: str = "", typed: str = ""
 ) -> types.CompletionList:
-    """Return what may be written at a line and column, as the editor counts them."""
+    """Return what may be written at a place, whether or not the text parses.
+
+    Args:
+        reading: of the text.
+        line: as the editor counts.
+        column: as the editor counts.
+        with_snippets: whether the editor has places to fill in.
+        docs: where the pages of the documentation are, as an address; "" for those beside the package, if any.
+        typed: the character of :data:`TRIGGERS` for which the editor asks; "" where the user does. Where that is a
+            space, what fits the place best is offered, or nothing.
+    """
     offset = reading.offset(line, column)
     context = context_at(reading.source, offset)
+    if _stray(context, typed):
+        return types.CompletionList(is_incomplete=False, items=[])
     start = context.start if context.string is None else offset - len(context.string.rpartition("/")[2])
     where = range_of(reading, Span(reading.source, start, offset))
     items = []
     seen: set[str] = set()
     for each in candidates(reading, context):
-        if each.label in seen:
+        if each.label in seen or (typed == " " and each.rank > 0):
             continue
         seen.add(each.label)
         snippet = with_snippets and bool(each.snippet)
@@ -135,6 +147,12 @@ def complete(
             )
         )
     return types.CompletionList(is_incomplete=len(items) >= known.MAX_NAMES, items=items)
+
+
+def _stray(context: Context, typed: str) -> bool:
+    """Return whether a character that was typed begins nothing: a string that ends, a point in a number, a division."""
+    outside = context.string is None
+    return outside and (typed == '"' or (typed == "." and context.number) or (typed == "/" and not context.number))
 
 
 def _documentation(meaning: Meaning | None, docs: str) -> types.MarkupContent | None:

@@ -127,7 +127,7 @@ def _meant(reading: Reading, context: Context, span: Span, docs: str) -> str:
     after = reading.text[span.stop : span.stop + 50].lstrip()
     assigned = after.startswith("=") and not after.startswith("==")
     if context.frame.kind == "options" and not context.option and (assigned or word in options_of(owner)):
-        return _option(context, word, docs)
+        return "\n\n".join(filter(None, [_option(context, word, docs), _option_value(reading, span)]))
     if context.option and word in [choice.strip('"') for choice in choices_of(owner, context.option)]:
         meaning = meaning_of_option(owner, context.option)
         return "" if meaning is None else f"{code(word)} of {code(context.option)}\n\n{told(meaning, docs)}"
@@ -177,6 +177,19 @@ def _option(context: Context, word: str, docs: str) -> str:
     choices = choices_of(context.owner, word)
     listed = f"\n\nOne of {', '.join(map(code, choices))}." if 0 < len(choices) < 12 else ""
     return f"option {code(word)}\n\n{told(meaning, docs)}{listed}"
+
+
+def _option_value(reading: Reading, span: Span) -> str:
+    """Return what the value of an option comes to, where it has no free variables and is not written so."""
+    for each in _around(reading, span):
+        if (
+            isinstance(each, tree.Option)
+            and each.name.span == span
+            and not isinstance(each.value, (tree.Number, tree.Text))
+        ):
+            value = value_of(reading, each.value)
+            return "" if value is None or isinstance(value, Affine) else f"here {code(short(value, reading.scope))}"
+    return ""
 
 
 def _generator(name: str) -> str:

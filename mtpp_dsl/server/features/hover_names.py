@@ -94,7 +94,9 @@ def _remark(span: Span) -> list[str]:
     rest = text[span.stop : len(text) if end < 0 else end].strip()
     if rest.startswith("#"):
         found.append(rest.lstrip("#").strip())
-    return [plain(" ".join(found))] if any(found) else []
+    path = span.source.path
+    own = path is None or not path.is_relative_to(FOLDER)  # what the library says is no text of a user's
+    return [plain(" ".join(found)) if own else " ".join(found)] if any(found) else []
 
 
 def _valued(reading: Reading, found: Occurrence, declared: Occurrence | None) -> list[str]:
@@ -260,7 +262,7 @@ def _device(reading: Reading, d: int) -> list[str]:
     entry = entries().get(device.type)
     kinds = reading.index.declared.kinds.get("type", frozenset())
     if entry is not None and entry.kind == "type" and device.type in kinds and _from_library(reading, device.type):
-        said.append(plain(f"From {entry.file} of the library. {' '.join(entry.remarks)}"))
+        said.append(f"From {entry.file} of the library. {' '.join(entry.remarks)}")
     return said
 
 

@@ -137,7 +137,7 @@ def _differs(reading: Reading, edits: Sequence[Edit], old: str, new: str) -> str
     """Return why a spec would not mean the same with the edits made; "" where it would, or where reading takes long."""
     scope = reading.scope
     long = scope.steps > MAX_STEPS or sum(len(source.text) for source in reading.sources) > MAX_READ
-    if reading.analysis is None or not reading.current or long:
+    if long:
         return ""
     by_path: dict[object, tuple[Source, list[Edit]]] = {}
     for edit in edits:
@@ -156,7 +156,7 @@ def _differs(reading: Reading, edits: Sequence[Edit], old: str, new: str) -> str
     after = read_document(
         text, own.name, own.path, (), {**unchanged, **{str(k): v for k, v in texts.items()}}
     ).analyse()
-    before = reading.analysis
+    before = reading.analysis if reading.analysis is not None and reading.current else reading.spec.analyse()
     if before.problem is None:
         more = len(after.errors) > len(before.errors)
         return f"there would be an error: {after.errors[0].message}" if more else ""
