@@ -96,7 +96,8 @@ def _price(question: Question, case: _Case, done: Solved | None) -> Price:
         return replace(blank, least=0.0, most=0.0, said=said)
     if done is None or done.result is None:
         why = case.why if done is None else done.why
-        return replace(blank, why=why, said=f"what it costs is not known: {why}")
+        said = "it cannot be left out" if case.effect == "fixed" else "what it costs is not known"
+        return replace(blank, why=why, said=f"{said}: {why}")
     found = done.result
     if found.infeasibility is not None:
         return replace(blank, impossible=True, said=f"without it there is no plan: {found.infeasibility.reason}")

@@ -39,19 +39,15 @@ def costs(question: Question, price: Price) -> str:
         if bound is None or price.most is None:
             return "without it no better plan was found; how much better one could be is not known"
         most = _share(question, bound)
-        return f"costs at most {most}: without it no better plan was found, and none is better than {shown(bound)}"
-    found = f"without it there is a plan at {shown(price.cost)}"
+        return f"without it no better plan was found, and none is better than {shown(bound)} ({most} better)"
+    better = _share(question, price.cost)
     if price.least and price.most is not None and none(question, price.most - price.least):
-        return f"costs {_share(question, price.cost)}: {found}, and both are proved to be the best"
-    beyond = "" if bound is None else f", and none is better than {shown(bound)}"
+        return f"without it the best plan is at {shown(price.cost)}, {better} better, which is proved"
+    found = f"without it there is a plan at {shown(price.cost)}"
+    most = "how much better the best is, is not known" if bound is None else f"at most {_share(question, bound)} better"
     if price.least and not none(question, price.least):
-        at_least = _share(question, cost - price.least)
-        most = "" if bound is None else f", at most {_share(question, bound)}"
-        return f"costs at least {at_least}{most}: {found}{beyond}"
-    most = "an unknown amount" if bound is None else f"at most {_share(question, bound)}"
-    return (
-        f"costs {most}: {found} ({_share(question, price.cost)} better){beyond}; the plan with it may not be the best"
-    )
+        return f"{found}; the best is at least {_share(question, cost - price.least)} better, {most}"
+    return f"{found}, {better} better ({most}); but the plan with it may not be the best"
 
 
 def gains(question: Question, price: Price) -> str:
@@ -65,12 +61,12 @@ def gains(question: Question, price: Price) -> str:
         return said if bound is None or bound <= cost else f"{said}; none is better than {shown(bound)}"
     if price.cost <= cost or none(question, price.cost - cost):
         return f"gains nothing that was found: without it there is a plan at {shown(price.cost)}, too"
-    found = f"without it the best plan that was found is at {shown(price.cost)}"
+    found, worse = f"without it the best plan that was found is at {shown(price.cost)}", _share(question, price.cost)
     if bound is not None and bound > cost and not none(question, bound - cost):
         if none(question, price.cost - bound) and question.bound is not None and none(question, cost - question.bound):
-            return f"gains {_share(question, price.cost)}: {found}, and both are proved to be the best"
-        return f"gains at least {_share(question, bound)}: {found}, and none is better than {shown(bound)}"
-    return f"{found} ({_share(question, price.cost)} worse); whether there is a better one is not known"
+            return f"without it the best plan is at {shown(price.cost)}, {worse} worse, which is proved"
+        return f"{found}, {worse} worse; every one is at least {_share(question, bound)} worse"
+    return f"{found}, {worse} worse; whether there is a better one is not known"
 
 
 def changes(question: Question, price: Price) -> str:
