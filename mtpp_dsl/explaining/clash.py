@@ -50,7 +50,7 @@ class Member(Short):
         needed: whether there is a plan without it; None if that was not found out.
         breaks: what a plan without it breaks of it, with the amounts; () where none is known.
         constraints: of these parts.
-        barred: the device that does not support some kinds, where that is the member; -1 where it is not.
+        barred: the devices that do not support some kinds, where that is the member.
     """
 
     named: str
@@ -59,7 +59,7 @@ class Member(Short):
     needed: bool | None
     breaks: tuple[str, ...] = ()
     constraints: tuple[Constraint, ...] = ()
-    barred: int = -1
+    barred: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -265,7 +265,8 @@ def _member(item: Item, own: Sequence[Item], several: bool) -> Member:
     lines = dict.fromkeys([*item.lines, *(line for piece in own for line in piece.lines)])
     parts = tuple(piece.part for piece in own if piece.part) if several else ()
     rules = tuple(rule for piece in own for rule in piece.constraints)
-    return Member(item.named, tuple(lines), parts, None, (), rules, item.barred)
+    barred = tuple(d for piece in own for d in piece.barred)
+    return Member(item.named, tuple(lines), parts, None, (), rules, barred)
 
 
 def _broken(asked: Feasibility, own: frozenset[int], core: frozenset[int], seconds: float) -> tuple[str, ...]:

@@ -26,20 +26,20 @@ __all__ = ["Item", "Items", "items_of", "label_of", "statements_of"]
 
 @dataclass(frozen=True)
 class Item:
-    """Constraints that come and go together, or that a device does not support some kinds of nodes.
+    """Constraints that come and go together, or that devices do not support some kinds of nodes.
 
     Attributes:
         constraints: that it adds to a problem.
         named: as messages call it.
         lines: of the spec that say it; of a rule for one device, those that give the amount, too.
-        barred: the device whose unsupported kinds it stands for; -1 for none.
+        barred: the devices whose unsupported kinds it stands for.
         part: what it is of its statement: the row, or the device or node that it is about; "" for all of it.
     """
 
     constraints: tuple[Constraint, ...]
     named: str
     lines: tuple[SpecLines, ...] = ()
-    barred: int = -1
+    barred: tuple[int, ...] = ()
     part: str = ""
 
 
@@ -70,7 +70,7 @@ class Items:
         order = {id(c): i for i, c in enumerate(self.problem.constraints)}
         kept = [c for number in sorted(chosen) for c in self.items[number].constraints]
         rules = sorted([*self.fixed, *kept], key=lambda c: order.get(id(c), -1))
-        lifted = self.barred - {self.items[number].barred for number in chosen}
+        lifted = self.barred.difference(*(self.items[number].barred for number in chosen))
         asked = replace(self.problem, later=(), target=None)
         if not lifted:
             return asked.with_constraints(rules)
@@ -83,8 +83,9 @@ class Items:
     def split(self, number: int) -> list[Item]:
         """Return what one item consists of: rows, or rules for single devices or nodes; itself if it is one thing."""
         item = self.items[number]
-        if item.barred >= 0:
-            return [item]
+        if item.barred:
+            names = [self.problem.devices[d].name for d in item.barred]
+            return [replace(item, barred=(d,), part=name) for d, name in zip(item.barred, names, strict=True)]
         found = [piece for constraint in item.constraints for piece in self._pieces(constraint, item)]
         return found or [item]
 
@@ -123,18 +124,27 @@ def items_of(problem: Problem, places: Places) -> Items:
     fixed = tuple(c for c in problem.constraints if c.enlarges or isinstance(c, (BatchSizes, PinChunks)))
     left = [c for c in problem.constraints if c not in fixed and not (isinstance(c, Linear) and c.soft)]
     items = [Item(group, label_of(group), places.of_constraint(group[0])) for group in statements_of(left, places)]
+    items += _barred(problem, places)
+    found = Items(problem, fixed, tuple(items), places, frozenset(d for item in items for d in item.barred))
+    try:
+        found.problem_of([number for number, item in enumerate(items) if not item.barred])
+    except Refused:  # without them nothing is known of the times
+        found = Items(problem, fixed, tuple(item for item in items if not item.barred), places)
+    return found
+
+
+def _barred(problem: Problem, places: Places) -> Iterator[Item]:
+    """Yield what devices do not support, as one item for each place of a spec that says it."""
     kinds = set(problem.graph.kinds)
+    found: dict[object, list[int]] = {}
     for d, device in enumerate(problem.devices):
         if device.unsupported & kinds and problem.objective.batch is None:
-            named = f"{device.name} does not support {_listed(sorted(device.unsupported & kinds))}"
-            items.append(Item((), named, places.of_device(device.name, "unsupported"), barred=d))
-    barred = frozenset(item.barred for item in items if item.barred >= 0)
-    found = Items(problem, fixed, tuple(items), places, barred)
-    try:
-        found.problem_of([number for number, item in enumerate(items) if item.barred < 0])
-    except Refused:  # without them nothing is known of the times
-        found = Items(problem, fixed, tuple(item for item in items if item.barred < 0), places)
-    return found
+            found.setdefault(places.of_device(device.name, "unsupported") or d, []).append(d)
+    for devices in found.values():
+        first = problem.devices[devices[0]]
+        others = f" and {len(devices) - 1} more do" if devices[1:] else " does"
+        named = f"{first.name}{others} not support {_listed(sorted(first.unsupported & kinds))}"
+        yield Item((), named, places.of_device(first.name, "unsupported"), tuple(devices))
 
 
 def statements_of(constraints: Iterable[Constraint], places: Places) -> list[tuple[Constraint, ...]]:

@@ -77,7 +77,7 @@ def _hold(problem: Problem, found: Clashes) -> None:
     seen: list[Constraint] = []
     for clash in found.clashes:
         rules = [rule for member in clash.members for rule in member.constraints]
-        barred = [member.barred for member in clash.members if member.barred >= 0]
+        barred = [d for member in clash.members for d in member.barred]
         assert optimum(_of(problem, rules, barred)) is None
         assert not set(rules) & set(seen)
         seen += rules
