@@ -265,9 +265,10 @@ def _holder_words(holder: Holder, unit: Unit, objective: Objective) -> list[str]
             return [f"  {shown} paid for row {holder.named}, which is broken"]
         case "forward" | "backward":
             return [f"  the largest {holder.role} load is {shown}, of {holder.named}"]
-    kind = "replicas share it: " if len(holder.names) > 1 else ""
+    shared = ", which share it as replicas" if len(holder.names) > 1 else ""
     most = (objective.microbatches or 1) - 1
     times = f", which counts {most + 1} times" if objective.is_iteration and most else ""
-    found = [f"  the largest load is {shown}, of {holder.kind} {kind}{holder.named}{times}"]
+    called_so = f"{holder.kind} {holder.named}" if len(holder.names) == 1 else holder.named
+    found = [f"  the largest load is {unit.shown(holder.amount)}, of {called_so}{shared}{times}"]
     parts = part_words(holder, unit)
     return [*found, *([f"    {parts}"] if parts else []), *(f"    {line}" for line in piece_words(holder, unit))]

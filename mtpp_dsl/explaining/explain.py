@@ -167,6 +167,8 @@ def _absent(name: str, question: Question) -> str:
         return "nothing clashes, as far as is known: the status is " + str(question.answer["status"])
     if question.plan is None:
         return f"there is no plan: the status is {question.answer['status']}"
+    if name == "critical":
+        return f"plans to {question.problem.objective} do not say when nodes run"
     return "there is nothing to say of this problem"
 
 

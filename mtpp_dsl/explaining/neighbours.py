@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -92,18 +92,20 @@ def classes_of(problem: Problem) -> list[tuple[int, ...]]:
     return [tuple(members[find(v)]) for v in range(problem.graph.n)]
 
 
-def changes(problem: Problem, plan: Plan, first: frozenset[int]) -> Iterator[Change]:
+def changes(
+    problem: Problem, plan: Plan, first: frozenset[int], alike: Sequence[Sequence[int]] = ()
+) -> Iterator[Change]:
     """Yield the steps from a plan, each once: shifts of borders, moves, exchanges, then swaps.
 
     Moves of nodes on the devices *first* come before others, and so do moves to where a neighbour is. A step that puts
-    a node where it may not be is left out.
+    a node where it may not be is left out, and so are exchanges of devices that are *alike*, which change nothing.
     """
     leads = [d for d, lead in enumerate(plan.leads(problem.k).tolist()) if d == lead]
     allowed = problem.allowed
     classes = classes_of(problem)
     yield from _shifts(problem, plan, allowed)
     yield from _moves(problem, plan, leads, classes, first)
-    yield from _exchanges(plan, leads, allowed)
+    yield from _exchanges(plan, leads, allowed, alike)
     yield from _swaps(problem, plan, classes, first)
 
 
@@ -156,10 +158,14 @@ def _shifts(problem: Problem, plan: Plan, allowed: Bools) -> Iterator[Change]:
                     yield Change("shift", ((tuple(sorted(nodes[:many])), here, there),))
 
 
-def _exchanges(plan: Plan, leads: list[int], allowed: Bools) -> Iterator[Change]:
+def _exchanges(plan: Plan, leads: list[int], allowed: Bools, alike: Sequence[Sequence[int]]) -> Iterator[Change]:
+    group = {d: i for i, members in enumerate(alike) for d in members}
+    size = {d: len(plan.replicas.get(d, (d,))) for d in leads}
     held = {d: tuple(np.flatnonzero(plan.assignment == d).tolist()) for d in leads}
     for i, d in enumerate(leads):
         for e in leads[i + 1 :]:
+            if d in group and group[d] == group.get(e) and size[d] == size[e]:
+                continue
             moves = tuple((held[a], a, b) for a, b in ((d, e), (e, d)) if held[a])
             if moves and all(allowed[list(nodes), b].all() for nodes, _, b in moves):
                 yield Change("exchange", moves)

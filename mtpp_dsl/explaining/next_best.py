@@ -83,6 +83,7 @@ class NextBest(Short):
         complete: whether all single moves, shifts, exchanges and swaps with the busiest devices were.
         ties: how many of those that were checked cost the same as the plan.
         forbidden: of the neighbours that would cost less, how many each constraint forbids.
+        broken: the same of all that were checked.
         rescheduled: whether their times are those of a list scheduler, so that they may have better ones.
     """
 
@@ -93,6 +94,7 @@ class NextBest(Short):
     complete: bool
     ties: int = 0
     forbidden: dict[str, int] = field(default_factory=dict)
+    broken: dict[str, int] = field(default_factory=dict)
     rescheduled: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -118,6 +120,7 @@ class NextBest(Short):
             "complete": self.complete,
             "ties": self.ties,
             "forbidden": dict(self.forbidden),
+            "broken": dict(self.broken),
             "rescheduled": self.rescheduled,
         }
 
@@ -127,7 +130,11 @@ class NextBest(Short):
         how = f"all {self.tried:,}" if self.complete else f"the first {self.tried:,}"
         found = [f"the best plans a step away, of {how} moves, shifts and swaps that were tried (not of all plans):"]
         if not self.neighbours:
-            found = [f"none of the {self.checked:,} cheapest of {counted(self.tried, 'neighbouring plan')} is allowed"]
+            by = ", ".join(f"{what} {many}" for what, many in self.broken.items())
+            near = counted(self.tried, "neighbouring plan")
+            found = [f"none of the {self.checked:,} cheapest of {near} is allowed; they break {by}"]
+            if not self.checked:
+                found = ["there is no other plan a step away that could be tried"]
         for one in self.neighbours:
             found.append(f"  {shown(one.costs[0])} ({self._beside(one)}): {one.change.words(problem)}")
             later = [
@@ -194,11 +201,12 @@ def next_best(question: Question, seconds: float) -> NextBest | None:
         return None
     end = monotonic() + (1 - CHECKING) * max(seconds, AT_LEAST)
     make = replanned(problem, plan)
-    classes = interchangeable(problem) if not (plan.replicas or plan.shards) else [(d,) for d in range(problem.k)]
+    alike = interchangeable(problem)
+    classes = [(d,) for d in range(problem.k)] if plan.replicas or plan.shards else alike
     seen = {canonical(plan.assignment, classes, problem.k).tobytes()}
     heap: list[Entry] = []
     tried, complete = 0, True
-    for change in changes(problem, plan, _busiest_devices(found)):
+    for change in changes(problem, plan, _busiest_devices(found), alike):
         if monotonic() > end or question.progress.stopped:
             complete = False
             break
@@ -231,6 +239,7 @@ def _checked(
     problem = question.problem
     kept: list[Neighbour] = []
     forbidden: Counter[str] = Counter()
+    all_broken: Counter[str] = Counter()
     ties = checked = 0
     while heap and (len(kept) < MOST or heap[0].costs[0] <= found.cost * (1 + SAME)):
         if checked >= CHECKED and monotonic() > end:
@@ -240,6 +249,7 @@ def _checked(
         broken = verify(problem, made)
         checked += 1
         if broken:
+            all_broken.update({violation.constraint for violation in broken})
             if costs[0] < found.cost - SAME * abs(found.cost):
                 forbidden.update({violation.constraint for violation in broken})
             continue
@@ -248,7 +258,17 @@ def _checked(
         if len(kept) < MOST and not (change.kind == "exchange" and of_kind >= MOST_EXCHANGES):
             whole = made if problem.timed else replace(made, order=None)
             kept.append(Neighbour(change, costs, whole, _busiest(problem, evaluated)))
-    return NextBest(question, tuple(kept), tried, checked, complete, ties, dict(forbidden.most_common()), problem.timed)
+    return NextBest(
+        question,
+        tuple(kept),
+        tried,
+        checked,
+        complete,
+        ties,
+        dict(forbidden.most_common()),
+        dict(all_broken.most_common()),
+        problem.timed,
+    )
 
 
 def _busiest_devices(found: Evaluation) -> frozenset[int]:

@@ -14,7 +14,7 @@ import numpy as np
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import Colocate, Constraint, Forbid, Pin, PinChunks
 from mtpp_dsl.errors import MtppError, Refused
-from mtpp_dsl.explaining.budget import Task, solved
+from mtpp_dsl.explaining.budget import Solved, Task, solved
 from mtpp_dsl.explaining.neighbours import Change, applied, classes_of, replanned
 from mtpp_dsl.explaining.places_of_node import Elsewhere, NodeChoice
 from mtpp_dsl.explaining.question import Question
@@ -36,51 +36,78 @@ def node_choice(question: Question, seconds: float) -> NodeChoice | None:
     problem, plan, v = question.problem, question.plan, question.node
     if plan is None or v is None:
         return None
+    names = [device.name for device in problem.devices]
     here = [d for d, nodes in enumerate(plan.nodes_on(problem.k)) if v in nodes]
     class_of = {d: members for members in interchangeable(problem) for d in members}
     tied = classes_of(problem)[v]
-    around = [*problem.graph.predecessors(v).tolist(), *problem.graph.successors(v).tolist()]
-    near = {int(plan.assignment[w]) for w in around}
     found: dict[int, Elsewhere] = {}
-    tasks: list[tuple[int, Task]] = []
-    for e in sorted(set(range(problem.k)) - set(here), key=lambda e: (e not in near, e)):
-        name = problem.devices[e].name
+    tasks: dict[int, Task] = {}
+    same: dict[int, int] = {}  # of the devices of one class without the node one is enough
+    for e in _others(problem, plan, v, here):
         twin = _twin(plan, e, found, class_of, here)
         if twin is not None:
-            found[twin] = replace(found[twin], alike=(*found[twin].alike, name))
+            found[twin] = replace(found[twin], alike=(*found[twin].alike, names[e]))
             continue
+        members = tuple(names[d] for d in plan.replicas.get(e, (e,)) if d != e)
         never = tuple(_never(problem, tied, e))
-        found[e] = Elsewhere(name, never=never)
+        found[e] = Elsewhere(names[e], alike=members, never=never)
         if never:
             continue
         found[e], start = _moved(question, plan, v, tied, e, found[e])
         held: Constraint = Pin(nodes=(v,), devices=(e,))
         if len(here) == 1 and e in class_of[here[0]]:
-            beside = next((w for w in around if plan.assignment[w] == e and w not in tied), None)
-            found[e] = replace(found[e], exchanged=True)
+            beside = _beside(problem, plan, v, tied, e)
+            found[e] = replace(found[e], exchanged=True, beside="" if beside is None else problem.graph.names[beside])
             if beside is None:
                 continue
-            found[e] = replace(found[e], beside=problem.graph.names[beside])
             held = Colocate(nodes=tuple(sorted((v, beside))))
-        if len(tasks) < MOST:
-            asked = problem.with_constraints([*problem.constraints, held])
-            tasks.append((e, Task(f"{problem.graph.names[v]} on {name}", replace(asked, target=None), start)))
-        else:
+        elif not any(d in class_of[e] for d in here):
+            same[e] = next((d for d in tasks if d in class_of[e] and not found[d].exchanged), e)
+        if same.get(e, e) != e:
+            continue
+        if len(tasks) == MOST:
             found[e] = replace(found[e], why=f"plans were searched for {MOST} other devices alone")
-    for (e, _), answer in zip(tasks, solved(question, [task for _, task in tasks], seconds), strict=True):
-        result = answer.result
-        found[e] = replace(
-            found[e],
-            status="" if result is None else result.status,
-            cost=None if result is None else result.cost,
-            bound=None if result is None or result.bound is None else result.bound.cost,
-            clash=() if result is None or result.infeasibility is None else _clash(result.infeasibility.clash),
-            why=answer.why,
-        )
-    names = tuple(problem.devices[d].name for d in here)
+            continue
+        asked = problem.with_constraints([*problem.constraints, held])
+        tasks[e] = Task(f"{problem.graph.names[v]} on {names[e]}", replace(asked, target=None), start)
+    answers = dict(zip(tasks, solved(question, [*tasks.values()], seconds), strict=True))
+    for e in found:
+        answer = answers.get(same.get(e, e))
+        if answer is not None:
+            found[e] = _with_answer(found[e], answer)
     time = float(problem.time[v, here[0]]) if here and problem.objective.batch is None else 0.0
     others = tuple(problem.graph.names[w] for w in tied if w != v)
-    return NodeChoice(question, v, names, time, others, tuple(found.values()))
+    return NodeChoice(question, v, tuple(names[d] for d in here), time, others, tuple(found.values()))
+
+
+def _others(problem: Problem, plan: Plan, v: int, here: list[int]) -> list[int]:
+    """Return the devices that a node could be on besides, those with its neighbours first; of replicas their first."""
+    leads = set(plan.leads(problem.k).tolist())
+    near = {int(plan.assignment[w]) for w in _neighbours(problem, v)}
+    return sorted(leads - set(here), key=lambda e: (e not in near, e))
+
+
+def _neighbours(problem: Problem, v: int) -> list[int]:
+    return [*problem.graph.predecessors(v).tolist(), *problem.graph.successors(v).tolist()]
+
+
+def _beside(problem: Problem, plan: Plan, v: int, tied: tuple[int, ...], e: int) -> int | None:
+    """Return a node on device *e* that is joined to node *v* by an edge; None where there is none."""
+    return next((w for w in _neighbours(problem, v) if plan.assignment[w] == e and w not in tied), None)
+
+
+def _with_answer(place: Elsewhere, answer: Solved) -> Elsewhere:
+    """Return a place with what came of arranging all else anew."""
+    result = answer.result
+    if result is None:
+        return replace(place, why=answer.why)
+    return replace(
+        place,
+        status=result.status,
+        cost=result.cost,
+        bound=None if result.bound is None else result.bound.cost,
+        clash=() if result.infeasibility is None else _clash(result.infeasibility.clash),
+    )
 
 
 def _twin(

@@ -123,10 +123,11 @@ class NodeChoice(Short):
             if len(others):
                 found.append(f"  {what} {self._others(others.tolist())}")
         far = [place for place in self.elsewhere if place.exchanged and not place.beside]
+        told: dict[str, list[str]] = {}
         for place in self.elsewhere:
             if place not in far:
-                names = called_all([place.device, *place.alike])
-                found.append(f"  on {names}: {self._place(place)}")
+                told.setdefault(self._place(place), []).extend([place.device, *place.alike])
+        found += [f"  on {called_all(names)}: {said}" for said, names in told.items()]
         if far:
             found.append(f"  on {called_all([place.device for place in far])}: {self._far(far)}")
         verdict = self._verdict()
@@ -164,7 +165,8 @@ class NodeChoice(Short):
                 said.append(f"at best {self._shown(place.bound)}")
         elif place.bound is not None:
             said.append(f"at best {self._shown(place.bound)}")
-        return "; ".join([*said, *([place.why] if place.why else [])])
+        anew = f"what all else arranged anew would cost is not known: {place.why}"
+        return "; ".join([*said, *([anew] if place.why else [])])
 
     def _far(self, places: list[Elsewhere]) -> str:
         """Return what is said of devices that are alike the node's own, and hold none of its neighbours."""

@@ -61,6 +61,9 @@ def _of_terms(
         match decision:
             case Latency(phase=phase):
                 yield from _of_latency(problem, found if phase is None else found.phases[phase], factor, phase)
+            case Bottleneck(phase=phase):
+                of = found if phase is None else found.phases[phase]
+                yield _of_bottleneck(problem, of, factor, decision_word(problem, decision))
             case Largest(sums):
                 constant, inner = max(((c, t) for t, c in sums), key=lambda one: one[0] + values.sum(one[1]))
                 scaled = [(each, factor * a) for each, a in inner]
@@ -69,6 +72,19 @@ def _of_terms(
                     yield Holder("term", ("the constant of the largest sum",), factor * constant, "sum")
             case _:
                 yield Holder("term", (decision_word(problem, decision),), factor * values.of(decision), "sum")
+
+
+def _of_bottleneck(problem: Problem, found: Evaluation, factor: float, word: str) -> Holder:
+    """Return a bottleneck with the device or channel whose load it is, and what that consists of."""
+    if found.channels.size and found.channels.max() > found.load.max():
+        c = int(found.channels.argmax())
+        name = f"{word}, the load of {problem.network.channels[c]}"
+        return Holder("term", (name,), factor * float(found.channels[c]), "sum")
+    d = int(found.load.argmax())
+    parts = {name: factor * float(getattr(found, name)[d]) for name in ("work", "input", "output", "overflow")}
+    told = {name: x for name, x in parts.items() if x}
+    name = f"{word}, the load of {problem.devices[d].name}"
+    return Holder("term", (name,), factor * float(found.load[d]), "sum", told)
 
 
 def _of_latency(problem: Problem, found: Evaluation, factor: float, phase: str | None) -> Iterator[Holder]:

@@ -156,7 +156,10 @@ class WhatIf(Short):
             said.append("proved to be the best then" if optimal else f"{limit}{most}")
         least, most_ = case.ratios(question.cost, question.bound)
         if least is not None and most_ is not None and most_ > least * (1 + 1e-6):
-            said.append(f"the best cost then is {_times(least)} to {_times(most_)} times the best now")
+            if question.problem.objective.name == "throughput":  # whose value is one divided by the cost
+                least, most_ = 1 / most_, 1 / least if least else np.inf
+            name = question.problem.objective.shown
+            said.append(f"the best {name} then is {_times(least)} to {_times(most_)} times the best now")
         return "; ".join(said)
 
     def _beside(self, cost: float) -> str:

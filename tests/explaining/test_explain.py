@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,3 +69,27 @@ def test_the_command_takes_an_answer_or_a_plan(tmp_path: Path, capsys: pytest.Ca
 def test_the_command_refuses(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", str(QUICK), *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_an_interrupt_leaves_what_was_found(tmp_path: Path) -> None:
+    """Ctrl-C in a search ends it; what is known is told and written, and the exit code is 130."""
+    spec, written = ROOT / "examples" / "cases" / "inception.mtpp", tmp_path / "why.json"
+    call = ["explain", str(spec), "--time-limit", "60s", "--json", str(written)]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "mtpp_dsl", *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stderr is not None
+    for line in child.stderr:
+        if " s  " in line:  # a plan was found
+            break
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 130, err
+    assert "stopping, with what has been found out so far" in err
+    assert "the critical path spends" in out
+    assert "not looked at, as the search was stopped" in out
+    found = json.loads(written.read_text())
+    assert found["interrupted"] is True
+    assert found["bottleneck"]["objectives"][0]["holders"]
+    Draft202012Validator(explain_schema()).validate(found)
