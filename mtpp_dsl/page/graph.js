@@ -5,7 +5,7 @@
   if (!data || !picture) return;
   const WIDTH = 152, HEIGHT = 30, GAP = 10, ROW_GAP = 20, COLUMN_GAP = 64, PAD = 10, HEAD = 26, TOP = 76;
   const NEAR = 60, BELOW = 14, LANE = 6, LANES = 8;
-  const PER_LINE = 3, TINTS = 12, BAR = 3, LETTER = 7.2, LABELS = 16, FOUND = 12, LISTED = 6;
+  const PER_LINE = 3, TINTS = 12, BAR = 3, LETTER = 7.2, TITLE = 8.6, LABELS = 16, FOUND = 12, LISTED = 6;
   const { parent, node, source, target } = data;
   const count = parent.length, columns = data.columns.length;
   const row = figures.column(data.row), kinds = figures.column(data.kinds), labels = figures.column(data.labels);
@@ -24,7 +24,7 @@
       if (parent[item] >= 0) children[parent[item]].push(item);
       if (node[item] >= 0) {
         const v = node[item], own = data.names[v], label = labels && labels[v];
-        name[item] = label && /^[0-9]+$/.test(own) ? own + " " + label : own;
+        name[item] = label && /^[0-9]+$/.test(own) ? own + " " + label : own.trim() ? own : "(node " + (v + 1) + ")";
         time[item] = leaf[leaves];
         size[item] = 1;
         leaves += 1;
@@ -44,6 +44,7 @@
 
   const asTime = (value) => figures.quantity(value, data.unit.time, false);
   const asSize = (value) => figures.quantity(value, data.unit.size, data.unit.decimal);
+  const asMemory = (value) => figures.quantity(value, data.unit.memory, data.unit.decimal);
   const counted = (number, what) => number.toLocaleString("en-US") + " " + what + (number === 1 ? "" : "s");
 
   // Where boxes are: as places.py.
@@ -177,12 +178,13 @@
   }
 
   function columnBox(box) {
-    const [title, load, nodes] = data.columns[box.item], letters = Math.floor((box.width - 12) / LETTER);
+    const [title, load, nodes] = data.columns[box.item], width = box.width - 12;
     const own = group(tint(box.item), [
       figures.drawn("rect", { x: box.x, y: box.y, width: box.width, height: box.height, rx: 8, class: "column" }),
       figures.drawn("rect", { x: box.x, y: box.y, width: box.width, height: 6, rx: 3, class: "band" }),
     ]);
-    for (const [text, y, kind] of [[title, 28, "title"], [load, 46, "small"], [nodes, 62, "small"]]) {
+    for (const [text, y, kind, wide] of [[title, 28, "title", TITLE], [load, 46, "small", LETTER], [nodes, 62, "small", LETTER]]) {
+      const letters = Math.floor(width / wide);
       const written = figures.drawn("text", { x: box.x + 10, y: box.y + y, class: kind }, figures.short(text, letters));
       written.append(figures.drawn("title", {}, text));
       own.append(written);
@@ -327,13 +329,13 @@
     const part = share === null ? "" : " (" + Math.round(100 * share) + "% of the work of its stage)";
     pairs.push(["Time there", time[item] === null ? "" : asTime(time[item]) + part]);
     if (v >= 0) {
-      pairs.push(["Memory", asSize(memory[v])]);
+      pairs.push(["Memory", asMemory(memory[v])]);
       if (params) pairs.push(["Parameters", asSize(params[v])]);
       pairs.push(["Its tensor", asSize(output[v])]);
     }
     const [reads, writes] = neighbours(item);
     pairs.push(["Reads", reads], ["Read by", writes], ["Module", way(item)]);
-    figures.describe(panel, v >= 0 ? data.names[v] : name[item], pairs);
+    figures.describe(panel, name[item], pairs);
   }
 
   function way(item) {

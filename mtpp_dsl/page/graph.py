@@ -53,12 +53,14 @@ def _introduction(facts: Facts) -> str:
     told = f"{counted(graph.n, 'node')} and {counted(graph.m, 'edge')}"
     if facts.view.plan is None:
         return f"{told}. There is no plan: the graph stands in one column."
-    order = "in the order of the pipeline" if facts.view.plan.order is not None else "by where they come in the graph"
-    told += f" in {counted(len(placed.stages), 'stage')}, from left to right {order}."
+    if len(placed.stages) > 1:
+        pipeline = facts.view.plan.order is not None
+        order = "in the order of the pipeline" if pipeline else "by where they come in the graph"
+        told += f" in {counted(len(placed.stages), 'stage')}, from left to right {order}."
+    else:
+        told += " in one stage."
     if placed.idle:
-        names = [facts.view.problem.devices[d].name for d in placed.idle]
-        verb = "runs" if len(names) == 1 else "run"
-        told += f" Of the devices, {fold_names(names, MAX_IDLE)} {verb} nothing."
+        told += f" Nothing runs on {fold_names([facts.view.problem.devices[d].name for d in placed.idle], MAX_IDLE)}."
     return f"{told} The bar in a box is its time, as a share of the stage with most work."
 
 
@@ -85,7 +87,12 @@ def _data(facts: Facts, first: set[int]) -> dict[str, Any]:
     graph = problem.graph
     leaves = [item for item, node in enumerate(forest.node) if node >= 0]
     return {
-        "unit": {"time": problem.time_unit, "size": graph.memory_unit, "decimal": problem.origin.decimal},
+        "unit": {
+            "time": problem.time_unit,
+            "size": graph.size_unit,
+            "memory": graph.memory_unit,
+            "decimal": problem.origin.decimal,
+        },
         "planned": facts.view.plan is not None,
         "columns": [
             [facts.title(c), facts.headline(c), facts.count(c), forest.name[c], facts.length[c]]

@@ -7,12 +7,13 @@ from mtpp_dsl.page.layout.labels import labelled
 from mtpp_dsl.page.layout.lines import Line
 from mtpp_dsl.page.layout.places import HEAD, Box, Picture
 from mtpp_dsl.page.markup import Markup, short, tag
+from mtpp_dsl.page.traffic import tensor_size
 from mtpp_dsl.report.palette import STAGES
 
 __all__ = ["drawn"]
 
-LETTERS, TITLE_LETTER = 20, 7.2
-"""What fits into a box; the width of a letter of a title."""
+LETTER, TITLE = 7.2, 8.6
+"""Widths of a letter: in a box and under a title, and of a title."""
 BAR = 3
 """Height of the bar that says what a box takes."""
 
@@ -57,20 +58,26 @@ def tint(column: int) -> str:
 
 
 def _column(facts: Facts, box: Box) -> Markup:
-    letters = int((box.width - 12) / TITLE_LETTER)
     column = facts.forest.column[box.item]
     texts = (
-        (facts.title(column), 28, "title"),
-        (facts.headline(column), 46, "small"),
-        (facts.count(column), 62, "small"),
+        (facts.title(column), 28, "title", TITLE),
+        (facts.headline(column), 46, "small", LETTER),
+        (facts.count(column), 62, "small", LETTER),
     )
     return tag(
         "g",
         tag("rect", x=box.x, y=box.y, width=box.width, height=box.height, rx=8, class_="column"),
         tag("rect", x=box.x, y=box.y, width=box.width, height=6, rx=3, class_="band"),
         [
-            tag("text", short(text, letters), tag("title", text), x=box.x + 10, y=box.y + y, class_=kind)
-            for text, y, kind in texts
+            tag(
+                "text",
+                short(text, int((box.width - 12) / wide)),
+                tag("title", text),
+                x=box.x + 10,
+                y=box.y + y,
+                class_=kind,
+            )
+            for text, y, kind, wide in texts
         ],
         class_=tint(column),
     )
@@ -102,12 +109,12 @@ def _n(value: float) -> str:
 
 def _amount(facts: Facts, line: Line) -> str:
     """Return what a line carries, in words."""
-    size = facts.view.problem.size(line.size)
+    size = tensor_size(facts.view.problem, line.size)
     return f"{line.tensors:,} tensors, {size}" if line.tensors > 1 else size
 
 
 def _label(facts: Facts, line: Line, x: float, y: float) -> Markup:
-    return tag("text", facts.view.problem.size(line.size), x=_n(x), y=_n(y), class_="carried")
+    return tag("text", tensor_size(facts.view.problem, line.size), x=_n(x), y=_n(y), class_="carried")
 
 
 def _box(facts: Facts, box: Box, *, first: bool) -> Markup:
@@ -116,7 +123,7 @@ def _box(facts: Facts, box: Box, *, first: bool) -> Markup:
     name = forest.name[item]
     count = f"{forest.size[item]:,}" if module else ""
     sign = ("▾ " if box.open else "▸ ") if module else ""
-    letters = int((box.width - 16) / TITLE_LETTER) - len(count) - len(sign)
+    letters = int((box.width - 16) / LETTER) - len(count) - len(sign)
     height = HEAD if box.open else box.height
     parts = [
         tag("title", name),

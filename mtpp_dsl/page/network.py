@@ -11,7 +11,7 @@ from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.network_picture import drawn
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import fold, table
-from mtpp_dsl.page.traffic import Carrying, bottleneck, channels, pairs
+from mtpp_dsl.page.traffic import Carrying, bottleneck, channels, pairs, tensor_size
 from mtpp_dsl.page.view import View
 from mtpp_dsl.problem import Host, Links, Problem, Shared
 
@@ -98,7 +98,7 @@ def _joined(problem: Problem) -> str:
 
 def _rate(problem: Problem, value: float) -> str:
     """Return a bandwidth in words."""
-    unit = problem.graph.memory_unit
+    unit = problem.graph.size_unit
     if not np.isfinite(value):
         return "any rate"
     if unit != "B":
@@ -124,7 +124,7 @@ def _of_channels(view: View, carried: dict[str, Carrying], whole: float) -> Mark
         [
             name(each, MAX_NAME),
             _rate(problem, rates[each]) if each in rates else "",
-            problem.size(one.size),
+            tensor_size(problem, one.size),
             view.time(one.time or 0.0),
             f"{(one.time or 0.0) / whole:.1%}" if whole > 0 else "",
         ]
@@ -175,7 +175,7 @@ def _of_pairs(view: View, sent: dict[tuple[int, int], Carrying]) -> Markup | Non
     names = [device.name for device in view.problem.devices]
     order = sorted(sent.items(), key=lambda item: (-item[1].size, item[0]))
     rows: list[list[Child]] = [
-        [name(names[d], MAX_NAME), name(names[e], MAX_NAME), f"{each.tensors:,}", view.problem.size(each.size)]
+        [name(names[d], MAX_NAME), name(names[e], MAX_NAME), f"{each.tensors:,}", tensor_size(view.problem, each.size)]
         for (d, e), each in order[:ROWS]
     ]
     more = f"… and {counted(len(order) - ROWS, 'pair')} with less." if len(order) > ROWS else None

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from mtpp_dsl.page.layout.network import MARGIN, TALL, Diagram, Spot, Wire
 from mtpp_dsl.page.markup import Markup, short, tag
-from mtpp_dsl.page.traffic import Carrying
+from mtpp_dsl.page.traffic import Carrying, tensor_size
 from mtpp_dsl.page.view import View
 from mtpp_dsl.report.palette import STAGES
 
@@ -105,7 +105,7 @@ def _signs(across: float, down: float) -> tuple[str, str]:
 
 def _said(view: View, each: Carrying, whole: float) -> str:
     if each.time is None:
-        return view.problem.size(each.size)
+        return tensor_size(view.problem, each.size)
     share = f" ({each.time / whole:.0%})" if whole > 0 else ""
     return f"{view.time(each.time)}{share}"
 

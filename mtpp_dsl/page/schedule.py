@@ -25,9 +25,22 @@ MOST = 40_000
 """A pipeline is shown over fewer microbatches where it would have more activities."""
 MAX_NAME = 300
 HELP = (
-    "Arrow keys move from bar to bar, plus and minus zoom, 0 shows the whole, Shift with an arrow key moves the chart, "
-    "and C follows the critical path. The wheel zooms while the chart has the focus."
+    "Arrow keys move from bar to bar, plus and minus zoom, 0 shows the whole, and Shift with an arrow key moves the "
+    "chart; C follows the critical path. The wheel zooms while the chart has the focus."
 )
+CRITICAL_KEY = "; C follows the critical path."
+KINDS = {
+    "node": "what a device runs, in the colour of its stage",
+    "forward": "forward pass, in the colour of its stage",
+    "backward": "backward pass",
+    "transfer": "a transfer",
+    "read": "reads tensors",
+    "write": "writes tensors",
+    "stream": "streams parameters",
+    "reserve": "time in reserve",
+    "exchange": "exchanges weights",
+}
+"""What the colours of bars stand for, by the kinds of activities."""
 
 
 def section(view: View) -> Section | None:
@@ -47,7 +60,8 @@ def section(view: View) -> Section | None:
         tag("p", _introduction(view, timeline, found)),
         _controls(critical=bool(timeline.critical)),
         tag("div", drawn(view, timeline, found, tints), class_="gantt-frame", id="gantt-frame"),
-        tag("p", HELP, class_="hint", id="gantt-help"),
+        _legend(timeline),
+        tag("p", HELP if timeline.critical else HELP.replace(CRITICAL_KEY, "."), class_="hint", id="gantt-help"),
         tag(
             "div", tag("p", "Choose a bar for its figures."), class_="chosen-figures", id="gantt-details", role="status"
         ),
@@ -105,6 +119,23 @@ def _controls(*, critical: bool) -> Markup:
     )
 
 
+def _legend(timeline: Timed) -> Markup:
+    """Return what the colours of the chart stand for, and the marks of the critical path."""
+    shown = {activity.kind for activity in timeline.activities}
+    items = [_entry(f"act {kind} s0", words) for kind, words in KINDS.items() if kind in shown]
+    if timeline.critical:
+        items.append(_entry("act critical s0", "on the critical path"))
+    return tag("ul", items, class_="legend")
+
+
+def _entry(kind: str, words: str) -> Markup:
+    parts = [tag("rect", x=1, y=2, width=20, height=12, class_=kind)]
+    if "critical" in kind:
+        parts.append(tag("rect", x=1, y=2, width=20, height=3, class_="edge"))
+    swatch = tag("svg", parts, width=22, height=16, class_="gantt swatch", aria_hidden="true", focusable="false")
+    return tag("li", swatch, words)
+
+
 def _tints(view: View, found: Chart) -> list[int]:
     """Return [tracks] the tint of each: of devices that of their stage in the graph, -1 of links."""
     assert view.plan is not None
@@ -125,7 +156,7 @@ def _data(view: View, timeline: Timed, found: Chart, tints: list[int]) -> dict[s
     sizes = [float(view.problem.graph.sizes[every[i].number]) if every[i].kind == "transfer" else 0.0 for i in order]
     timed = view.plan is not None and view.plan.timed
     return {
-        "unit": {"time": view.problem.time_unit, "size": view.problem.graph.memory_unit, "axis": unit, "factor": factor}
+        "unit": {"time": view.problem.time_unit, "size": view.problem.graph.size_unit, "axis": unit, "factor": factor}
         | {"decimal": view.problem.origin.decimal},
         "end": timeline.makespan,
         "height": found.height,

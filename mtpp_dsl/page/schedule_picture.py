@@ -12,7 +12,7 @@ __all__ = ["drawn"]
 
 WIDTH, LABEL = 1000, 130
 """Of the chart as it stands in the page; of the names of its tracks."""
-LETTER, MIN_LETTERS = 7.0, 3
+LETTER, MIN_LETTERS = 7.0, 6
 LETTERS = 17
 """Of the name of a track."""
 TEXT_ROW = 14

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.page.view import View
 from mtpp_dsl.plans.batches import shipments
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Ints
 
-__all__ = ["Carrying", "bottleneck", "channels", "pairs"]
+__all__ = ["Carrying", "bottleneck", "channels", "pairs", "tensor_size"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Carrying:
     size: float
     tensors: int = 0
     time: float | None = None
+
+
+def tensor_size(problem: Problem, size: float) -> str:
+    """Return the size of tensors for people: in their own unit, which that of memories may differ from."""
+    return format_quantity(size, problem.graph.size_unit, decimal=problem.origin.decimal)
 
 
 def pairs(problem: Problem, plan: Plan) -> dict[tuple[int, int], Carrying]:

@@ -19,7 +19,7 @@ _PART = re.compile(r"[./]")
 _FAMILY = re.compile(r"(.*?)((?:\[[^\[\]]*\])+)", re.DOTALL)
 _BRACKET = re.compile(r"\[[^\[\]]*\]")
 _NUMBERED = re.compile(r"([A-Za-z_]+) (\d+)\b[,:]?\s*")
-_LISTED = re.compile(r"(.+)\.(\d+)")
+_LISTED = re.compile(r"(.+?)([. ])(\d+)")
 MAX_FOLDED, MAX_TOGETHER = 200, 40
 """More names, and those that are longer even when they are folded, are called by the first and the last."""
 MAX_DEPTH = 12
@@ -32,8 +32,8 @@ def paths_of(graph: Graph) -> list[Path]:
     """Return the modules of every node.
 
     The paths of the model come first, where the graph was made of one; then names, if their dots and brackets tell
-    more than one family apart; then labels. Families of which the members with one index follow each other, as in
-    ``attn[0] -> mlp[0] -> attn[1]``, are modules by their index.
+    more than one family apart; then labels, if most have such. Families of which the members with one index follow each
+    other, as in ``attn[0] -> mlp[0] -> attn[1]``, are modules by their index.
     """
     if graph.origin is not None:
         found = _of_model(graph)
@@ -42,14 +42,19 @@ def paths_of(graph: Graph) -> list[Path]:
     named = [_of_name(name) for name in graph.names]
     if any(graph.labels) and len({path[:1] for path in named if path}) <= 1:
         labelled = [_of_label(label) for label in graph.labels]
-        if any(labelled):
+        if sum(map(bool, labelled)) >= graph.n / 2:
             return labelled
     return _by_index(graph, named)
 
 
 def caption(graph: Graph, v: int) -> str:
-    """Return what a node is called in pictures: its name, with the label where the name is a mere number."""
+    """Return what a node is called in pictures: its name, with the label where the name is a mere number.
+
+    A name with nothing to be seen is told by the number of the node, from 1.
+    """
     name, label = graph.names[v], graph.labels[v]
+    if not name.strip():
+        return f"(node {v + 1})"
     return f"{name} {label}" if label and name.isascii() and name.isdigit() else name
 
 
@@ -63,10 +68,10 @@ def together(names: Sequence[str]) -> str:
     """
     numbered = [match for name in names if (match := _LISTED.fullmatch(name))]
     first, last = names[0], names[-1]
-    if len(numbered) == len(names) and len({match[1] for match in numbered}) == 1:
-        low, high = int(numbered[0][2]), int(numbered[-1][2])
+    if len(numbered) == len(names) and len({match.group(1, 2) for match in numbered}) == 1:
+        low, high = int(numbered[0][3]), int(numbered[-1][3])
         if high - low == len(names) - 1:
-            return f"{numbered[0][1]}.{low}..{high}" if high > low else first
+            return f"{first[: numbered[0].start(3)]}{low}..{high}" if high > low else first
     folded = fold_names(names, 3) if len(names) <= MAX_FOLDED else "…"
     if len(folded) <= MAX_TOGETHER and "…" not in folded:
         return folded

@@ -133,6 +133,12 @@ def test_modules_by_name(names: list[str], expected: list[tuple[str, ...]]) -> N
     assert paths_of(problem_of(names, chain, labels=labels).graph) == expected
 
 
+def test_labels_of_a_few_nodes_are_no_modules() -> None:
+    """Where the labels of few nodes have dots, as those of weights, modules do not come from labels."""
+    graph = problem_of(["1", "2", "3"], [(0, 1), (1, 2)], labels=["bert.pooler.bias", "Add1", "MatMul2"]).graph
+    assert paths_of(graph) == [(), (), ()]
+
+
 def test_a_tensor_counts_once() -> None:
     """Two readers of one tensor in a folded module make a line of one tensor, in another column one each."""
     names = ["a", *(f"block.x{i}" for i in range(12))]
