@@ -6,40 +6,23 @@ It is read from the words before the place, not from a syntax tree: while somebo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mtpp_dsl.language.grammar import run
 from mtpp_dsl.language.syntax_errors import ITEMS, RULES, STATEMENTS
 from mtpp_dsl.language.tables import Failure
 from mtpp_dsl.problem.objective import OBJECTIVES
+from mtpp_dsl.server.features.marks import LEX, Mark, marks_before
 from mtpp_dsl.text.source import Source
 
-__all__ = ["LEX", "MAX_LOOKED", "Context", "Frame", "Mark", "context_at", "rule_of"]
-
-MAX_LOOKED = 4_000_000
-"""Characters before the place among which the beginning of its statement is looked for."""
-
-LEX = re.compile(
-    r'"(?:\\.|[^"\\\n])*+"|#[^\n]*+|[A-Za-z_][A-Za-z0-9_]*+|[0-9][0-9_]*+(?:\.(?!\.)[0-9_]*+)?(?:[eE][+-]?[0-9]++)?'
-    r"|<->|->|<=|>=|==|!=|\.\.<?|[^\s]"
-)
-"""A string, a comment, a name, a number or a mark; of a string that is not closed its quotation mark."""
-
-_FAR = 20_000
-_LONG, _LAST = 4_000, 1_000
-"""Characters of a graph from which on its first items are passed over, and how many before the place are not."""
-
-_HOLDS = re.compile(r"(?:graph|block\s+[A-Za-z_]\w*\s*(?:\([^()]*\))?)\s*\{")
-_ITEM_LINE = re.compile(r"[ \t]+(?:node|edge|use|assert|input|output)\b")
+__all__ = ["Context", "Frame", "context_at", "rule_of"]
 
 _AHEAD = 5_000
 """Characters behind the place that are looked at for options that are given there."""
 
 _CONTAINERS = ("graph", "block", "scenario")
 _OPENING, _CLOSING = "([{", ")]}"
-_BEGINS = re.compile(rf"^(?:{'|'.join(STATEMENTS)})\b", re.MULTILINE)
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NUMBER = re.compile(
     r"(?<![\w.\"])[0-9][0-9_]*(?:\.(?!\.)[0-9_]*)?(?:[eE][+-]?[0-9]+)?[ \t]*([A-Za-z\u00b5%][A-Za-z\u00b5/]*)?\Z"
 )
@@ -57,21 +40,6 @@ _TAKE_OPTIONS = (
     "import",
     "graph",
 )
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A word, a string, a number or a sign, where it stands, and whether that is the first column."""
-
-    text: str
-    offset: int
-    begins_line: bool
-    first: bool = False
-
-    @property
-    def stop(self) -> int:
-        """Where it ends."""
-        return self.offset + len(self.text)
 
 
 @dataclass
@@ -183,7 +151,7 @@ def context_at(source: Source, offset: int) -> Context:
     """Return what stands around an offset of a text, whatever is wrong with the text."""
     text = source.text
     offset = max(0, min(offset, len(text)))
-    marks, comment, string, cut = _marks(text, offset)
+    marks, comment, string, cut = marks_before(text, offset)
     prefix = "" if comment or string is not None else cut
     start = offset - len(prefix) if string is None else offset - len(string)
     line = text.rfind("\n", 0, start) + 1
@@ -216,54 +184,6 @@ def context_at(source: Source, offset: int) -> Context:
         expected=expected,
         given=_given(text, marks, frames[-1], offset),
     )
-
-
-def _marks(text: str, offset: int) -> tuple[list[Mark], bool, str | None, str]:
-    """Return the marks before an offset, whether it is in a comment, and the beginning of a string or a word there."""
-    begin = _begin(text, offset)
-    found: list[Mark] = []
-    before, fresh = begin, True
-    cut = ""
-    for match in _words(text, begin, offset):
-        word, at = match[0], match.start()
-        fresh = fresh or "\n" in text[before:at]
-        before = match.end()
-        if word[0] == "#":
-            if before == offset:
-                return found, True, None, ""
-            continue
-        if word == '"' and "\n" not in text[at:offset]:
-            return found, False, text[at + 1 : offset], ""
-        if before == offset and _WORD.match(word):
-            cut = word
-            break
-        found.append(Mark(word, at, fresh, at == 0 or text[at - 1] == "\n"))
-        fresh = False
-    return found, False, None, cut
-
-
-def _begin(text: str, offset: int) -> int:
-    """Return where a statement in the first column begins before an offset; a line near by where that is far."""
-    least = max(0, offset - MAX_LOOKED)
-    line = text.rfind("\n", 0, offset) + 1
-    while line > least:
-        if _BEGINS.match(text, line) and line + 1 < offset and not text[line:offset].isidentifier():
-            return line
-        line = text.rfind("\n", 0, line - 1) + 1
-    return line if offset - line < _FAR else text.find("\n", offset - _FAR) + 1
-
-
-def _words(text: str, begin: int, offset: int) -> Iterator[re.Match[str]]:
-    """Yield the words from *begin* to *offset*; of a long graph or block its head, and those of the last items."""
-    head = _HOLDS.match(text, begin)
-    if head is None or offset - begin < _LONG:
-        yield from LEX.finditer(text, begin, offset)
-        return
-    line = text.rfind("\n", 0, offset) + 1
-    while line > head.end() and (offset - line < _LAST or not _ITEM_LINE.match(text, line)):
-        line = text.rfind("\n", 0, line - 1) + 1
-    yield from LEX.finditer(text, begin, head.end())
-    yield from LEX.finditer(text, max(line, head.end()), offset)
 
 
 def _frames(marks: Sequence[Mark]) -> list[Frame]:

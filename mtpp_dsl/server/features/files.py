@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from mtpp_dsl.library.entries import FOLDER
+from mtpp_dsl.server.features.candidate import Candidate
 from mtpp_dsl.server.features.context import Context
 from mtpp_dsl.server.reading import Reading
-
-if TYPE_CHECKING:
-    from mtpp_dsl.server.features.completion import Candidate
 
 __all__ = ["files", "folder_of"]
 
@@ -29,8 +26,6 @@ def folder_of(reading: Reading) -> Path:
 
 def files(reading: Reading, context: Context) -> Iterator[Candidate]:
     """Yield the files and folders that the string at a place may name; nothing where it names no file."""
-    from mtpp_dsl.server.features.completion import Candidate
-
     words = [mark.text for mark in context.marks]
     include = words == ["include"]
     table = words[:1] == ["param"] and (words[-1:] == ["from"] or (words[2:4] == [":", "path"] and words[-1:] == ["="]))

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.meanings import Meaning
 from mtpp_dsl.library.entries import Entry, entries
+from mtpp_dsl.server.features.candidate import Candidate
 from mtpp_dsl.server.features.context import Context
 from mtpp_dsl.server.reading import Reading
 from mtpp_dsl.text.source import Edit, Span
-
-if TYPE_CHECKING:
-    from mtpp_dsl.server.features.completion import Candidate
 
 __all__ = ["including", "library_types"]
 
 
 def library_types(reading: Reading, context: Context) -> Iterator[Candidate]:
     """Yield the types of devices of the library that are not included yet, each with the include that it needs."""
-    from mtpp_dsl.server.features.completion import Candidate
-
     declared = reading.index.declared.kinds.get("type", frozenset())
     for entry in entries().values():
         if entry.kind == "type" and entry.name not in declared and entry.name.startswith(context.prefix):

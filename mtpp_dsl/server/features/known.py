@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mtpp_dsl.language.syntax_errors import STATEMENTS
-from mtpp_dsl.server.features.context import LEX, Context
+from mtpp_dsl.server.features.context import Context
+from mtpp_dsl.server.features.marks import LEX
 from mtpp_dsl.server.index import Declared
 from mtpp_dsl.server.reading import Reading
 
