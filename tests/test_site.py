@@ -61,6 +61,17 @@ def test_gallery_is_up_to_date() -> None:
     assert listed == {str(path.relative_to(ROOT / "examples")) for path in (ROOT / "examples").rglob("*.mtpp")}
 
 
+def test_pictures_of_the_gallery_are_up_to_date() -> None:
+    """Each is of the spec as it is and of the answer that the page shows; all together are small."""
+    shown = gallery.shown_on(gallery.PAGE.read_text(encoding="utf-8"))
+    for entry in gallery.ENTRIES:
+        drawn = entry.drawn.read_text(encoding="utf-8")
+        assert drawn.rstrip().endswith(gallery.stamp(entry, shown[entry.file])), f"{entry.file}: draw it anew"
+        assert "<image" not in drawn
+    assert {path.name for path in gallery.PICTURES.iterdir()} == {entry.drawn.name for entry in gallery.ENTRIES}
+    assert sum(path.stat().st_size for path in gallery.PICTURES.iterdir()) < gallery.MAX_BYTES
+
+
 def test_markdown_of_the_site() -> None:
     """Words for the tests go, names of files become titles, and links find what the site has."""
     links = "[a](../CONTRIBUTING.md#tests) [b](../examples/batch.mtpp) [c](answers.md#x) [d](https://a.org/x.md)"
