@@ -22,4 +22,9 @@ def section(view: View) -> Section | None:
     parts: list[Markup | None] = [tag("p", found["reason"])]
     if found["clash"]:
         parts += [tag("p", how), tag("ul", [tag("li", tag("code", name(each, 2000))) for each in found["clash"]])]
+    if not found["minimal"] and not view.asked:
+        parts.append(
+            tag("p", "Which of them are needed for that, with their lines and amounts, is on a page made with time:")
+        )
+        parts.append(tag("pre", tag("code", "mtpp report ANSWER.json --what-if 30s"), class_="command", tabindex=0))
     return Section("clash", "Why no plan exists", tag("", parts), nav="Why none exists")

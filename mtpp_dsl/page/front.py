@@ -41,7 +41,8 @@ def _head(data: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> Secti
         "every plan is no better in both than one of them" if data["complete"] else "there may be others between them"
     )
     said = f"{counted(len(points), 'plan')} of which none is better in both objectives than another: {whole}."
-    told = legend([("bottleneck", "plans"), ("bound", "down to the bound")])
+    open_ones = any(one["gap"] for point in points for one in point["objectives"])
+    told = legend([("dot", "plans"), *([("bound", "down to the bound")] if open_ones else [])])
     body = tag("", tag("p", said, class_="verdict"), tag("figure", _picture(points), told))
     return Section("answer", f"{first} against {second}", body, nav="Front")
 

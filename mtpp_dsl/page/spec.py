@@ -14,6 +14,8 @@ from mtpp_dsl.page.view import Mark, View
 
 __all__ = ["section"]
 
+TEXT = "<text>"
+WRITTEN = "The problem was made in Python, or read from a text. Written as a spec, it is this:"
 FOLDED = 24
 """A statement, or what stands between two, of more lines is folded."""
 MAX_LINES = 20_000
@@ -32,7 +34,7 @@ def section(view: View) -> Section | None:
     left = len(view.spec.text.splitlines()) - len(lines)
     body = tag(
         "",
-        tag("p", name(view.spec.name)),
+        tag("p", WRITTEN if view.spec.name == TEXT else name(view.spec.name)),
         tag("div", shown, class_="spec"),
         tag("p", f"{counted(left, 'line')} more are not shown.") if left else None,
     )

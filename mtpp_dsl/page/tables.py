@@ -98,13 +98,15 @@ def painted(part: str, **place: object) -> list[Markup]:
 
 
 def legend(parts: Iterable[tuple[str, str]]) -> Markup:
-    """Return what the colours of bars stand for: a part, or a line of the palette, and words."""
+    """Return what the colours of bars stand for: a part, a line of the palette or a dot, and words."""
     return tag("ul", [tag("li", _swatch(kind), words) for kind, words in parts], class_="legend")
 
 
 def _swatch(kind: str) -> Markup:
     if kind in PARTS:
         inner = painted(kind, x=1, y=1, width=14, height=14)
+    elif kind == "dot":
+        inner = [tag("circle", cx=8, cy=8, r=5, class_="dot")]
     else:
         inner = [tag("line", x1=8, x2=8, y1=0, y2=16, class_=f"mark {kind}")]
     return tag("svg", *inner, width=16, height=16, class_="swatch", aria_hidden="true", focusable="false")

@@ -101,6 +101,8 @@ def test_print_opens_what_is_folded(pages: dict[str, Path], open_page: Opening) 
     assert page.locator("details:not([open])").count() == 0
     assert not page.locator("nav.sections").is_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.set_viewport_size({"width": 720, "height": 1000})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("details:not([open])").count() > 0
 
