@@ -74,12 +74,14 @@ const figures = (() => {
     return letters.slice(0, most - 1 - half).join("") + "…" + letters.slice(letters.length - half).join("");
   }
 
-  /** Show a list of terms and their descriptions in a panel, under a title. */
+  /** Show a list of terms and their descriptions, text or elements, in a panel, under a title. */
   function describe(panel, title, pairs) {
     const list = made("dl");
     for (const [term, said] of pairs) {
       if (said === "" || said === null || said === undefined) continue;
-      list.append(made("dt", term), made("dd", said));
+      const description = made("dd");
+      description.append(said);
+      list.append(made("dt", term), description);
     }
     panel.replaceChildren(made("h3", title), list);
   }

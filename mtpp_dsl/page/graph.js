@@ -10,6 +10,7 @@
   const count = parent.length, columns = data.columns.length;
   const row = figures.column(data.row), kinds = figures.column(data.kinds), labels = figures.column(data.labels);
   const memory = figures.column(data.memory), params = figures.column(data.params);
+  const lines = figures.column(data.lines);
   const output = figures.column(data.output), carried = figures.column(data.carried);
   const children = Array.from({ length: count }, () => []);
   const column = new Array(count), size = new Array(count).fill(0), time = new Array(count).fill(0), name = new Array(count);
@@ -334,8 +335,17 @@
       pairs.push(["Its tensor", asSize(output[v])]);
     }
     const [reads, writes] = neighbours(item);
+    if (v >= 0 && lines && lines[v]) pairs.push(["In the spec", lineOfSpec(lines[v])]);
     pairs.push(["Reads", reads], ["Read by", writes], ["Module", way(item)]);
     figures.describe(panel, name[item], pairs);
+  }
+
+  /** Return a link to the line of the spec that makes a node, or to the statement that it is in. */
+  function lineOfSpec(line) {
+    let shown = line;
+    while (shown > 0 && !document.getElementById("line-" + shown)) shown -= 1;
+    if (!shown) return "line " + line;
+    return figures.made("a", "line " + line, { href: "#line-" + shown });
   }
 
   function way(item) {

@@ -13,7 +13,7 @@ from mtpp_dsl.page.graph_picture import drawn
 from mtpp_dsl.page.layout.forest import forest
 from mtpp_dsl.page.layout.lines import bundled
 from mtpp_dsl.page.layout.places import arranged, opened
-from mtpp_dsl.page.markup import Markup, data_block, tag
+from mtpp_dsl.page.markup import Markup, data_block, short, tag
 from mtpp_dsl.page.packed import packed
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.view import View
@@ -23,6 +23,7 @@ __all__ = ["section"]
 
 MAX_IDLE = 8
 """So many devices that run nothing are named, or families of them."""
+MAX_NAME = 300
 
 
 def section(view: View) -> Section | None:
@@ -104,12 +105,13 @@ def _data(facts: Facts, first: set[int]) -> dict[str, Any]:
         "modules": [name for name, node in zip(forest.name, forest.node, strict=True) if node < 0],
         "open": sorted(first),
         "time": packed([facts.time[item] for item in leaves]),
-        "names": graph.names,
+        "names": [short(name, MAX_NAME) for name in graph.names],
         "kinds": packed(graph.kinds) if any(graph.kinds) else None,
         "labels": packed(graph.labels) if any(graph.labels) else None,
         "memory": packed(graph.memory.tolist()),
         "params": packed(graph.params.tolist()) if graph.params.any() else None,
         "output": packed(graph.output.tolist()),
+        "lines": None if facts.view.spec is None else packed([float(line) for line in facts.view.spec.nodes]),
         "source": forest.source,
         "target": forest.target,
         "carried": packed([float(size) for size in np.asarray(facts.carried)]),

@@ -10,10 +10,25 @@ from mtpp_dsl.problem import Problem
 
 __all__ = ["spec_text"]
 
+MAX_FAMILIES = 2000
+"""Families of nodes that are looked up one by one."""
+
 
 def spec_text(problem: Problem, places: Places, name: str, text: str) -> SpecText:
     """Return the text of the spec *name* with a mark for each statement; those of included files have none."""
-    return SpecText(name, text, tuple(_marks(problem, places, name)))
+    return SpecText(name, text, tuple(_marks(problem, places, name)), _of_nodes(problem, places, name))
+
+
+def _of_nodes(problem: Problem, places: Places, name: str) -> tuple[int, ...]:
+    """Return [n] the line of the spec *name* that makes each node; 0 where it is in another file."""
+    families = [node.partition("[")[0].partition(".")[0] for node in problem.graph.names]
+    distinct = dict.fromkeys(families)
+    if len(distinct) > MAX_FAMILIES:  # such a graph comes from elsewhere
+        whole = next(iter(_here(places.graph, name)), None)
+        return (whole.first_line if whole is not None else 0,) * problem.graph.n
+    first = {family: next(iter(_here(places.of_node(family), name)), None) for family in distinct}
+    lines = {family: found.first_line if found is not None else 0 for family, found in first.items()}
+    return tuple(lines[family] for family in families)
 
 
 def _marks(problem: Problem, places: Places, name: str) -> Iterator[Mark]:

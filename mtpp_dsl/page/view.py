@@ -38,11 +38,13 @@ class SpecText:
         name: its path, as it was given.
         text: all of it.
         marks: which lines are about what.
+        nodes: [n] the number of the line that makes each node, 0 where it is in another file; () where nobody looked.
     """
 
     name: str
     text: str
     marks: tuple[Mark, ...] = ()
+    nodes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
