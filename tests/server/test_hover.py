@@ -126,7 +126,7 @@ def test_pages_have_the_address_that_the_client_gives() -> None:
     found = hover(reading, *at(reading, "|minimize"), docs="https://docs.example/mtpp/")
     assert found is not None
     assert isinstance(found.contents, types.MarkupContent)
-    assert "(https://docs.example/mtpp/language/#objectives)" in found.contents.value
+    assert "(https://docs.example/mtpp/language.html#objectives)" in found.contents.value
 
 
 @pytest.mark.parametrize("name", HOSTILE)

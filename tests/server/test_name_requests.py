@@ -44,6 +44,9 @@ async def test_a_client_asks_for_words_and_names(client: LanguageClient, tmp_pat
     uri, other = (tmp_path / "spec.mtpp").as_uri(), common.as_uri()
     client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "mtpp", 1, TEXT)))
     await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    about = client.diagnostics[uri][0].code_description
+    assert about is not None
+    assert about.href.startswith("https://docs.example/errors.html#mtpp-e")
     document = types.TextDocumentIdentifier(uri)
     found = await client.text_document_completion_async(types.CompletionParams(document, types.Position(5, 18)))
     assert isinstance(found, types.CompletionList)

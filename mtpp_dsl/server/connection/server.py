@@ -232,9 +232,9 @@ class Server(LanguageServer):
 
 
 def _link(options: Mapping[str, object]) -> str | None:
-    """Return the address of the page of codes: that of the client's options, else that in a checkout of mtpp."""
-    given = options.get("errors")
-    if isinstance(given, str) and given:
-        return given if "#" in given else f"{given}#"
+    """Return the address of a code without the code: on the site that the client names, else in a checkout of mtpp."""
+    site = options.get("documentation")
+    if isinstance(site, str) and site:
+        return f"{site.rstrip('/')}/errors.html#"
     page = Path(__file__).parents[3] / "docs" / "errors.md"
     return f"{page.as_uri()}#" if page.is_file() else None

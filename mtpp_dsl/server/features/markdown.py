@@ -67,7 +67,7 @@ def _link(page: str, docs: str) -> str:
     file, _, heading = page.partition("#")
     title = heading.replace("-", " ") or file.removesuffix(".md")
     if docs:
-        where = f"{docs.rstrip('/')}/{file.removesuffix('.md')}/{f'#{heading}' if heading else ''}"
+        where = f"{docs.rstrip('/')}/{file.removesuffix('.md')}.html{f'#{heading}' if heading else ''}"
         return f"[{title}]({where})"
     if (_DOCS / file).is_file():
         return f"[{title}]({(_DOCS / file).as_uri()}{f'#{heading}' if heading else ''})"
