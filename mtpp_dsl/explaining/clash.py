@@ -35,8 +35,8 @@ MOST_SHOWN = 8
 MOST_CLASHES = 5
 GENERAL = "no plan keeps all that is asked"
 """The reason where counting shows none."""
-FIRST, PARTS_SHARE = 0.6, 0.5
-"""Of the time: for the statements of the first clash; of what is then left, for the parts of its statements."""
+PARTS_SHARE = 0.7
+"""Of the time that is left once the statements of a clash are known, what its parts take at most."""
 
 
 @dataclass(frozen=True)
@@ -109,21 +109,21 @@ class Clash(Short):
 
     def _heading(self) -> str:
         count = len(self.members)
-        if self.minimal:
-            if count == 1:
-                return "This cannot hold, by itself:"
+        unsure = [member for member in self.members if not member.needed]
+        if count == 1:
+            said = "This cannot hold, by itself"
+        elif unsure:
+            said = f"These {count} cannot hold together"
+        else:
             others = "the other one can hold" if count == 2 else f"the other {count - 1} can hold"
-            return f"These {count} cannot hold together, and without any one of them {others}:"
-        unsure = [member for member in self.members if member.needed is None]
-        if not unsure:
-            return (
-                f"{'This' if count == 1 else f'These {count}'} cannot hold; which parts are needed was not found out:"
-            )
+            said = f"These {count} cannot hold together, and without any one of them {others}"
+        if self.minimal:
+            return f"{said}:"
+        if not unsure or count == 1:
+            return f"{said} (the time was too short to tell whether less of it would do):"
         names = ", ".join(str(member.lines[0]) if member.lines else member.named for member in unsure[:MOST_SHOWN])
-        left = "whether all are needed" if len(unsure) == count else f"whether {names} are needed, too,"
-        return (
-            f"{'This' if count == 1 else f'These {count}'} cannot hold together; {left} was not found out in the time:"
-        )
+        which = "all of them" if len(unsure) == count else names
+        return f"{said} (the time was too short to tell whether {which} are needed for that):"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from mtpp_dsl.problem import Problem
 
 __all__ = ["Feasibility"]
 
-EACH = 0.25
+EACH = 0.4
 """Of the time that is left, what one question takes at most."""
 LEAST = 0.2
 """Seconds of a question; with less left, none is asked."""
