@@ -44,7 +44,7 @@ CORE = {  # what a part of the core may import beside itself
     "editors": DATA | {"language"},
     "plugins": DATA | {"checks", "contracts", "generators", "registry"},
     "answers": DATA | {"checks", "contracts", "language", "registry", "report"},
-    "page": DATA | {"language", "page.layout", "report"},
+    "page": DATA | {"editors", "language", "page.layout", "report"},
     "page.layout": DATA | {"report"},
     "pictures": DATA | {"page.layout", "report"},
     "targets": DATA | {"contracts", "execution", "importers", "library", "model", "registry"},

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from mtpp_dsl.base.units import counted, format_quantity
 from mtpp_dsl.constraints import Linear, Memory
+from mtpp_dsl.page.coloured import coloured_lines
 from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import fold
@@ -21,17 +22,16 @@ FOLDED = 24
 MAX_LINES = 20_000
 MAX_NAMED = 4
 """Limits that are reached of one statement, named one by one."""
-MAX_SIGNS = 2_000
-"""Signs of a line that are shown."""
 
 
 def section(view: View) -> Section | None:
     """Return the text of the spec with notes at its statements; None where there is no spec."""
     if view.spec is None:
         return None
-    lines = view.spec.text.splitlines()[:MAX_LINES]
+    every = coloured_lines(view.spec.text.removesuffix("\n"))
+    lines = every[:MAX_LINES]
     shown = [_block(view, lines, first, last, marks) for first, last, marks in _blocks(view.spec.marks, len(lines))]
-    left = len(view.spec.text.splitlines()) - len(lines)
+    left = len(every) - len(lines)
     body = tag(
         "",
         tag("p", WRITTEN if view.spec.name == TEXT else name(view.spec.name)),
@@ -60,20 +60,16 @@ def _place(mark: Mark) -> tuple[int, int]:
     return mark.first, mark.last
 
 
-def _block(view: View, lines: Sequence[str], first: int, last: int, marks: Sequence[Mark]) -> Markup:
+def _block(view: View, lines: Sequence[Markup], first: int, last: int, marks: Sequence[Mark]) -> Markup:
     """Return some lines with their numbers and their notes."""
     numbers = tag("pre", "\n".join(map(str, range(first, last + 1))), class_="numbers", aria_hidden="true")
-    text = tag("pre", tag("code", "\n".join(_cut(line) for line in lines[first - 1 : last])), tabindex=0)
+    text = tag("pre", tag("code", Markup("\n".join(lines[first - 1 : last]))), tabindex=0)
     both = tag("div", numbers, text, class_="lines")
     inner = both if last - first < FOLDED else fold(f"Lines {first:,} to {last:,}", both)
     notes = [note for mark in marks for note in _notes(view, mark)]
     notes += _costs(view, first, last)
     told = tag("ul", [tag("li", note) for note in notes], class_="costs") if notes else None
     return tag("div", inner, told, class_="statement marked" if notes else "statement", id=f"line-{first}")
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= MAX_SIGNS else f"{line[:MAX_SIGNS]}…"
 
 
 def _notes(view: View, mark: Mark) -> Iterator[Child]:
