@@ -148,3 +148,17 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """Return the public names, those that are not imported yet as well."""
     return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Give ``%%mtpp`` and ``%mtpp`` to IPython: what ``%load_ext mtpp_dsl`` calls."""
+    from mtpp_dsl.notebook.magics import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take them away again: what ``%unload_ext mtpp_dsl`` calls."""
+    from mtpp_dsl.notebook.magics import unload
+
+    unload(shell)

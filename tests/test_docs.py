@@ -8,7 +8,8 @@ Words after the language of a fenced block say what the block is:
   parse and are formatted; ``wrong``: none of these, it shows a mistake;
 * ``console``: after each ``$ mtpp …``, lines that it prints, in this order (others may stand between them, and seconds
   and versions may differ); it ends with code 0 unless ``$ echo $?`` shows another;
-* ``python``: runs; a ``text output`` block after it shows lines that it prints;
+* ``python``: runs; a ``text output`` block after it shows lines that it prints; ``cell``: it is a cell of a notebook,
+  which fails if it is ``wrong``;
 * ``data``, ``scip``: only where the published workloads are, or that solver is;
 * ``hf``: only where transformers is, and in long runs: it takes minutes.
 """
@@ -24,6 +25,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,6 +102,7 @@ class Reader:
             "hf": find_spec("transformers") is not None and stride(2) == 1,
         }
         self.names: dict[str, object] = {}
+        self.shell: Any = None
         self.printed = ""
 
     def read(self, block: Block) -> None:
@@ -114,6 +117,8 @@ class Reader:
                 self.spec(block)
             case "console":
                 self.console(block)
+            case "python" if "cell" in block.words:
+                self.cell(block)
             case "python" if block.file is None:
                 self.python(block)
             case "text" if "output" in block.words:
@@ -146,6 +151,13 @@ class Reader:
     def python(self, block: Block) -> None:
         code = compile("\n" * block.line + block.text, str(block.page), "exec")
         self.printing(partial(exec, code, self.names))
+
+    def cell(self, block: Block) -> None:
+        if self.shell is None:
+            self.shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell(user_ns=self.names)
+        done: list[Any] = []
+        self.printing(lambda: done.append(self.shell.run_cell(block.text)))
+        assert done[0].success == ("wrong" not in block.words), f"{block.place}: {self.printed}"
 
     def printing(self, action: Callable[[], int | None]) -> int:
         out = io.StringIO()

@@ -131,7 +131,7 @@ def test_no_pandas(result: mtpp_dsl.Result, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_shown(result: mtpp_dsl.Result, capsys: pytest.CaptureFixture[str]) -> None:
-    """show() prints the report of the command line, in the width asked for; a notebook shows the same."""
+    """show() prints the report of the command line, in the width asked for; a notebook shows HTML with a picture."""
     result.show()
     printed = capsys.readouterr().out
     assert "stage[0]  █" in printed
@@ -142,9 +142,9 @@ def test_shown(result: mtpp_dsl.Result, capsys: pytest.CaptureFixture[str]) -> N
     assert max(map(len, narrow.getvalue().splitlines())) <= 50
     page = result._repr_html_()
     assert page is not None
-    assert page.startswith("<pre")
+    assert page.startswith("<div")
     assert "14.465 ms" in page
-    assert "<span style=" in page
+    assert "<svg" in page
     assert mtpp_dsl.Result("time_limit")._repr_html_() is None
 
 

@@ -70,6 +70,11 @@ class Front(Picklable):
         """
         return late("mtpp_dsl.pictures.plotting:plot_front")(self, path, width=width)
 
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the points as a table."""
+        page: str = late("mtpp_dsl.notebook.answer:front_html")(self)
+        return page
+
     def __len__(self) -> int:
         return len(self.points)
 

@@ -294,10 +294,10 @@ class Result(Picklable):
         return draw(self._asked(), self, path, kind, width=width, microbatches=microbatches)
 
     def _repr_html_(self) -> str | None:
-        """Return what notebooks show: the report of ``mtpp solve``."""
+        """Return what notebooks show: the verdict, a picture of the loads or the schedule, and what runs where."""
         if self.problem is None:
             return None
-        page: str = late("mtpp_dsl.report.session:html")(self.problem, self)
+        page: str = late("mtpp_dsl.notebook.answer:html")(self.problem, self)
         return page
 
     def __repr__(self) -> str:
