@@ -84,6 +84,9 @@ class _Names(Expressions):
                     getattr(statement, part, None) for part in ("default", "domain", "value", "condition", "message")
                 ]
                 yield from self.expression(tuple(parts), inner)
+        match statement:
+            case tree.ParamStatement(type=tree.Word(text="path"), default=tree.Text(value=value, span=span)):
+                yield Occurrence(value, "file", "reference", unquoted(span), self.within)
         path = getattr(statement, "path", None) or getattr(statement, "table", None)
         if isinstance(path, tree.Path):
             yield self.path(path)

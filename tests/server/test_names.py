@@ -131,7 +131,7 @@ def test_files_and_includes(tmp_path: Path) -> None:
     (tmp_path / "rules.mtpp").write_text("param limit: time = 3 ms\nconstraint cap: load(d) <= limit for d in gpu\n")
     (tmp_path / "net.json").write_text("{}")
     text = 'include "rules.mtpp"\ninclude "devices/nvidia.mtpp"\ndevice gpu[2] (type = l40s)\n'
-    text += 'let twice = 2 * limit\nscenario other {\n  graph from "net.json"\n}\n'
+    text += 'let twice = 2 * limit\nscenario other {\n  graph from "net.json"\n}\nparam data: path = "net.json"\n'
     reading = reading_of(text, path=tmp_path / "spec.mtpp")
 
     def uris(place: str) -> list[str]:
@@ -139,6 +139,7 @@ def test_files_and_includes(tmp_path: Path) -> None:
 
     assert uris('include "ru|les') == ["rules.mtpp"]
     assert uris("type = |l40s") == ["nvidia.mtpp"]
+    assert uris('path = "n|et') == ["net.json"]
     assert uris("* li|mit") == ["rules.mtpp"]
     assert uris('from "net|') == ["net.json"]
     assert uris('"devices/n|v') == ["nvidia.mtpp"]
