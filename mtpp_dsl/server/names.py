@@ -85,8 +85,8 @@ class _Names(Expressions):
                 ]
                 yield from self.expression(tuple(parts), inner)
         match statement:
-            case tree.ParamStatement(type=tree.Word(text="path"), default=tree.Text(value=value, span=span)):
-                yield Occurrence(value, "file", "reference", unquoted(span), self.within)
+            case tree.ParamStatement(type=tree.Word(text="path"), default=tree.Text() as text):
+                yield Occurrence(text.value, "file", "reference", unquoted(text.span), self.within)
         path = getattr(statement, "path", None) or getattr(statement, "table", None)
         if isinstance(path, tree.Path):
             yield self.path(path)

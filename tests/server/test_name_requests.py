@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
 from mtpp_dsl.server.connection.names import kinds_of
-from tests.server.session import COMMAND
+from tests.server.session import COMMAND, Session
 
 TEXT = """mtpp 1
 include "common.mtpp"
@@ -86,6 +86,17 @@ async def test_a_client_asks_for_words_and_names(client: LanguageClient, tmp_pat
     hints = await client.text_document_inlay_hint_async(types.InlayHintParams(document, whole))
     assert hints is not None
     assert [hint.label for hint in hints] == ["3 nodes"]
+
+
+@pytest.mark.slow
+def test_a_refused_rename_says_why_and_is_no_error_in_the_log() -> None:
+    with Session() as session:
+        session.open("untitled:a", "mtpp 1\nlet a = 3\n")
+        place = {"textDocument": {"uri": "untitled:a"}, "position": {"line": 0, "character": 1}}
+        answer = session.answer(session.request("textDocument/prepareRename", place))
+        assert answer["error"] == {"code": -32803, "message": "'mtpp' is a word of the language"}
+        assert session.end() == 0
+        assert session.log == b""
 
 
 def test_hints_may_be_switched_off() -> None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 
 from mtpp_dsl.server.connection.handling import handles
-from mtpp_dsl.server.connection.server import Server
+from mtpp_dsl.server.connection.server import Refusal, Server
 from mtpp_dsl.server.features import completion, definition, hover, inlay, references, rename
 from mtpp_dsl.server.features.search import found_symbols
 from mtpp_dsl.server.reading import Reading
-
-_REFUSED = -32803  # RequestFailed of the protocol: the request was right, and cannot be done
 
 
 @handles(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=list(completion.TRIGGERS)))
@@ -76,7 +73,7 @@ async def prepare_rename(ls: Server, params: types.PrepareRenameParams) -> types
     try:
         where, name = rename.prepare_rename(reading, params.position.line, params.position.character)
     except rename.RenameRefused as refused:
-        raise JsonRpcException(str(refused), code=_REFUSED) from None
+        raise Refusal(str(refused)) from None
     return types.PrepareRenamePlaceholder(where, name)
 
 
@@ -91,7 +88,7 @@ async def renamed(ls: Server, params: types.RenameParams) -> types.WorkspaceEdit
     try:
         changes = rename.rename(reading, at.line, at.character, params.new_name, others=others)
     except rename.RenameRefused as refused:
-        raise JsonRpcException(str(refused), code=_REFUSED) from None
+        raise Refusal(str(refused)) from None
     return types.WorkspaceEdit(changes=changes)
 
 

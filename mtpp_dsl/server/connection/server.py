@@ -22,7 +22,7 @@ from mtpp_dsl.server.reading import Reading
 from mtpp_dsl.server.uris import path_of
 from mtpp_dsl.server.workspace import Job, Workspace
 
-__all__ = ["PATIENCE", "Server"]
+__all__ = ["PATIENCE", "Refusal", "Server"]
 
 PATIENCE = 0.6
 """Seconds that a request waits for the text to be read; then it is answered by what is known."""
@@ -30,6 +30,13 @@ SOON = 0.1
 """Seconds after which errors of syntax are told without waiting for the meaning of the text."""
 
 logger = logging.getLogger(__name__)
+
+
+class Refusal(JsonRpcException):
+    """The answer to a request that is understood and cannot be done, with the reason; no error of the server's."""
+
+    CODE = -32803
+    MESSAGE = "request failed"
 
 
 class _Protocol(LanguageServerProtocol):
@@ -45,6 +52,15 @@ class _Protocol(LanguageServerProtocol):
             if "jsonrpc" in data and "id" in data and "method" in data:
                 self._send_response(data["id"], error=error.to_response_error())
             raise
+
+    def _send_handler_result(self, future: Any, *, msg_id: Any) -> None:
+        """Answer a request; a refusal is not logged as an error."""
+        refused = None if future.cancelled() else future.exception()
+        if not isinstance(refused, Refusal):
+            super()._send_handler_result(future, msg_id=msg_id)
+            return
+        self._request_futures.pop(msg_id, None)
+        self._send_response(msg_id, error=refused.to_response_error())
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
