@@ -106,6 +106,11 @@ def _rate(problem: Problem, value: float) -> str:
     return f"{format_quantity(value, 'B', decimal=problem.origin.decimal)}/s"
 
 
+def _sized(problem: Problem) -> bool:
+    """Return whether transfers take what sizes and bandwidths say: the times of each may be given instead."""
+    return not isinstance(problem.interconnect, Links) or problem.interconnect.transfers is None
+
+
 def _of_channels(view: View, carried: dict[str, Carrying], whole: float) -> Markup | None:
     """Return the table of channels, or of the links of a schedule, busiest first."""
     problem = view.problem
@@ -120,17 +125,17 @@ def _of_channels(view: View, carried: dict[str, Carrying], whole: float) -> Mark
         return fold("All channels", table("Channels and their bandwidth", ["Channel", "Bandwidth"], rows[:ROWS]))
     if not busy:
         return None
+    sized = _sized(problem)
     rows = [
         [
             name(each, MAX_NAME),
-            _rate(problem, rates[each]) if each in rates else "",
-            tensor_size(problem, one.size),
+            *([_rate(problem, rates[each]) if each in rates else "", tensor_size(problem, one.size)] if sized else []),
             view.time(one.time or 0.0),
             f"{(one.time or 0.0) / whole:.1%}" if whole > 0 else "",
         ]
         for each, one in busy[:ROWS]
     ]
-    heads = ["Channel", "Bandwidth", "Carries", "Takes", f"Of {_whole(view)}"]
+    heads = ["Channel", *(["Bandwidth", "Carries"] if sized else []), "Takes", f"Of {_whole(view)}"]
     idle = count - len(busy)
     told = []
     if len(busy) > ROWS:
@@ -172,10 +177,13 @@ def _of_pairs(view: View, sent: dict[tuple[int, int], Carrying]) -> Markup | Non
     """Return what is sent from one device to another, most first."""
     if not sent:
         return None
-    names = [device.name for device in view.problem.devices]
-    order = sorted(sent.items(), key=lambda item: (-item[1].size, item[0]))
+    names, sized = [device.name for device in view.problem.devices], _sized(view.problem)
+    order = sorted(sent.items(), key=lambda item: (-item[1].size, -(item[1].time or 0.0), item[0]))
     rows: list[list[Child]] = [
-        [name(names[d], MAX_NAME), name(names[e], MAX_NAME), f"{each.tensors:,}", tensor_size(view.problem, each.size)]
+        [
+            *(name(names[d], MAX_NAME), name(names[e], MAX_NAME), f"{each.tensors:,}"),
+            tensor_size(view.problem, each.size) if sized else view.time(each.time or 0.0),
+        ]
         for (d, e), each in order[:ROWS]
     ]
     more = f"… and {counted(len(order) - ROWS, 'pair')} with less." if len(order) > ROWS else None
@@ -183,6 +191,6 @@ def _of_pairs(view: View, sent: dict[tuple[int, int], Carrying]) -> Markup | Non
     pair = counted(len(order), "pair")
     return fold(
         f"What devices send each other, {what}: {pair}",
-        table("What devices send each other", ["From", "To", "Tensors", "Size"], rows, figures=2),
+        table("What devices send each other", ["From", "To", "Tensors", "Size" if sized else "Takes"], rows, figures=2),
         tag("p", more) if more else None,
     )

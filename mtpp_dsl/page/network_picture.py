@@ -16,6 +16,10 @@ __all__ = ["drawn"]
 LETTERS, LETTER = 15, 7.2
 MAX_LABELS = 14
 """The busiest wires have what they carry written beside them."""
+PLACES = (0.5, 0.36, 0.64, 0.28, 0.72)
+"""Where on a wire a label may be, as shares of its length."""
+WIDE, HIGH = 104, 28
+"""A label has so much room."""
 ELBOW = 16
 """So far below a switch the wires from its devices turn to it."""
 
@@ -33,14 +37,14 @@ def drawn(
         stages: the place of each device in the pipeline, for its colour.
     """
     busy = sorted((wire for wire in found.wires if _most(wire, carried) > 0), key=lambda w: -_most(w, carried))
-    labelled = {(wire.a, wire.b) for wire in busy[:MAX_LABELS]}
+    labels = [_label(view, wire, place, carried, whole) for wire, place in _labelled(found, busy)]
     largest = max((_most(wire, carried) for wire in found.wires), default=0.0)
     return tag(
         "svg",
         tag("g", _groups(found), class_="groups"),
         tag("g", [_wire(wire, carried, largest) for wire in found.wires], class_="wires"),
         tag("g", [_box(spot, stages) for spot in found.spots], class_="spots"),
-        tag("g", [_label(view, wire, carried, whole) for wire in found.wires if (wire.a, wire.b) in labelled]),
+        tag("g", labels),
         role="img",
         aria_label="The network: devices, what joins them, and what is carried. The table below has the figures.",
         viewBox=f"0 0 {_n(found.width)} {_n(found.height)}",
@@ -79,7 +83,23 @@ def _box(spot: Spot, stages: Mapping[int, int]) -> Markup:
     )
 
 
-def _label(view: View, wire: Wire, carried: Mapping[str, Carrying], whole: float) -> Markup:
+def _labelled(found: Diagram, busy: list[Wire]) -> list[tuple[Wire, tuple[float, float]]]:
+    """Return the wires that have a label, busiest first, and where: in a place where it touches no other and no box."""
+    taken = [(spot.x + spot.width / 2, spot.y + TALL / 2, (spot.width + WIDE) / 2) for spot in found.spots]
+    labels: list[tuple[Wire, tuple[float, float]]] = []
+    for wire in busy[:MAX_LABELS]:
+        (x, y), (u, v) = wire.start, wire.end
+        places = [(x + t * (u - x), y + t * (v - y)) for t in PLACES]
+        if wire.upright:
+            places = [(x, (y + v + ELBOW) / 2)]
+        free = [at for at in places if all(abs(at[0] - p) >= w or abs(at[1] - q) >= HIGH for p, q, w in taken)]
+        if free:
+            labels.append((wire, free[0]))
+            taken.append((*free[0], WIDE))
+    return labels
+
+
+def _label(view: View, wire: Wire, place: tuple[float, float], carried: Mapping[str, Carrying], whole: float) -> Markup:
     """Return what a wire carries: towards *b*, which is often above, and back."""
     (x, y), (u, v) = wire.start, wire.end
     lines = []
@@ -88,8 +108,7 @@ def _label(view: View, wire: Wire, carried: Mapping[str, Carrying], whole: float
         each = carried.get(name)
         if each is not None and (each.time or each.size):
             lines.append(f"{'↔' if wire.up == wire.down else sign} {_said(view, each, whole)}")
-    across, down = (x, (y + v + ELBOW) / 2) if wire.upright else ((x + u) / 2, (y + v) / 2)
-    down += 4 - 6.5 * (len(lines) - 1)
+    across, down = place[0], place[1] + 4 - 6.5 * (len(lines) - 1)
     return tag(
         "",
         [tag("text", text, x=_n(across), y=_n(down + 13 * i), class_="carried") for i, text in enumerate(lines)],

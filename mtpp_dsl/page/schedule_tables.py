@@ -31,8 +31,8 @@ def critical_table(view: View, timeline: Timed) -> Markup | None:
     steps = timeline.critical
     rows: list[list[Child]] = [
         [
-            name(step.activity.name, MAX_NAME),
-            name(step.activity.track, MAX_NAME),
+            _whole(step.activity.name),
+            _whole(step.activity.track),
             REASONS[step.waited],
             view.time(step.activity.start),
             view.time(step.activity.end - step.activity.start),
@@ -62,8 +62,8 @@ def _spare(view: View, timeline: Timeline) -> Markup | None:
         return tag("p", "Nothing else may be late either.")
     rows: list[list[Child]] = [
         [
-            name(timeline.activities[i].name, MAX_NAME),
-            name(timeline.activities[i].track, MAX_NAME),
+            _whole(timeline.activities[i].name),
+            _whole(timeline.activities[i].track),
             view.time(slack),
         ]
         for slack, i in spare
@@ -85,13 +85,18 @@ def busy_table(view: View, timeline: Timed) -> Markup:
         busy = _covered([(activity.start, activity.end) for activity in on])
         share = f"{busy / timeline.makespan:.0%}" if timeline.makespan > 0 else ""
         first, last = (view.time(on[0].start), view.time(max(a.end for a in on))) if on else ("", "")
-        rows.append([name(track, MAX_NAME), f"{len(on):,}", view.time(busy), share, first, last])
+        rows.append([_whole(track), f"{len(on):,}", view.time(busy), share, first, last])
     heads = ["Device or link", "Bars", "Busy", "Of the time", "First start", "Last end"]
     return fold(
         "The same as a table: how busy devices and links are",
         table("How busy devices and links are", heads, rows),
         tag("p", f"… and {len(names) - TRACKS:,} more.") if len(names) > TRACKS else None,
     )
+
+
+def _whole(text: str) -> Markup:
+    """Return a name that is not broken at its arrow."""
+    return tag("span", name(text, MAX_NAME), class_="unbroken")
 
 
 def _covered(spans: list[tuple[float, float]]) -> float:
