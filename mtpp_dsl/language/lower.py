@@ -31,6 +31,7 @@ from mtpp_dsl.language.origin import origin_of
 from mtpp_dsl.language.partial import Broken
 from mtpp_dsl.language.places import Places
 from mtpp_dsl.language.reader import Read, read_source, read_statements
+from mtpp_dsl.language.rereading import Memory
 from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.language.targets import under_target
 from mtpp_dsl.problem import Problem
@@ -150,7 +151,12 @@ class Spec:
 
     @classmethod
     def of(
-        cls, source: Source, folder: Path, search: Sequence[Path] = (), texts: Mapping[str, str] | None = None
+        cls,
+        source: Source,
+        folder: Path,
+        search: Sequence[Path] = (),
+        texts: Mapping[str, str] | None = None,
+        memories: dict[Path | None, Memory] | None = None,
     ) -> Spec:
         """Read and parse a text, broken or not, with what it includes.
 
@@ -159,10 +165,12 @@ class Spec:
             folder: where its paths start.
             search: folders where ``include`` looks after the including file's own.
             texts: texts of files by their real paths, which count in place of what is on the disk.
+            memories: of the text and of what it includes, so that only statements that have changed are parsed; what
+                was read with them before is of no use then.
         """
         with hashing() as hashes:
             try:
-                return cls(source, read_statements(source, folder, search, texts), source.path, hashes)
+                return cls(source, read_statements(source, folder, search, texts, memories), source.path, hashes)
             except RecursionError:
                 return cls(source, Read([], [_too_deep(source)], [], (), [source]), source.path, hashes)
 

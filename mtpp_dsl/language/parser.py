@@ -66,21 +66,27 @@ def parse(source: Source) -> tuple[tree.Statement, ...]:
     return parse_counted(source, MAX_WORDS)[0]
 
 
-def parse_counted(source: Source, most: int) -> tuple[tuple[tree.Statement, ...], int]:
-    """Return the statements of a text and the number of its words, of which *most* are read; see :func:`parse`."""
-    _refuse_deep_nesting(source)
+def parse_counted(
+    source: Source, most: int, begin: int = 0, end: int | None = None
+) -> tuple[tuple[tree.Statement, ...], int]:
+    """Return the statements of a text and the number of its words, of which *most* are read; see :func:`parse`.
+
+    With *begin* and *end* those of a part of the text, which holds whole statements or what was meant to be some.
+    """
+    end = len(source.text) if end is None else end
+    _refuse_deep_nesting(source, begin, end)
     wrong: list[Diagnostic] = []
     try:
-        found, count = run(source, "start", 0, len(source.text), most, wrong)
+        found, count = run(source, "start", begin, end, most, wrong)
     except OverflowError:
         message = f"the spec has more than {MAX_WORDS:,} words and marks, with all that it includes; that is the most"
         notes = ('a large graph is better read from a file: graph from "graph.json"',)
         raise SpecError([Diagnostic(message, Span(source, 0, 1), notes=notes, code="MTPP-E901")]) from None
     except Failure as failure:
-        parsed = Parsed(source)
+        parsed = Parsed(source, end)
         complete = [*wrong, *_unknown_rules(failure.before)]
         errors = list(islice(chain(complete, _recover(failure, parsed)), MAX_ERRORS))
-        errors = errors or [explain(source, failure, "start", failure.pending, len(source.text))]
+        errors = errors or [explain(source, failure, "start", failure.pending, end)]
         raise Unparsed(errors, failure, parsed) from None
     statements = cast("tuple[tree.Statement, ...]", found)
     wrong = list(islice(chain(wrong, _unknown_rules(statements)), MAX_ERRORS))
@@ -116,9 +122,9 @@ def parse_expression(source: Source) -> tree.Expression:
     return found
 
 
-def _refuse_deep_nesting(source: Source) -> None:
+def _refuse_deep_nesting(source: Source, begin: int = 0, end: int | None = None) -> None:
     depth = 0
-    for match in _BRACKETS.finditer(source.text):
+    for match in _BRACKETS.finditer(source.text, begin, len(source.text) if end is None else end):
         text = match[0]
         depth += (text in "([{") - (text in ")]}") if len(text) == 1 else 0
         if depth > MAX_DEPTH:

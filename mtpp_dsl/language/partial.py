@@ -53,18 +53,22 @@ class Partial:
     words: int = 0
 
 
-def parse_partial(source: Source, most: int = MAX_WORDS) -> Partial:
-    """Return the statements of a text that parse, and what is wrong with the others; *most* words are read."""
+def parse_partial(source: Source, most: int = MAX_WORDS, begin: int = 0, end: int | None = None) -> Partial:
+    """Return the statements of a text that parse, and what is wrong with the others; *most* words are read.
+
+    With *begin* and *end* those of a part of the text.
+    """
     broken: list[Broken] = []
+    end = len(source.text) if end is None else end
     try:
-        statements, count = parse_counted(source, most)
+        statements, count = parse_counted(source, most, begin, end)
     except Unparsed as error:
         found = tuple(_with_rules(_salvaged(error.parsed, error.failure, broken), broken))
         return Partial(found, error.diagnostics, tuple(broken))
     except SpecError as error:
         found = ()
         if any(diagnostic.span is not None and diagnostic.span.stop > 1 for diagnostic in error.diagnostics):
-            made = Parsed(source).run("start", 0, len(source.text))
+            made = Parsed(source, end).run("start", begin, end)
             found = () if isinstance(made, Failure) else tuple(_with_rules(made.value, broken))
         return Partial(found, error.diagnostics, tuple(broken) or (Broken("", "", Span(source, 0, 0)),))
     return Partial(statements, words=count)

@@ -49,10 +49,11 @@ class Made(NamedTuple):
 
 
 class Parsed:
-    """The pieces of a source that have been parsed, each once."""
+    """The pieces of a source, up to an offset, that have been parsed, each once."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, end: int | None = None) -> None:
         self.source = source
+        self.end = len(source.text) if end is None else end
         self._known: dict[tuple[str, int, int], Made | Failure] = {}
         self._words: dict[int, list[Word]] = {}
         self._pieces: dict[int, list[tuple[int, int]]] = {}
@@ -60,14 +61,14 @@ class Parsed:
     def words(self, begin: int) -> list[Word]:
         """Return the words from an offset on, :data:`MAX_RECOVERED` of them at most."""
         if begin not in self._words:
-            self._words[begin] = list(islice(words(self.source, begin, len(self.source.text)), MAX_RECOVERED))
+            self._words[begin] = list(islice(words(self.source, begin, self.end), MAX_RECOVERED))
         return self._words[begin]
 
     def pieces(self, begin: int) -> list[tuple[int, int]]:
         """Return the offsets of the statements among these words: see :func:`pieces`."""
         if begin not in self._pieces:
             found = self.words(begin)
-            end = len(self.source.text) if len(found) < MAX_RECOVERED else found[-1].offset
+            end = self.end if len(found) < MAX_RECOVERED else found[-1].offset
             self._pieces[begin] = list(pieces(self.source, found, begin, end))
         return self._pieces[begin]
 

@@ -21,7 +21,8 @@ from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.origin import plain
 from mtpp_dsl.language.outside import from_python, records_of
 from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_expression
-from mtpp_dsl.language.partial import Broken, parse_partial
+from mtpp_dsl.language.partial import Broken, Partial, parse_partial
+from mtpp_dsl.language.rereading import Memory
 from mtpp_dsl.language.scope import RESERVED, Complaint, Scope, Unsettled
 from mtpp_dsl.language.syntax_errors import UPGRADE
 from mtpp_dsl.language.values import Quantity, Table, Value, describe, shown
@@ -73,23 +74,31 @@ class Read:
 
 
 def read_statements(
-    source: Source, folder: Path, search: Sequence[Path] = (), texts: Mapping[str, str] | None = None
+    source: Source,
+    folder: Path,
+    search: Sequence[Path] = (),
+    texts: Mapping[str, str] | None = None,
+    memories: dict[Path | None, Memory] | None = None,
 ) -> Read:
     """Return the statements of a text and of what it includes.
 
     A file included twice counts once. *search* is looked through after the including file's folder, then the folders of
     the environment variable ``MTPP_PATH``, and last the library of the package. Files among *texts*, by their real
-    paths, have that text, whatever is on the disk.
+    paths, have that text, whatever is on the disk. With *memories* of each file (that of the text itself is under None)
+    only the statements that have changed are parsed anew; what was read with them before is of no use then.
     """
     extra = [Path(entry) for entry in os.environ.get("MTPP_PATH", "").split(os.pathsep) if entry]
-    reader = _Reader([*search, *extra], texts or {})
+    reader = _Reader([*search, *extra], texts or {}, memories)
     statements = reader.read(source, folder, ())
     return Read(statements, reader.diagnostics, reader.broken, reader.own, reader.sources, frozenset(reader.done))
 
 
 class _Reader:
-    def __init__(self, search: list[Path], texts: Mapping[str, str]) -> None:
-        self.search, self.texts = search, texts
+    def __init__(
+        self, search: list[Path], texts: Mapping[str, str], memories: dict[Path | None, Memory] | None
+    ) -> None:
+        self.search, self.texts, self.memories = search, texts, memories
+        self.remembered: set[Path | None] = set()
         self.diagnostics: list[Diagnostic] = []
         self.broken: list[Broken] = []
         self.own: tuple[tree.Statement, ...] = ()
@@ -105,7 +114,7 @@ class _Reader:
             what = f"the spec has more than {MAX_SPEC_BYTES:,} characters, with all that it includes; that is the most"
             self.complain(what, source.included_from, code="MTPP-E901")
             return []
-        parsed = parse_partial(source, MAX_WORDS - self.words)
+        parsed = self.parsed(source, chain[-1] if chain else None)
         self.words += parsed.words
         if parsed.diagnostics and chain and not _may_be_spec(source, chain[-1]):
             message = f"{source.name} is no spec: it does not begin with a statement"
@@ -119,6 +128,14 @@ class _Reader:
         for statement in parsed.statements:
             found += self.placed(statement, folder, chain)
         return found
+
+    def parsed(self, source: Source, path: Path | None) -> Partial:
+        """Parse a text, of a file or (None) that which is read; of one that is read twice, the second time whole."""
+        most = MAX_WORDS - self.words
+        if self.memories is None or path in self.remembered:
+            return parse_partial(source, most)
+        self.remembered.add(path)
+        return self.memories.setdefault(path, Memory()).parse(source, most)
 
     def placed(self, statement: tree.Statement, folder: Path, chain: tuple[Path, ...]) -> list[Placed]:
         """Return a statement with its folder; in place of an include the statements of the file."""

@@ -12,6 +12,7 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.analysis import Analysis
 from mtpp_dsl.language.lower import Spec
 from mtpp_dsl.language.reader import Read
+from mtpp_dsl.language.rereading import Memory
 from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.server.index import Index
@@ -160,6 +161,7 @@ def read_document(
     texts: Mapping[str, str] | None = None,
     *,
     folder: Path | None = None,
+    memories: dict[Path | None, Memory] | None = None,
 ) -> Spec:
     """Read and parse a text, broken or not, with what it includes.
 
@@ -170,6 +172,7 @@ def read_document(
         search: folders where ``include`` looks after the including file's own.
         texts: texts of files by their real paths, which count in place of what is on the disk.
         folder: where its paths start; None is the folder of its file, or the working one.
+        memories: see :meth:`~mtpp_dsl.language.lower.Spec.of`.
     """
     folder = folder or (Path() if path is None else path.parent)
-    return Spec.of(Source(name, text, path=path), folder, search, texts)
+    return Spec.of(Source(name, text, path=path), folder, search, texts, memories)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mtpp_dsl.language.rereading import Memory
 from mtpp_dsl.server.document import Document, Replacement
 from mtpp_dsl.server.reading import Reading, read_document
 
@@ -37,10 +38,10 @@ class Job:
     uris: Mapping[Path, str]
     encoding: str
 
-    def read(self, last: Reading | None) -> Reading:
-        """Return what the text says, with the meaning of its *last* reading."""
+    def read(self, last: Reading | None, memories: dict[Path | None, Memory] | None = None) -> Reading:
+        """Return what the text says, with the meaning of its *last* reading; *memories* are of its files."""
         name = self.uri if self.path is None else str(self.path)
-        spec = read_document(self.text, name, self.path, (), self.texts, folder=self.folder)
+        spec = read_document(self.text, name, self.path, (), self.texts, folder=self.folder, memories=memories)
         analysis = None if last is None else last.analysis
         return Reading(self.uri, spec, analysis, False, self.uris, self.encoding)
 

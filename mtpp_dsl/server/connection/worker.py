@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from threading import Condition, Thread
 from time import monotonic
 
+from mtpp_dsl.language.rereading import Memory
 from mtpp_dsl.language.scope import Scope, Stopped
 from mtpp_dsl.server.reading import Reading
 from mtpp_dsl.server.workspace import Job
 
 __all__ = ["Worker"]
+
+IDLE = 2.0
+"""Seconds without news after which memory in cycles is given back."""
+MOST = 50
+"""Texts that are read before it is given back in any case."""
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +40,9 @@ class Worker:
         self._late = False
         self._scope: Scope | None = None
         self._ended = False
+        self._memories: dict[str, dict[Path | None, Memory]] = {}
         self._thread: Thread | None = None
+        self._uncollected = 0
 
     def ask(self, job: Job, last: Reading | None) -> None:
         """Have a text read, in place of an earlier one of the same URI, whose reading ends."""
@@ -49,6 +59,7 @@ class Worker:
         """Have a text no longer read."""
         with self._news:
             self._jobs.pop(uri, None)
+            self._memories.pop(uri, None)
             self._stop(uri)
 
     def end(self) -> None:
@@ -74,10 +85,13 @@ class Worker:
                 scope.stop()
 
     def _run(self) -> None:
+        gc.disable()  # a collection in the middle of reading a long text takes longer than that
         while True:
             with self._news:
                 while not self._jobs and not self._ended:
-                    self._news.wait()
+                    if not self._news.wait(IDLE) and self._uncollected:
+                        gc.collect()
+                        self._uncollected = 0
                 if self._ended:
                     return
                 uri = next(reversed(self._jobs))
@@ -91,10 +105,16 @@ class Worker:
                 logger.exception("cannot read %s", job.uri)
             with self._news:
                 self._running = self._scope = None
+            self._uncollected += 1
+            if self._uncollected >= MOST:
+                gc.collect()
+                self._uncollected = 0
 
     def _read(self, job: Job, last: Reading | None) -> None:
         began = monotonic()
-        reading = job.read(last)
+        memories = self._memories.pop(job.uri, {})  # whoever stops in between leaves none
+        reading = job.read(last, memories)
+        self._memories[job.uri] = memories
         if not self._late:
             self.deliver(job, reading)
         parsed = monotonic()
