@@ -36,7 +36,7 @@ class MovingSpan(Span):
         self.__dict__.update(anchor=anchor, first=first, last=last)
 
     @property
-    def source(self) -> Source:  # type: ignore[override]
+    def source(self) -> Source:
         """The text as it is now."""
         anchor: Anchor = self.__dict__["anchor"]
         return anchor.source
