@@ -80,7 +80,7 @@ class Session:
             self.send({"id": message["id"], "result": None})
         return message
 
-    def answer(self, number: int, timeout: float = 30) -> dict[str, Any]:
+    def answer(self, number: int, timeout: float = 120) -> dict[str, Any]:
         """Return the answer to a request, an error among them."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
@@ -110,7 +110,7 @@ class Session:
             {"textDocument": {"uri": uri, "version": version}, "contentChanges": list(changes)},
         )
 
-    def wrong(self, uri: str, before: int, version: int, timeout: float = 30) -> list[dict[str, Any]]:
+    def wrong(self, uri: str, before: int, version: int, timeout: float = 120) -> list[dict[str, Any]]:
         """Return what is published of a version of a text, after *before* messages."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
@@ -120,7 +120,7 @@ class Session:
             self.take(0.05)
         raise TimeoutError(self.log.decode(errors="replace"))
 
-    def until(self, uri: str, severities: list[int], timeout: float = 30) -> list[dict[str, Any]]:
+    def until(self, uri: str, severities: list[int], timeout: float = 120) -> list[dict[str, Any]]:
         """Return what is published of a text once its messages are errors (1) and warnings (2) as said."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
@@ -134,7 +134,7 @@ class Session:
         """Shut the server down and return its exit code."""
         self.ask("shutdown", None)
         self.tell("exit", None)
-        return self.process.wait(10)
+        return self.process.wait(120)
 
     def __enter__(self) -> Session:
         return self

@@ -22,7 +22,7 @@ WRONG = (ROOT / "examples" / "quickstart.mtpp").read_text().replace("acyclic", "
 """With an error in line 24, from column 12 on."""
 
 NEOVIM = """
-vim.wait(20000, function() return #vim.diagnostic.get(0) > 0 end, 20)
+vim.wait(60000, function() return #vim.diagnostic.get(0) > 0 end, 20)
 local found = vim.diagnostic.get(0)
 vim.fn.writefile({vim.fn.json_encode(found)}, vim.env.FOUND)
 vim.cmd("qall!")
@@ -39,7 +39,7 @@ EMACS = """
   (eglot '(mtpp-mode) (cons 'transient default-directory) 'eglot-lsp-server (funcall entry nil) "mtpp"))
 (flymake-mode 1)
 (flymake-start)
-(let ((end (+ (float-time) 20)))
+(let ((end (+ (float-time) 60)))
   (while (and (null (flymake-diagnostics)) (< (float-time) end))
     (accept-process-output nil 0.05)))
 (let ((found (mapcar (lambda (one) (vector (flymake-diagnostic-text one) (flymake-diagnostic-beg one)))
@@ -60,7 +60,7 @@ def run(folder: Path, *command: str, **environment: str) -> list[Any]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
         stdin=subprocess.DEVNULL,
     )

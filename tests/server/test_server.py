@@ -166,7 +166,7 @@ def test_an_unknown_method_is_an_error_and_no_end(session: Session) -> None:
 
 def test_it_ends_with_its_client() -> None:
     """A server whose client has gone ends by itself."""
-    process = subprocess.run(COMMAND, input=b"", capture_output=True, timeout=20, check=False)
+    process = subprocess.run(COMMAND, input=b"", capture_output=True, timeout=120, check=False)
     assert (process.returncode, process.stdout, process.stderr) == (0, b"", b"")
 
 
