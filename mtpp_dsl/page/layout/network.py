@@ -136,7 +136,7 @@ def _tree(problem: Problem, tree: Tree, shown: list[int]) -> Diagram:
 def _ring(problem: Problem, links: Links, shown: list[int], carrying: set[tuple[int, int]]) -> Diagram:
     """Return devices on an oval, with the links between them."""
     count = len(shown)
-    across, down = max(150.0, 44.0 * count), max(95.0, 26.0 * count)
+    across, down = max(150.0 if count < 4 else 240.0, 44.0 * count), max(95.0, 26.0 * count)
     if count <= 2:
         across, down = 150.0, 0.0
     spots = []
