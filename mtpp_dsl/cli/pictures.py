@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mtpp_dsl.answers.again import Answered
+from mtpp_dsl.answers.claims import cost_of_value
 from mtpp_dsl.base.writing import write_text
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.result import Result
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.result import Bound, Infeasibility, LogEntry, Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.json import dumps
 
 if TYPE_CHECKING:
     from mtpp_dsl.cli.solve import SolveCall
 
-__all__ = ["check_pictures", "picture_paths", "plots_of", "write_pictures"]
+__all__ = ["check_pictures", "picture_paths", "plots_of", "result_of", "write_pictures"]
 
 
 def plots_of(call: SolveCall) -> Iterator[tuple[str, str | None, Path]]:
@@ -121,3 +124,28 @@ def _trace(call: SolveCall, problem: Problem, result: Result) -> str | None:
         say(f"{call.trace} was not written: {error}", stderr=True)
         return None
     return dumps(trace(problem, timeline))
+
+
+def result_of(answered: Answered) -> Result:
+    """Return as much of a result as pictures show, of an answer that was read again."""
+    problem, plan, answer = answered
+    objective, bound, reason = problem.objective, answer["bound"], answer["infeasible"]
+
+    def cost(value: float | None) -> float | None:
+        return None if value is None else cost_of_value(objective, value)
+
+    log = tuple(LogEntry(each["time"], cost(each["incumbent"]), cost(each["bound"])) for each in answer["log"])
+    return Result(
+        answer["termination"],
+        plan=plan,
+        bound=None
+        if answered.bound is None
+        else Bound(answered.bound, bound["method"], bound["proof"], bound["by"], bound["detail"] or ""),
+        evaluation=None if plan is None else evaluate(problem, plan),
+        method=answer["method"],
+        time=answer["time"],
+        log=log,
+        infeasibility=None if reason is None else Infeasibility(reason["reason"], tuple(reason["clash"])),
+        verified=bool(answer["verified"]),
+        problem=problem,
+    )

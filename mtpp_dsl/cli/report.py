@@ -46,6 +46,14 @@ def report(
     point: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Of a front: the answer that is shown.", show_default=False)
     ] = None,
+    plot: Annotated[
+        list[str],
+        typer.Option(
+            metavar="[KIND:]FILE",
+            help="Draw loads, gantt, graph, gap or memory: .svg, .png or .pdf; without -o, no page; may be repeated.",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
     include: Annotated[
         list[Path],
         typer.Option(
@@ -61,7 +69,7 @@ def report(
 
     Exit codes: 0 written · 2 the answer, its spec or the call is wrong · 130 interrupted, with what had been found.
     """
-    return report_answer(ReportCall(answer, output, spec, what_if, point, include, quiet))
+    return report_answer(ReportCall(answer, output, spec, what_if, point, plot, include, quiet))
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,7 @@ class ReportCall:
     spec: Path | None
     what_if: str | None
     point: int | None
+    plot: list[str]
     include: list[Path]
     quiet: bool
 
@@ -86,6 +95,10 @@ def report_answer(call: ReportCall) -> int:
     from mtpp_dsl.cli.streams import UNWRITTEN
 
     limit = what_if_seconds(call.what_if)
+    if call.plot:
+        written = _drawn(call)
+        if call.output is None and limit is None:
+            return 0 if written else UNWRITTEN
     output = _beside(call) if call.output is None else call.output
     if output != STDOUT:
         check_writable(output)
@@ -103,6 +116,31 @@ def report_answer(call: ReportCall) -> int:
     if not write_page(text, output, quiet=call.quiet):
         return UNWRITTEN
     return 0 if listener.stopped_by is None else listener.exit_code(listener.stopped_by)
+
+
+def _drawn(call: ReportCall) -> bool:
+    """Draw the pictures that were asked for; return whether they could be written.
+
+    Raises:
+        UsageError: the answer has no such picture, or is a front.
+    """
+    from mtpp_dsl.answers.again import points_of, read_answer
+    from mtpp_dsl.base.files import read_json
+    from mtpp_dsl.base.writing import check_writable
+    from mtpp_dsl.cli.pictures import result_of
+    from mtpp_dsl.cli.solve import write_file
+    from mtpp_dsl.pictures.plotting import parse_plot, plot
+
+    asked = [parse_plot(text) for text in call.plot]
+    for _, path in asked:
+        check_writable(path)
+    if points_of(read_json(call.answer)) is not None and call.point is None:
+        raise UsageError(f"{call.answer} is a front: --plot is about one of its answers, so choose it by --point")
+    result = result_of(read_answer(call.answer, call.spec, search=call.include, point=call.point))
+    assert result.problem is not None
+    figures = [plot(result.problem, result, kind=kind) for kind, _ in asked]
+    written = [write_file(path, figure.savefig) for (_, path), figure in zip(asked, figures, strict=True)]
+    return all(written)
 
 
 def _beside(call: ReportCall) -> Path:

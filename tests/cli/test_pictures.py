@@ -66,3 +66,15 @@ def test_answers_without_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture
     assert run(["solve", str(spec), "--plot", str(picture), "--plot", f"loads:{tmp_path / 'y.svg'}"]) == 3
     assert not picture.exists()
     assert capsys.readouterr().err.count("was not written") == 2
+
+
+def test_pictures_of_answers_from_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``mtpp report --plot`` draws an answer as the solve that wrote it did, and no page unless -o asks for one."""
+    answer, one, other = tmp_path / "a.json", tmp_path / "one.svg", tmp_path / "other.svg"
+    assert run(["solve", QUICKSTART, "--method", "ideals", "-q", "--json", str(answer), "--plot", str(one)]) == 0
+    assert run(["report", str(answer), "--plot", str(other), "--plot", f"gap:{tmp_path / 'gap.png'}"]) == 0
+    assert other.read_bytes() == one.read_bytes()
+    assert (tmp_path / "gap.png").exists()
+    assert not (tmp_path / "a.html").exists()
+    assert run(["report", str(answer), "--plot", f"front:{one}"]) == 2
+    assert "one answer is no front" in capsys.readouterr().err
