@@ -18,7 +18,7 @@ from mtpp_dsl.explaining.question import Question
 from mtpp_dsl.explaining.terms import term_holders
 from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import relative_gap
+from mtpp_dsl.plans.result import OPTIMAL_GAP, relative_gap
 from mtpp_dsl.problem import Objective, Problem
 from mtpp_dsl.report.activities import Timeline
 
@@ -42,6 +42,7 @@ class Held(Short):
         left: how many smaller ones there are.
         second: the largest that is below a bottleneck; None where there is none.
         bound: no plan's cost is below it; None where none was proved.
+        optimal: whether the bound proves that no plan is better.
         limits: simple reasons why no plan costs less than so much, the highest first.
     """
 
@@ -51,6 +52,7 @@ class Held(Short):
     left: int = 0
     second: Holder | None = None
     bound: float | None = None
+    optimal: bool = False
     limits: tuple[Limit, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -120,7 +122,9 @@ def bottleneck(question: Question, seconds: float = 0.0) -> Bottleneck | None:  
         if i == 0:
             paid = tuple(_paid(found)) if objective.penalised else ()
             limits = tuple(limit for limit in limits_of(problem) if limit.cost > 0)
-            one = replace(one, holders=(*one.holders, *paid), bound=question.bound, limits=limits)
+            gap = question.gap
+            optimal = gap is not None and gap <= OPTIMAL_GAP
+            one = replace(one, holders=(*one.holders, *paid), bound=question.bound, optimal=optimal, limits=limits)
         held.append(one)
     limit = np.minimum(problem.memory_limit, problem.stage_limit)
     memory = [
@@ -246,8 +250,7 @@ def _bound_words(each: Held, time_unit: str) -> str:
     assert each.bound is not None
     word = "below" if each.objective.sense == "minimize" else "above"
     shown = format_quantity(each.objective.value(each.bound), each.objective.unit(time_unit))
-    gap = relative_gap(each.cost, each.bound)
-    how = "so it is optimal" if gap <= 1e-6 else f"{format_gap(gap)} from this plan"
+    how = "so it is optimal" if each.optimal else f"{format_gap(relative_gap(each.cost, each.bound))} from this plan"
     return f"no plan is {word} {shown}: {how}"
 
 

@@ -27,9 +27,9 @@ def called(name: str) -> str:
 
 
 def called_all(names: Sequence[str], most: int | None = 6) -> str:
-    """Return names in a few words: families folded, long lists and long names without their middle.
+    """Return names in a few words, each once: families folded, long lists and long names without their middle.
 
     >>> called_all(["attn[0]", "attn[1]", "y" * 100])[:12]
     'attn[0..1], '
     """
-    return fold_names([called(name) for name in names], most)
+    return fold_names([*dict.fromkeys(called(name) for name in names)], most)

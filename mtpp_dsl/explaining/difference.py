@@ -20,6 +20,7 @@ from mtpp_dsl.explaining.reasons import reasons
 from mtpp_dsl.explaining.renamed import matched
 from mtpp_dsl.explaining.sides import Side, asked_differently, side_of
 from mtpp_dsl.plans.result import Result
+from mtpp_dsl.text.visible import visible
 from mtpp_dsl.views.symmetry import interchangeable
 
 __all__ = ["DIFF_VERSION", "Difference", "diff", "diff_schema", "difference"]
@@ -103,6 +104,10 @@ class Difference(Short):
             "reasons": list(self.reasons),
             "notes": list(self.notes),
         }
+
+    def __str__(self) -> str:
+        """Return the words as a text that may be printed."""
+        return visible("\n".join(self.words()))
 
     def words(self) -> list[str]:
         """Return it in words."""

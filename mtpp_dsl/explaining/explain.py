@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -134,31 +134,38 @@ def explained(question: Question, only: Iterable[str] | None = None) -> Explanat
     names = parts_named(only, node=question.node is not None)
     end = monotonic() + question.time
     found: dict[str, Part] = {}
-    notes: list[str] = []
+    notes: list[tuple[str, str]] = []
     for i, name in enumerate(names):
         asked, later = PARTS[name], sum(PARTS[other].weight for other in names[i:])
         left = max(0.0, end - monotonic())
         share = left * asked.weight / later if later else 0.0
         if question.progress.stopped and asked.weight:
-            notes.append(f"{name.replace('_', ' ')}: not looked at, as the search was stopped")
+            notes.append((name, "not looked at, as the search was stopped"))
             continue
         question.progress.say(f"explaining: {name.replace('_', ' ')}")
         try:
             part = late(asked.where)(question, share)
         except Refused as error:
-            notes.append(f"{name.replace('_', ' ')}: {error}")
+            notes.append((name, str(error)))
             continue
         if part is not None:
             found[name] = part
         elif only is not None:
-            notes.append(f"{name.replace('_', ' ')}: {_absent(name, question)}")
+            notes.append((name, _absent(name, question)))
     return Explanation(
         status=str(question.answer["status"]),
         objective=_objective(question),
         parts={key: found[key] for key in KEYS if key in found},
-        notes=tuple(notes),
+        notes=tuple(_noted(notes)),
         interrupted=question.progress.stopped,
     )
+
+
+def _noted(notes: list[tuple[str, str]]) -> Iterator[str]:
+    """Yield what parts could not tell, those for the same reason together."""
+    for why in dict.fromkeys(why for _, why in notes):
+        names = [name.replace("_", " ") for name, reason in notes if reason == why]
+        yield f"{', '.join(names)}: {why}"
 
 
 def _absent(name: str, question: Question) -> str:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from mtpp_dsl.base.shown import Short
+from mtpp_dsl.text.visible import visible
 
 __all__ = ["EXPLAIN_VERSION", "Explanation", "Part", "explain_schema"]
 
@@ -56,6 +57,10 @@ class Explanation(Short):
             "notes": list(self.notes),
             "interrupted": self.interrupted,
         }
+
+    def __str__(self) -> str:
+        """Return the words as a text that may be printed."""
+        return visible("\n".join(self.words()))
 
     def words(self) -> list[str]:
         """Return the explanation in words: the parts, with an empty entry between them."""

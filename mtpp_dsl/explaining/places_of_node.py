@@ -11,7 +11,6 @@ from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.units import format_gap
 from mtpp_dsl.explaining.called import called, called_all
 from mtpp_dsl.explaining.question import Question
-from mtpp_dsl.plans.result import OPTIMAL_GAP
 
 __all__ = ["Elsewhere", "NodeChoice"]
 
@@ -154,7 +153,7 @@ class NodeChoice(Short):
             because = f": {', '.join(place.clash)} cannot hold with it there" if place.clash else ""
             said.append(f"no plan exists{because}")
         elif place.cost is not None:
-            best = place.bound is not None and place.bound >= place.cost - OPTIMAL_GAP * abs(place.cost)
+            best = place.status == "optimal"
             anew = (
                 f"kept with {called(place.beside)}, and all else arranged anew:"
                 if place.beside
@@ -173,7 +172,8 @@ class NodeChoice(Short):
         costs = [place.moved for place in places if place.moved is not None]
         broken = dict.fromkeys(rule for place in places for rule in place.broken)
         alone = [f"moved alone {self._shown(min(costs))}{' or more' if len(costs) > 1 else ''}"] if costs else []
-        alone += [f"moved alone it breaks {', '.join(broken)}"] if broken else []
+        where = "on others it breaks" if costs else "moved alone it breaks"
+        alone += [f"{where} {', '.join(broken)}"] if broken else []
         return "; ".join(["alike its own, so that exchanging what they run changes nothing", *alone])
 
     def _shown(self, cost: float) -> str:

@@ -15,7 +15,7 @@ from mtpp_dsl.contracts import Progress
 from mtpp_dsl.language.places import Places
 from mtpp_dsl.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
+from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.json import result_to_json
 
@@ -63,6 +63,13 @@ class Question(Short):
         """What the plan costs."""
         return None if self.evaluation is None else self.evaluation.cost
 
+    @property
+    def gap(self) -> float | None:
+        """How far the bound is below the cost, as a share of it; None unless both are known."""
+        if self.evaluation is None or self.bound is None:
+            return None
+        return relative_gap(self.evaluation.cost, self.bound, self.evaluation.size)
+
     def shown(self, cost: float) -> str:
         """Return the value of the objective, of a plan or a bound of this cost, for people."""
         objective = self.problem.objective
@@ -84,6 +91,7 @@ def question_of(problem: Problem, given: Result | Answered | Plan | Mapping[str,
     bound: float | None = None
     answer: Mapping[str, Any]
     if isinstance(given, Result):
+        problem = given.problem or problem  # which has the limits of a runtime that it is for
         plan, answer = given.plan, result_to_json(problem, given)
         bound = None if given.bound is None else given.bound.cost
     elif isinstance(given, Answered):

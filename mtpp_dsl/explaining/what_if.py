@@ -129,11 +129,12 @@ class WhatIf(Short):
 
     def words(self) -> list[str]:
         """Return it in words."""
-        found = ["what if there were (each solved from the present plan):"]
+        start = "by itself" if self.question.plan is None else "from the present plan"
+        found = [f"what if there were (each solved {start}):"]
         for case in self.cases:
             said = case.why or self._case(case)
             found.append(f"  {case.name}: {said}")
-        gap = self.question.answer["gap"]
+        gap = self.question.gap
         if gap is not None and gap > OPTIMAL_GAP and any(case.cost is not None for case in self.cases):
             found.append(
                 f"  the present plan is up to {format_gap(gap)} from the best: a part of a gain may be had without"
@@ -149,13 +150,14 @@ class WhatIf(Short):
         if case.cost is not None:
             said.append(f"{shown(case.cost)}{self._beside(case.cost)}")
         if case.bound is not None:
-            optimal = case.cost is not None and case.bound >= case.cost - OPTIMAL_GAP * abs(case.cost)
+            optimal = case.status == "optimal"
             word = "below" if question.problem.objective.sense == "minimize" else "above"
             limit = f"no plan is {word} {shown(case.bound)}"
-            most = "" if question.cost is None or case.bound >= question.cost else self._beside(case.bound)
+            as_now = question.cost is None or shown(case.bound) == shown(question.cost) or case.bound > question.cost
+            most = "" if as_now else self._beside(case.bound)
             said.append("proved to be the best then" if optimal else f"{limit}{most}")
         least, most_ = case.ratios(question.cost, question.bound)
-        if least is not None and most_ is not None and most_ > least * (1 + 1e-6):
+        if least is not None and most_ is not None and _times(least) != _times(most_):
             if question.problem.objective.name == "throughput":  # whose value is one divided by the cost
                 least, most_ = 1 / most_, 1 / least if least else np.inf
             name = question.problem.objective.shown

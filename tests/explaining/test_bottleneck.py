@@ -13,6 +13,7 @@ from mtpp_dsl.explaining.pieces import channel_pieces, device_pieces
 from mtpp_dsl.explaining.question import question_of
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.problem import Problem
+from tests.amount import part
 from tests.explaining.mixed import KINDS, every_plan, problem_of
 
 SPEC = """mtpp 1
@@ -74,10 +75,10 @@ def test_says_so_in_words(problem: Problem) -> None:
 def test_pieces_add_up_and_limits_hold(kind: str) -> None:
     """Nodes add up to the work of a device and tensors to its transfers; no plan is below any limit."""
     seen = 0
-    for seed in range(20):
+    for seed in range(part(24)):
         problem = problem_of(kind, seed)
         limits = limits_of(problem)
-        for plan in every_plan(problem, 80):
+        for plan in every_plan(problem, 40):
             found = evaluate(problem, plan)
             seen += 1
             assert all(limit.cost <= found.cost * (1 + 1e-9) + 1e-12 for limit in limits), (kind, seed)
@@ -90,13 +91,13 @@ def test_pieces_add_up_and_limits_hold(kind: str) -> None:
                     assert total == pytest.approx(said[d], rel=1e-9, abs=1e-12), (kind, seed, what)
             for c, load in enumerate(found.channels.tolist()):
                 assert sum(p.time for p in channel_pieces(problem, plan, c)) == pytest.approx(load), (kind, seed)
-    assert seen > 30
+    assert seen > 15
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_holds_is_as_large_as_the_cost(kind: str) -> None:
     """Holders of a bottleneck are as large as it; those of a sum, a path or a linear objective add up to it."""
-    for seed in range(12):
+    for seed in range(part(18)):
         problem = problem_of(kind, seed)
         for plan in every_plan(problem, 3):
             found = evaluate(problem, plan)

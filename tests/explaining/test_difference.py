@@ -71,7 +71,7 @@ def compared(a: Result, b: Result) -> Difference:
 def test_moves_lead_from_one_plan_to_the_other(kind: str) -> None:
     """With devices renamed, the moves and what stays make the second plan; the better one costs less."""
     seen = 0
-    for seed in range(10):
+    for seed in range(6):
         problem = problem_of(kind, seed)
         for one, other in pairwise(every_plan(problem, 5)):
             a, b = result_of(problem, one), result_of(problem, other)
@@ -94,10 +94,10 @@ def test_moves_lead_from_one_plan_to_the_other(kind: str) -> None:
             elif differ is not None and found.better != "equal":
                 assert found.better == ("a" if x[differ] < y[differ] else "b"), (kind, seed)
             seen += 1
-    assert seen > 5
+    assert seen > 2
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(plain_problems(most_devices=4), st.randoms(use_true_random=False))
 def test_plans_that_differ_in_names_of_alike_devices_are_the_same(problem: Problem, random: Random) -> None:
     plan = mtpp_dsl.solve(problem, "ideals").plan
@@ -197,7 +197,7 @@ def test_names_of_others_are_shown_and_not_obeyed(capsys: pytest.CaptureFixture[
     other = result_of(problem, Plan.create(problem, np.zeros(problem.graph.n, np.int64)))
     name = problem.graph.names[7]
     explained = mtpp_dsl.explain(
-        problem, result, only=["bottleneck", "next", "node", "what_if"], node=name, time_limit=3
+        problem, result, only=["bottleneck", "next", "node", "what_if"], node=name, time_limit=1
     )
     for words, data in (
         (diff(result, other).words(), diff(result, other).to_json()),

@@ -16,6 +16,7 @@ from mtpp_dsl.explaining.question import question_of
 from mtpp_dsl.explaining.renamed import canonical, matched
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
+from tests.amount import part
 from tests.explaining.mixed import every_plan, problem_of
 from tests.tree import ROOT
 
@@ -35,7 +36,7 @@ def moved(problem: Problem, plan: Plan) -> list[float]:
 @pytest.mark.parametrize("kind", ["network", "objectives", "weighted"])
 def test_no_single_move_is_better_than_the_best_neighbour(kind: str) -> None:
     seen = 0
-    for seed in range(30):
+    for seed in range(part(30)):
         problem = problem_of(kind, seed)
         for plan in every_plan(problem, 2):
             if problem.timed:
@@ -53,11 +54,11 @@ def test_no_single_move_is_better_than_the_best_neighbour(kind: str) -> None:
             if [cost for cost in by_hand if cost < own - 1e-9 * abs(own)]:
                 assert costs[0] <= min(by_hand) + 1e-9 * abs(min(by_hand)), (kind, seed)
                 seen += 1
-    assert seen > 5
+    assert seen > 2
 
 
 def test_timed_neighbours_have_schedules() -> None:
-    for seed in range(25):
+    for seed in range(part(24)):
         problem = problem_of("makespan", seed)
         for plan in every_plan(problem, 1):
             found = next_best(question_of(problem, plan), 1.0)
@@ -79,7 +80,9 @@ def test_says_what_changes_and_what_forbids() -> None:
 
 def test_refuses_plans_of_several_routes() -> None:
     problem = mtpp_dsl.load(ROOT / "examples" / "copies.mtpp")
-    result = mtpp_dsl.solve(problem, time_limit=20)
+    result = mtpp_dsl.solve(problem, "copies", time_limit=1)
+    assert result.plan is not None
+    assert result.plan.routes
     with pytest.raises(Refused, match="several routes"):
         next_best(question_of(problem, result), 1.0)
     assert "several routes" in mtpp_dsl.explain(problem, result, only=["next"]).notes[0]

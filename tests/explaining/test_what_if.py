@@ -15,6 +15,7 @@ from mtpp_dsl.explaining.question import question_of
 from mtpp_dsl.explaining.what_if import Case, cases_of, never_worse, what_if
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
+from tests.amount import part
 from tests.explaining.mixed import problem_of
 from tests.tree import ROOT
 
@@ -33,11 +34,11 @@ def best(problem: Problem) -> float | None:
     return min((cost_of(problem, plan) for plan in plans(problem)), default=None)
 
 
-@pytest.mark.parametrize(("kind", "seeds"), [("network", 12), ("links", 12), ("stages", 2)])
+@pytest.mark.parametrize(("kind", "seeds"), [("network", 6), ("links", 12), ("stages", 1)])
 def test_no_alteration_that_cannot_harm_does(kind: str, seeds: int) -> None:
     """Where an alteration is said to make nothing worse, the best cost is no higher with it."""
     claimed = 0
-    for seed in range(seeds):
+    for seed in range(part(3 * seeds)):
         problem = problem_of(kind, seed)
         now = best(problem)
         for altered in cases_of(question_of(problem, Result("complete"))):
@@ -50,21 +51,21 @@ def test_no_alteration_that_cannot_harm_does(kind: str, seeds: int) -> None:
             assert then is not None, (kind, seed, altered.kind)
             assert then <= now * (1 + 1e-9) + 1e-12, (kind, seed, altered.kind)
             claimed += 1
-    assert claimed > 1
+    assert claimed > 0
 
 
 @pytest.mark.parametrize("share", [1.0, 0.8])
 def test_ratios_hold_for_the_best_costs(share: float) -> None:
     """The best cost then, as a multiple of that now, lies where plans and bounds say, tight or not."""
     seen = 0
-    for seed in range(5):
+    for seed in range(part(9)):
         problem = problem_of("network", seed)
         now = best(problem)
         if now is None:
             continue
         worst = max(plans(problem), key=lambda plan: cost_of(problem, plan))
         question = replace(question_of(problem, worst), bound=share * now)
-        found = what_if(question, 1.0)
+        found = what_if(question, 0.6)
         assert found is not None
         for altered, case in zip(cases_of(question), found.cases, strict=True):
             if case.why:
@@ -75,7 +76,7 @@ def test_ratios_hold_for_the_best_costs(share: float) -> None:
                 assert least is None or least <= then / now * (1 + 1e-6)
                 assert most is None or most >= then / now * (1 - 1e-6)
                 seen += 1
-    assert seen > 2
+    assert seen > 1
 
 
 def test_an_infeasible_spec_may_have_a_plan_with_more() -> None:
