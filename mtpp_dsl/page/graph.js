@@ -25,7 +25,7 @@
       if (parent[item] >= 0) children[parent[item]].push(item);
       if (node[item] >= 0) {
         const v = node[item], own = data.names[v], label = labels && labels[v];
-        name[item] = label && /^[0-9]+$/.test(own) ? own + " " + label : own.trim() ? own : "(node " + (v + 1) + ")";
+        name[item] = label && /^[A-Za-z]?\[?[0-9]+\]?$/.test(own) ? own + " " + label : own.trim() ? own : "(node " + (v + 1) + ")";
         time[item] = leaf[leaves];
         size[item] = 1;
         leaves += 1;

@@ -23,7 +23,8 @@ def outline(facts: Facts) -> Markup:
         depth[item] = depth[parent] + 1 if parent >= 0 else 0
     counts = np.bincount(depth)
     deepest = int(np.searchsorted(np.cumsum(counts), ROWS, side="right")) - 1
-    rows = [_row(facts, item, depth[item]) for item in range(forest.n) if depth[item] <= max(deepest, 0)]
+    order = sorted(range(forest.n), key=lambda item: (forest.column[item], item))  # each stage with what is in it
+    rows = [_row(facts, item, depth[item]) for item in order if depth[item] <= max(deepest, 0)]
     left = forest.n - len(rows)
     more = f"{left:,} deeper modules and nodes are not listed; the search finds them." if left else None
     heads = ["Stage or module", "Nodes", "Time", "Of the stage", "Memory"]

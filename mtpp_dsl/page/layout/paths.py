@@ -20,6 +20,7 @@ _FAMILY = re.compile(r"(.*?)((?:\[[^\[\]]*\])+)", re.DOTALL)
 _BRACKET = re.compile(r"\[[^\[\]]*\]")
 _NUMBERED = re.compile(r"([A-Za-z_]+) (\d+)\b[,:]?\s*")
 _LISTED = re.compile(r"(.+?)([. ])(\d+)")
+_NUMBER = re.compile(r"[A-Za-z]?\[?[0-9]+\]?")
 MAX_FOLDED, MAX_TOGETHER = 200, 40
 """More names, and those that are longer even when they are folded, are called by the first and the last."""
 MAX_DEPTH = 12
@@ -48,14 +49,14 @@ def paths_of(graph: Graph) -> list[Path]:
 
 
 def caption(graph: Graph, v: int) -> str:
-    """Return what a node is called in pictures: its name, with the label where the name is a mere number.
+    """Return what a node is called in pictures: its name, with the label where the name is ``17`` or ``v[17]``.
 
     A name with nothing to be seen is told by the number of the node, from 1.
     """
     name, label = graph.names[v], graph.labels[v]
     if not name.strip():
         return f"(node {v + 1})"
-    return f"{name} {label}" if label and name.isascii() and name.isdigit() else name
+    return f"{name} {label}" if label and _NUMBER.fullmatch(name) else name
 
 
 def together(names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mtpp_dsl.page.layout.forest import Forest, forest
 from mtpp_dsl.page.layout.labels import labelled
 from mtpp_dsl.page.layout.lines import bundled
-from mtpp_dsl.page.layout.paths import paths_of
+from mtpp_dsl.page.layout.paths import caption, paths_of
 from mtpp_dsl.page.layout.places import Box, Picture, arranged, opened
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
@@ -156,3 +156,10 @@ def test_many_nodes_are_folded_at_first() -> None:
     found = forest(problem, Plan.create(problem, np.arange(n) * 4 // n))
     assert len(arranged(found, opened(found)).boxes) < 100
     assert max(len(children) for children in found.children) <= 14
+
+
+def test_captions() -> None:
+    """Names that say nothing have their labels beside them, and blank ones a number."""
+    labels = ["relu", "relu", "relu", "relu", ""]
+    graph = problem_of(["7", "v[3]", "conv1.a", " ", "x"], [(0, 1)], labels=labels).graph
+    assert [caption(graph, v) for v in range(5)] == ["7 relu", "v[3] relu", "conv1.a", "(node 4)", "x"]
