@@ -19,7 +19,8 @@ from mtpp_dsl.language.lower_devices import DEVICE_OPTIONS, INTERCONNECTS, LINK_
 from mtpp_dsl.language.lower_pipelines import PIPELINED
 from mtpp_dsl.language.lower_switches import SWITCH_OPTIONS
 from mtpp_dsl.language.rules import custom_rules
-from mtpp_dsl.language.syntax_errors import RULES
+from mtpp_dsl.language.scope import RESERVED
+from mtpp_dsl.language.syntax_errors import ITEMS, RULES, STATEMENTS
 from mtpp_dsl.model.choices import OPTIONS as MODEL_OPTIONS
 from mtpp_dsl.model.kinds import TYPES
 from mtpp_dsl.problem.custom import CustomConstraint, Option
@@ -140,6 +141,17 @@ def choices_of(owner: str, option: str) -> tuple[str, ...]:
         found = _custom_options(name).get(option)
         return tuple(found.choices) if found is not None else ()
     return _CHOICES.get(("device" if kind == "type" else kind.rstrip(":"), option), _CHOICES.get(("", option), ()))
+
+
+@cache
+def words() -> frozenset[str]:
+    """Return all words that the language knows: those that begin statements, rules, options, functions, units."""
+    found = {*STATEMENTS, *ITEMS, *RULES, *RESERVED, *PARAM_TYPES, *BUILT_IN, *INTERCONNECTS, *functions(), *UNITS}
+    found |= {word for words in BY.values() for word in words} | set(NUMBERS)
+    for owner in owners():
+        for option in options_of(owner):
+            found |= {option, *(word.strip('"') for word in choices_of(owner, option))}
+    return frozenset(found)
 
 
 def functions() -> tuple[str, ...]:

@@ -215,6 +215,13 @@ def test_what_is_not_renamed(place: str, new: str, reason: str) -> None:
         rename(reading, *at(reading, place), new)
 
 
+def test_a_word_that_nothing_declares_is_no_word_of_the_language() -> None:
+    reading = reading_of(SPEC + "constrint pin embd on gpu\n")
+    for place in ("|constrint", "pin |embd"):
+        with pytest.raises(RenameRefused, match="declared nowhere"):
+            prepare_rename(reading, *at(reading, place))
+
+
 def test_names_of_data_and_of_the_library_are_not_renamed() -> None:
     text = 'include "devices/nvidia.mtpp"\ngraph from generator chain (nodes = 4)\n'
     reading = reading_of(text + "device d[2] (type = l40s)\nconstraint pin v[0] on d[0]\n")

@@ -11,6 +11,7 @@ from lsprotocol import types
 
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.scope import RESERVED
+from mtpp_dsl.language.vocabulary import words
 from mtpp_dsl.library.entries import FOLDER
 from mtpp_dsl.server.features.definition import occurrence_at, word_at
 from mtpp_dsl.server.features.places import range_of
@@ -84,10 +85,10 @@ def _renamed(reading: Reading, line: int, column: int) -> Occurrence:
     found = occurrence_at(reading, offset)
     if found is None:
         word = word_at(reading, offset)
-        said = (
-            f"{shortened(word.text, 100)!r} is a word of the language" if word is not None else "there is no name here"
-        )
-        raise RenameRefused(said)
+        if word is None:
+            raise RenameRefused("there is no name here")
+        known = "is a word of the language" if word.text in words() else "is declared nowhere"
+        raise RenameRefused(f"{shortened(word.text, 100)!r} {known}")
     name = shortened(found.name, 100)
     if found.kind == "file":
         raise RenameRefused("this is the name of a file")
@@ -97,9 +98,8 @@ def _renamed(reading: Reading, line: int, column: int) -> Occurrence:
     declared = [each for each in places if each.role == "definition"]
     if not declared or not found.kind:
         known = reading.scope.called(found.name)
-        said = f"{name!r} is {known} of a data file or a generator" if known else f"nothing is declared as {name!r}"
-        reserved = found.name in RESERVED or found.name in FUNCTIONS or found.name in AGGREGATES
-        raise RenameRefused(f"{name!r} is a word of the language" if reserved else said)
+        said = f"{name!r} is {known} of a data file or a generator" if known else f"{name!r} is declared nowhere"
+        raise RenameRefused(f"{name!r} is a word of the language" if found.name in words() and not known else said)
     for each in declared:
         path = each.span.source.path
         if path is not None and Path(path).resolve().is_relative_to(FOLDER):
