@@ -54,7 +54,7 @@ def _cases(view: View, found: Mapping[str, Any]) -> Markup:
     )
     rows = [
         _row(view, "as it is", now, most, "", str(view.answer["status"])),
-        *(_row(view, each["name"], each, most, _beside(each), each["status"]) for each in cases),
+        *(_row(view, each["name"], each, most, _beside(view, each), each["status"]) for each in cases),
     ]
     caption = "What changes would bring"
     whole = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", rows), class_="what-if")
@@ -82,22 +82,23 @@ def _row(view: View, title: str, case: Mapping[str, Any], most: float, beside: C
     )
 
 
-def _beside(case: Mapping[str, Any]) -> str:
-    """Return how much lower the best cost is than that of now, as far as plans and bounds prove it."""
+def _beside(view: View, case: Mapping[str, Any]) -> str:
+    """Return how much better the best value is than that of now, as far as plans and bounds prove it."""
     least, most = case["best"]["least"], case["best"]["most"]
     if least is not None and most is not None and abs(most - least) < 5e-4:
-        return _change(most)
+        return _change(view, most)
     said = []
     if most is not None:
-        said.append(
-            "no worse" if most == 1 else f"{_change(most)} at least" if most < 1 else f"at most {_change(most)}"
-        )
+        shown = _change(view, most)
+        said.append("no worse" if most == 1 else f"{shown} at least" if most < 1 else f"at most {shown}")
     if least is not None:
-        said.append(f"{_change(least)} at most" if least < 1 else f"{_change(least)} at least")
+        said.append(f"{_change(view, least)} {'at most' if least < 1 else 'at least'}")
     return ", ".join(said) or "not known"
 
 
-def _change(ratio: float) -> str:
+def _change(view: View, ratio: float) -> str:
+    """Return a ratio of costs as what it is for the value: a throughput is higher where its cost is lower."""
+    ratio = 1 / ratio if view.problem.objective.sense == "maximize" and ratio > 0 else ratio
     if abs(ratio - 1) < 5e-7:
         return "the same"
-    return f"cost {format_gap(abs(ratio - 1))} {'lower' if ratio < 1 else 'higher'}"
+    return f"{format_gap(abs(ratio - 1))} {'lower' if ratio < 1 else 'higher'}"

@@ -12,8 +12,11 @@ import html5lib
 import pytest
 
 import mtpp_dsl
+from mtpp_dsl.page import what_if
 from mtpp_dsl.page.front import front_page
+from mtpp_dsl.page.view import View
 from mtpp_dsl.plans.result import LogEntry
+from mtpp_dsl.problem import Objective
 from mtpp_dsl.report.fronts import front_to_json
 from mtpp_dsl.reporting import page_of
 from tests.amount import stride
@@ -120,3 +123,19 @@ def test_gap_over_time_is_drawn() -> None:
     assert text.count('class="line bottleneck"') == text.count('class="line bound"') == 1
     assert "plan from none to 16 ms, bound from 10 ms to 15.2 ms" in text
     assert text.count('<td class="figure">5 %</td>') == 1
+
+
+def test_changes_are_said_of_the_value() -> None:
+    """What is proved of costs is said of the value: a throughput is higher where the cost is lower."""
+    problem, result = ANSWERS["quickstart"]()
+    case = {"kind": "memory", "name": "more", "device": None, "like": None, "status": "feasible", "value": 0.01,
+            "bound": 0.008, "best": {"least": 0.8, "most": 1.0}, "never_worse": True, "why": None}  # fmt: skip
+    asked = {"what_if": {"now": {"value": 0.0145, "bound": 0.0145}, "cases": [case]}, "notes": []}
+    view = View(problem, result.plan, result.evaluation, result.to_dict(), explanation=asked, asked=True)
+    shown = what_if.section(view)
+    assert shown is not None
+    assert "no worse, 20 % lower at most" in shown.body
+    faster = replace(problem, objective=Objective("throughput"))
+    shown = what_if.section(replace(view, problem=faster))
+    assert shown is not None
+    assert "no worse, 25 % higher at most" in shown.body
