@@ -164,6 +164,31 @@ def test_an_unknown_method_is_an_error_and_no_end(session: Session) -> None:
     session.log = b""  # which has the error of the message that makes no sense
 
 
+@pytest.mark.slow
+def test_a_long_text_is_waited_for_by_nobody(session: Session) -> None:
+    """While a megabyte is formatted, other requests are answered; a request that is cancelled is answered as such."""
+    uri = "untitled:long"
+    session.open(uri, "# nothing\n" * 100_000)
+    options = {"tabSize": 2, "insertSpaces": True}
+    slow = session.request("textDocument/formatting", {"textDocument": {"uri": uri}, "options": options})
+    session.tell("$/cancelRequest", {"id": slow})
+    assert session.answer(slow)["error"]["code"] == -32800
+    slow = session.request("textDocument/formatting", {"textDocument": {"uri": uri}, "options": options})
+    session.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}})
+    assert session.answer(slow)["result"] == []
+    session.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
+
+
+def test_hostile_names_are_shown_safely(session: Session) -> None:
+    """Control characters and marks that turn the direction of writing are made visible in messages."""
+    text = SPEC.replace("constraint acyclic", 'constraint pin "\x1b[31m<b>\u202e`*x" on stage[0]')
+    (wrong,) = session.open("untitled:hostile", text)
+    assert "<b>" in wrong["message"]
+    assert not {"\x1b", "\u202e"} & set(wrong["message"])
+    for one in session.ask("textDocument/documentSymbol", {"textDocument": {"uri": "untitled:hostile"}}):
+        assert not {"\x1b", "\u202e"} & set(one["name"] + one.get("detail", ""))
+
+
 def test_it_ends_with_its_client() -> None:
     """A server whose client has gone ends by itself."""
     process = subprocess.run(COMMAND, input=b"", capture_output=True, timeout=120, check=False)

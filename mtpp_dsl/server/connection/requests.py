@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from lsprotocol import types
@@ -14,9 +15,13 @@ from mtpp_dsl.server.features.folding import folds
 from mtpp_dsl.server.features.formatting import format_lines, format_text
 from mtpp_dsl.server.features.symbols import symbols
 from mtpp_dsl.server.features.tokens import MODIFIERS, TYPES, encoded, tokens
+from mtpp_dsl.server.reading import Reading
+from mtpp_dsl.text.source import Edit
 from mtpp_dsl.text.visible import visible
 
 FIX_ALL = "source.fixAll.mtpp"
+MAX_COLOURED = 1_000_000
+"""Characters of a text whose words are told all at once."""
 
 
 @handles(types.INITIALIZE)
@@ -108,7 +113,16 @@ async def formatting(ls: Server, params: types.DocumentFormattingParams) -> list
     reading = await ls.reading(uri)
     if reading is None:
         return None
-    return convert.text_edits(reading, format_text(reading), ls.texts.documents.get(uri))
+    edits = await asyncio.to_thread(format_text, reading)
+    return _still(ls, reading, edits)
+
+
+def _still(ls: Server, reading: Reading, edits: list[Edit]) -> list[types.TextEdit] | None:
+    """Return changes of a text that was not edited while they were being found; else None."""
+    document = ls.texts.documents.get(reading.uri)
+    if document is None or ls.texts.plain(reading.uri) != reading.text:
+        return None
+    return convert.text_edits(reading, edits, document)
 
 
 @handles(types.TEXT_DOCUMENT_RANGE_FORMATTING)
@@ -119,8 +133,8 @@ async def range_formatting(ls: Server, params: types.DocumentRangeFormattingPara
     if reading is None:
         return None
     last = params.range.end.line - (params.range.end.character == 0 and params.range.end.line > params.range.start.line)
-    edits = format_lines(reading, params.range.start.line, last)
-    return convert.text_edits(reading, edits, ls.texts.documents.get(uri))
+    edits = await asyncio.to_thread(format_lines, reading, params.range.start.line, last)
+    return _still(ls, reading, edits)
 
 
 @handles(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
@@ -142,9 +156,9 @@ _LEGEND = types.SemanticTokensLegend(list(TYPES), list(MODIFIERS))
 
 @handles(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _LEGEND)
 async def semantic_tokens(ls: Server, params: types.SemanticTokensParams) -> types.SemanticTokens | None:
-    """Say what the words of a text are."""
+    """Say what the words of a text are; of a very long one only lines are told (its patterns colour the rest)."""
     reading = await ls.reading(params.text_document.uri)
-    if reading is None:
+    if reading is None or len(reading.text) > MAX_COLOURED:
         return None
     data = encoded(reading, tokens(reading))
     return types.SemanticTokens(data, result_id=ls.keep_tokens(params.text_document.uri, data))
@@ -156,7 +170,7 @@ async def semantic_tokens_delta(
 ) -> types.SemanticTokens | types.SemanticTokensDelta | None:
     """Say what has changed in that since the client asked last."""
     reading = await ls.reading(params.text_document.uri)
-    if reading is None:
+    if reading is None or len(reading.text) > MAX_COLOURED:
         return None
     uri = params.text_document.uri
     old = ls.kept_tokens(uri, params.previous_result_id)
