@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
-from tests.tools.site.build import SITE, build
+from tests.tools.site.build import SITE, Faulty, build
+from tests.tools.site.pages import ROOT
 
 if __name__ == "__main__":
-    os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")
-    build(SITE)
-    print(f"open {SITE.relative_to(SITE.parents[1])}/index.html")
-    sys.exit()
+    try:
+        build(SITE)
+    except Faulty as error:
+        sys.exit(str(error))
+    print(f"open {SITE.relative_to(ROOT)}/index.html")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -20,25 +21,37 @@ ASKS = re.compile(
 """What makes a browser ask elsewhere by itself; links that a reader may follow are not among it."""
 
 
+class Faulty(Exception):
+    """The site has a fault: mkdocs warned, or a page asks for something outside."""
+
+
 def build(folder: Path) -> None:
-    """Build the site into a folder.
+    """Build the site into a folder; what mkdocs warns of stands on stderr.
 
     Raises:
-        mkdocs.exceptions.Abort: mkdocs gave a warning.
-        ValueError: a page asks for something outside.
+        Faulty: a link leads nowhere, a page is left out, or one asks for something outside.
     """
     os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")  # of a version that is not allowed here
     from mkdocs.commands.build import build as run
     from mkdocs.config import load_config
+    from mkdocs.exceptions import MkDocsException
 
     typing_tree.main(ROOT / "build" / "modules")
     config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder))
     config.plugins.on_startup(command="build", dirty=False)
-    run(config)
-    config.plugins.on_shutdown()
+    said = logging.StreamHandler()
+    said.setLevel(logging.WARNING)
+    logging.getLogger("mkdocs").addHandler(said)
+    try:
+        run(config)
+    except MkDocsException as error:
+        raise Faulty(str(error)) from error
+    finally:
+        logging.getLogger("mkdocs").removeHandler(said)
+        config.plugins.on_shutdown()
     found = list(outside(folder))
     if found:
-        raise ValueError("the site asks for what lies outside it:\n" + "\n".join(found))
+        raise Faulty("the site asks for what lies outside it:\n" + "\n".join(found))
 
 
 def outside(folder: Path) -> Iterator[str]:
