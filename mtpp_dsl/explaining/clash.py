@@ -7,153 +7,27 @@ that those are about. A part is left out for good if there is still no plan, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
-from typing import Any
 
-from mtpp_dsl.base.shown import Short
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import Constraint, Linear
+from mtpp_dsl.constraints import Linear
 from mtpp_dsl.errors import MtppError
+from mtpp_dsl.explaining.clashing import GENERAL, Clash, Clashes, Member
 from mtpp_dsl.explaining.feasibility import Feasibility
 from mtpp_dsl.explaining.items import Item, items_of
-from mtpp_dsl.explaining.price import statement_words
 from mtpp_dsl.explaining.question import Question
 from mtpp_dsl.explaining.slack import slack_of
-from mtpp_dsl.language.places import SpecLines
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.result import Infeasibility
-from mtpp_dsl.report.names import fold_names
-from mtpp_dsl.text.source import shortened
 
-__all__ = ["Clash", "Clashes", "Member", "infeasible"]
+__all__ = ["infeasible"]
 
 MOST_PARTS = 400
 """Statements of more rows, devices and nodes are not looked into."""
-MOST_SHOWN = 8
-"""Parts of one statement that are told in words."""
 MOST_CLASHES = 5
-GENERAL = "no plan keeps all that is asked"
-"""The reason where counting shows none."""
 PARTS_SHARE = 0.7
 """Of the time that is left once the statements of a clash are known, what its parts take at most."""
-
-
-@dataclass(frozen=True)
-class Member(Short):
-    """One statement, or an option of a device, that belongs to a clash.
-
-    Attributes:
-        named: as messages call it.
-        lines: of the spec that say it, and those of the amounts of the devices that it is about.
-        parts: the rows, devices or nodes of it without which there is a plan; () for all of it.
-        needed: whether there is a plan without it; None if that was not found out.
-        breaks: what a plan without it breaks of it, with the amounts; () where none is known.
-        constraints: of these parts.
-        barred: the devices that do not support some kinds, where that is the member.
-    """
-
-    named: str
-    lines: tuple[SpecLines, ...]
-    parts: tuple[str, ...]
-    needed: bool | None
-    breaks: tuple[str, ...] = ()
-    constraints: tuple[Constraint, ...] = ()
-    barred: tuple[int, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {
-            "named": self.named,
-            "lines": [each.to_json() for each in self.lines],
-            "parts": list(self.parts),
-            "needed": self.needed,
-            "breaks": list(self.breaks),
-        }
-
-    def words(self) -> list[str]:
-        """Return it in words."""
-        found = [f"  {statement_words(self.lines, self.named)}"]
-        if self.parts:
-            found.append(f"      of it: {fold_names([shortened(part, 80) for part in self.parts], MOST_SHOWN)}")
-        found += [f"      {each}: {' '.join(each.text.split())}" for each in self.lines[1 : MOST_SHOWN + 1]]
-        if self.breaks:
-            found.append(f"      without it the rest can hold, for example with: {shortened(self.breaks[0], 400)}")
-        return found
-
-
-@dataclass(frozen=True)
-class Clash(Short):
-    """What cannot hold together.
-
-    Attributes:
-        reason: one sentence.
-        members: what clashes; () where there is no plan whatever is left out.
-        minimal: whether every member, and every part of it that is told, was shown to be needed.
-    """
-
-    reason: str
-    members: tuple[Member, ...]
-    minimal: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        members = [member.to_json() for member in self.members]
-        return {"reason": self.reason, "members": members, "minimal": self.minimal}
-
-    def words(self) -> list[str]:
-        """Return it in words."""
-        if not self.members:
-            return ["No constraint is to blame: without all of them there is no plan, either."]
-        return [self._heading(), *(line for member in self.members for line in member.words())]
-
-    def _heading(self) -> str:
-        count = len(self.members)
-        unsure = [member for member in self.members if not member.needed]
-        if count == 1:
-            said = "This cannot hold, by itself"
-        elif unsure:
-            said = f"These {count} cannot hold together"
-        else:
-            others = "the other one can hold" if count == 2 else f"the other {count - 1} can hold"
-            said = f"These {count} cannot hold together, and without any one of them {others}"
-        if self.minimal:
-            return f"{said}:"
-        if not unsure or count == 1:
-            return f"{said} (the time was too short to tell whether less of it would do):"
-        names = ", ".join(str(member.lines[0]) if member.lines else member.named for member in unsure[:MOST_SHOWN])
-        which = "all of them" if len(unsure) == count else names
-        return f"{said} (the time was too short to tell whether {which} are needed for that):"
-
-
-@dataclass(frozen=True)
-class Clashes(Short):
-    """Why there is no plan.
-
-    Attributes:
-        clashes: the first, and others that have no member in common with one before them.
-        rest: whether there is a plan without the members of all of them; None if that was not found out.
-    """
-
-    clashes: tuple[Clash, ...]
-    rest: bool | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {"clashes": [clash.to_json() for clash in self.clashes], "rest": self.rest}
-
-    def words(self) -> list[str]:
-        """Return it in words."""
-        first, *others = self.clashes
-        why = "" if first.reason == GENERAL else f": {shortened(first.reason, 600)}"
-        found = [f"No plan exists{why}.", *first.words()]
-        for clash in others:
-            found += ["", f"Whatever becomes of these: {shortened(clash.reason, 600)}.", *clash.words()]
-        if first.members and self.rest is not False:
-            what = "all of these" if others or len(first.members) > 1 else "this"
-            said = "there is a plan." if self.rest else "it is not known whether there is one: the time was too short."
-            found += ["", f"Without {what} {said}"]
-        return found
 
 
 def infeasible(question: Question, seconds: float) -> Clashes | None:

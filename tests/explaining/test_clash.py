@@ -13,7 +13,8 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, InOrder, Memory, Pin, Separate
-from mtpp_dsl.explaining.clash import Clashes, infeasible
+from mtpp_dsl.explaining.clash import infeasible
+from mtpp_dsl.explaining.clashing import Clashes
 from mtpp_dsl.explaining.constraint_costs import constraints
 from mtpp_dsl.explaining.explain import explain
 from mtpp_dsl.explaining.explanation import explain_schema
