@@ -78,6 +78,7 @@ class CopiedRules:
 
     @property
     def like_name(self) -> str:
+        """The name of the device that the new one is like."""
         return self.problem.devices[self.like].name
 
     def row(self, row: Linear) -> list[Constraint]:
@@ -116,6 +117,7 @@ class CopiedRules:
         return self.with_new(terms)
 
     def with_new(self, terms: Terms) -> Terms:
+        """Return terms with those of the new device beside those of the one that it is like."""
         found: list[tuple[Decision, float]] = []
         for x, a in terms:
             if isinstance(x, Largest):
