@@ -38,6 +38,7 @@ def test_example(tmp_path: Path) -> None:
     assert "^^^^" in outputs(code[-1], "error")
 
 
+@pytest.mark.long
 def test_kernels_that_are_interrupted(tmp_path: Path) -> None:
     """After an import of ortools HiGHS solves; an interrupt ends a search with the best so far, without an error."""
     from jupyter_client.manager import start_new_kernel
