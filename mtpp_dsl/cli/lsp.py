@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sys
 
 from mtpp_dsl.base.extras import need
+from mtpp_dsl.cli.screen import say
 
 __all__ = ["serve"]
 
@@ -24,5 +26,7 @@ def serve(*, stdio: bool, verbose: bool) -> int:
     from mtpp_dsl import __version__
     from mtpp_dsl.server.connection.app import log_to_stderr, start
 
+    if sys.stdin.isatty():
+        say("mtpp lsp speaks with an editor, which starts it: see mtpp editor --help; Ctrl-C ends it", stderr=True)
     log_to_stderr(logging.DEBUG if verbose else logging.ERROR)
     return start(__version__)

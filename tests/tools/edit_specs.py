@@ -33,6 +33,8 @@ GROWTH = 60 * 2**20
 """Bytes by which the memory of the second half may be above that of the first."""
 CANCELLED, REFUSED = -32800, -32803
 """Errors that are right: of a request that was cancelled, and of a word that cannot be renamed."""
+PATIENCE = 20.0
+"""Seconds after which the messages of a text are compared as they are."""
 OURS = ROOT.parent.parent / "shared" / "specs"
 
 PIECES = (
@@ -211,7 +213,7 @@ def ask(session: Session, uri: str, at: tuple[int, int], random_: random.Random,
 def compare(session: Session, document: Document, seen: Run) -> None:
     """Note where the server's messages about a text are not those of a fresh reading of it."""
     began = time.monotonic()
-    end = began + 120
+    end = began + PATIENCE
     fresh = problems(reading_of(document.text, path=path_of(document.uri)))
     wanted = [(one.diagnostic.code, one.diagnostic.severity == "error") for one in fresh[document.uri]]
     told: list[tuple[str, bool]] = []
