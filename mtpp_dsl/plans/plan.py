@@ -292,9 +292,15 @@ def plan_of(problem: Problem, given: Plan | Mapping[str, object]) -> Plan:
     """Return a plan that is given as one, or as what :meth:`Plan.from_json` reads.
 
     Raises:
-        UsageError: it is neither.
+        UsageError: it is neither, or a plan of another problem.
     """
-    return given if isinstance(given, Plan) else Plan.from_json(problem, given)
+    if not isinstance(given, Plan):
+        return Plan.from_json(problem, given)
+    n, devices = len(given.assignment), int(given.assignment.max(initial=-1)) + 1
+    if n != problem.graph.n or devices > problem.k:
+        there = f"{problem.graph.n} nodes and {problem.k} devices"
+        raise UsageError(f"the plan is of another problem: it gives {n} nodes {devices} devices; there are {there}")
+    return given
 
 
 def _device(problem: Problem, device: object, what: str) -> int:

@@ -102,7 +102,8 @@ class Infeasibility(Short):
     Attributes:
         reason: one sentence.
         clash: the constraints that cannot hold together, as messages show them.
-        minimal: True if dropping any one of them was shown to make a plan possible.
+        minimal: True if, without any one of them, the others were shown to leave a plan. Constraints that are not
+            among them may clash as well.
     """
 
     reason: str
