@@ -178,7 +178,7 @@ def solve(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="--html: then also solve it with more devices, bandwidth and memory, in this time.",
+            help="--html: then solve it with more devices, bandwidth and memory, and without constraints.",
             show_default=False,
         ),
     ] = None,

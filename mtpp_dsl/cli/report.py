@@ -39,7 +39,7 @@ def report(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Also solve it with more devices, bandwidth and memory, in this time.",
+            help="In this time, also solve it with more devices, bandwidth and memory, and without constraints.",
             show_default=False,
         ),
     ] = None,
