@@ -15,7 +15,7 @@ def test_a_plan_of_another_problem(change: str) -> None:
     plan = mtpp_dsl.solve(problem, "slicegraph").plan
     assert plan is not None
     assert plan_of(problem, plan) is plan
-    text = "mtpp 1 graph { node a (work = 1) } device d[4] interconnect shared minimize bottleneck"
+    text = "mtpp 1 graph { node a (work = 1) } device d[4] interconnect shared (bandwidth = 1) minimize bottleneck"
     other = mtpp_dsl.load(text) if change == "nodes" else mtpp_dsl.load(SPEC, k=2)
     with pytest.raises(UsageError, match="the plan is of another problem"):
         mtpp_dsl.solve(other, start=plan)
