@@ -119,7 +119,8 @@ def _read(
     with hashing() as hashes:
         if path is not None:
             source = read_source(path, str(path), None, texts)
-        return replace(Spec.of(source, folder, search, texts), path=path, hashes=hashes)
+        found = Spec.of(source, folder, search, texts)
+    return replace(found, path=path, hashes={**hashes, **found.hashes})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
