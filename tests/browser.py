@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 
-__all__ = ["ARGUMENTS", "Opened", "axe_findings", "browser", "open_page", "opened", "started"]
+__all__ = ["ARGUMENTS", "Opened", "axe_findings", "browser", "open_page", "opened", "started", "wait_for"]
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -123,6 +124,19 @@ def open_page(browser: Any) -> Iterator[Callable[..., Opened]]:
         context.__exit__(None, None, None)
     assert [request for page in pages for request in page.requests] == []
     assert [error for page in pages for error in page.errors] == []
+
+
+def wait_for(page: Any, expression: str, arg: Any = None, seconds: float = 30.0) -> None:
+    """Wait until an expression is true on a page; ``page.wait_for_function`` needs ``eval``, which pages forbid.
+
+    Raises:
+        TimeoutError: it never was.
+    """
+    end = monotonic() + seconds
+    while not page.evaluate(expression, arg):
+        if monotonic() > end:
+            raise TimeoutError(f"still false after {seconds:g} s: {expression}")
+        page.wait_for_timeout(20)
 
 
 def axe_findings(page: Any) -> list[str]:

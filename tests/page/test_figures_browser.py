@@ -19,7 +19,7 @@ from mtpp_dsl.problem import Device, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.activities import Timeline
 from mtpp_dsl.reporting import page_of
-from tests.browser import Opened, axe_findings
+from tests.browser import Opened, axe_findings, wait_for
 
 Opening = Callable[..., Opened]
 UNEQUAL = Path(__file__).resolve().parents[2] / "examples" / "unequal.mtpp"
@@ -121,7 +121,7 @@ def test_schedule(tmp_path: Path, open_page: Opening) -> None:
     path = tmp_path / "schedule.html"
     path.write_text(page_of(problem, result), encoding="utf-8")
     page = open_page(path).page
-    page.wait_for_function("document.getElementById('gantt').getAttribute('width') !== '1000'")
+    wait_for(page, "document.getElementById('gantt').getAttribute('width') !== '1000'")
     timeline = Timeline(problem, result.plan)
     width = int(page.evaluate("document.getElementById('gantt').getAttribute('width')")) - LABEL - 10
     expected = bars(chart(timeline), timeline.activities, 0.0, timeline.makespan, width)
@@ -146,9 +146,9 @@ def test_schedule(tmp_path: Path, open_page: Opening) -> None:
             page.get_by_role("button", name="Zoom in").click()
         else:
             page.mouse.wheel(0, -100)
-        page.wait_for_function("(before) => document.querySelector('#gantt .axis').textContent !== before", arg=before)
+        wait_for(page, "(before) => document.querySelector('#gantt .axis').textContent !== before", before)
     page.keyboard.press("0")
-    page.wait_for_function(f"document.querySelectorAll('#gantt .act').length === {len(seen)}")
+    wait_for(page, f"document.querySelectorAll('#gantt .act').length === {len(seen)}")
     assert axe_findings(page) == []
 
 
