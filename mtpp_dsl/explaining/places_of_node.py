@@ -150,8 +150,10 @@ class NodeChoice(Short):
         elif place.moved is not None:
             said.append(f"moved alone {self._shown(place.moved)}")
         if place.status == "infeasible":
-            because = f": {', '.join(place.clash)} cannot hold with it there" if place.clash else ""
-            said.append(f"no plan exists{because}")
+            what, held = ("no plan exists", "with it there")
+            if place.beside:
+                what, held = f"no plan keeps it with {called(place.beside)}", "then"
+            said.append(f"{what}: {', '.join(place.clash)} cannot hold {held}" if place.clash else what)
         elif place.cost is not None:
             best = place.status == "optimal"
             anew = (
