@@ -292,3 +292,9 @@ def test_names_are_found_by_a_part_of_them(tmp_path: Path) -> None:
     found = found_symbols([reading, reading], "LAY")
     assert sorted(each.name for each in found) == ["layers", "player"]
     assert {each.name for each in found_symbols([reading], "")} == {"player", "layers", "d"}
+
+
+def test_an_option_that_there_is_not_is_no_word_of_the_language() -> None:
+    text = "graph { node a (wrok = 1 ms) }"
+    with pytest.raises(RenameRefused, match="'wrok' is declared nowhere"):
+        renamed(reading_of(text), 0, text.index("wrok"), "x")

@@ -93,7 +93,8 @@ def _renamed(reading: Reading, line: int, column: int) -> Occurrence:
     if found.kind == "file":
         raise RenameRefused("this is the name of a file")
     if found.kind in ("function", "option"):
-        raise RenameRefused(f"{name!r} is a word of the language")
+        known = "is a word of the language" if found.name in words() else "is declared nowhere"
+        raise RenameRefused(f"{name!r} {known}")
     places = reading.index.same(found)
     declared = [each for each in places if each.role == "definition"]
     if not declared or not found.kind:
