@@ -144,7 +144,7 @@ class NodeChoice(Short):
     def _place(self, place: Elsewhere) -> str:
         if place.never:
             return f"never: {', '.join(place.never)}"
-        said = []
+        said = ["alike its own, so that they can be exchanged"] if place.exchanged else []
         if place.broken:
             said.append(f"moved alone it breaks {', '.join(place.broken)}")
         elif place.moved is not None:
@@ -176,7 +176,7 @@ class NodeChoice(Short):
         alone = [f"moved alone {self._shown(min(costs))}{' or more' if len(costs) > 1 else ''}"] if costs else []
         where = "on others it breaks" if costs else "moved alone it breaks"
         alone += [f"{where} {', '.join(broken)}"] if broken else []
-        return "; ".join(["alike its own, so that exchanging what they run changes nothing", *alone])
+        return "; ".join(["alike its own, so that they can be exchanged", *alone])
 
     def _shown(self, cost: float) -> str:
         """Return a value and how it is beside that of the plan."""

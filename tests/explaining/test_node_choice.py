@@ -88,8 +88,9 @@ def test_asks_of_alike_devices_for_being_with_a_neighbour() -> None:
     )
     on = {"a[0]": "gpu[0]", "a[1]": "gpu[0]", "a[2]": "gpu[1]", "a[3]": "gpu[1]"}
     said = told(spec, "a[1]", on)
-    assert "on gpu[1]: moved alone 4 ms, 33 % more; kept with a[2], and all else arranged anew: 4 ms, 33 % more" in said
     assert (
-        "on gpu[2]: alike its own, so that exchanging what they run changes nothing; moved alone 3 ms, as now" in said
-    )
+        "on gpu[1]: alike its own, so that they can be exchanged; moved alone 4 ms, 33 % more; "
+        "kept with a[2], and all else arranged anew: 4 ms, 33 % more"
+    ) in said
+    assert "on gpu[2]: alike its own, so that they can be exchanged; moved alone 3 ms, as now" in said
     assert "so every plan with it beside a[2] is worse" in said
