@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mtpp_dsl import registry
-from mtpp_dsl.answers.claims import cost_of_value, false_source
+from mtpp_dsl.answers.claims import cost_of_value, false_claims, false_source
+from mtpp_dsl.answers.plans import false_plan
 from mtpp_dsl.answers.shape import check_shape
 from mtpp_dsl.base.files import read_bytes, read_json
 from mtpp_dsl.checks.verification import verify
@@ -33,6 +35,9 @@ __all__ = [
     "recorded_params",
     "under_target",
 ]
+
+MAX_WRONG = 10
+"""What is wrong with one answer that is told."""
 
 
 class Again(NamedTuple):
@@ -109,6 +114,8 @@ def read_answer(
 ) -> Answered:
     """Read an answer, with or without a plan, the spec that it names, and the data files that the spec reads.
 
+    What it says beside its plan is held against the plan and the spec; that its bound holds is for ``mtpp verify``.
+
     Args:
         answer_path: JSON of ``mtpp solve --json``; of a front, one of its points is taken.
         spec: where the spec is now.
@@ -116,8 +123,8 @@ def read_answer(
         point: which point of a front, from 1.
 
     Raises:
-        UsageError: the file is no answer; a front, and no point of it is chosen; a point of what is none; or what
-            :func:`read_again` complains of.
+        UsageError: the file is no answer; a front, and no point of it is chosen; a point of what is none; what the
+            answer says contradicts its plan or itself; or what :func:`read_again` complains of.
     """
     path = Path(answer_path)
     data = read_json(path)
@@ -126,12 +133,27 @@ def read_answer(
         if point is None or not 1 <= point <= len(points):
             which = f"which has no point {point}" if point is not None else "of which one is to be chosen"
             raise UsageError(f"{path} is a front of {len(points)} points, {which}: take one with --point 1")
-        return _answered(path, points[point - 1], spec, search, in_front=True)
+        return _held(path, _answered(path, points[point - 1], spec, search, in_front=True), in_front=True)
     if not isinstance(data, dict) or "plan" not in data or "spec" not in data:
         raise UsageError(f"{path} is no answer of mtpp with its spec: make one with --json")
     if point is not None:
         raise UsageError(f"{path} is one answer, and no front that has points")
-    return _answered(path, data, spec, search)
+    return _held(path, _answered(path, data, spec, search))
+
+
+def _held(path: Path, found: Answered, *, in_front: bool = False) -> Answered:
+    """Return an answer whose figures follow from its plan and do not contradict each other.
+
+    Raises:
+        UsageError: they do not; says which.
+    """
+    problem, plan, data = found
+    wrong = list(false_claims(problem, data, plan, in_front=in_front))
+    wrong += islice(false_plan(problem, plan, data), MAX_WRONG)
+    if wrong:
+        told = "\n".join(f"  {each}" for each in [*wrong[:MAX_WRONG], *(["…"] if len(wrong) > MAX_WRONG else [])])
+        raise UsageError(f"{path} says what is not so (mtpp verify tells all of it):\n{told}")
+    return found
 
 
 def points_of(data: object) -> list[Any] | None:

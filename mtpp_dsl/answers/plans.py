@@ -12,10 +12,24 @@ from mtpp_dsl.checks.stage_check import held_memory
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Tree
 
-__all__ = ["false_channels", "false_devices", "false_order", "false_rows", "false_stages"]
+__all__ = ["false_channels", "false_devices", "false_order", "false_plan", "false_rows", "false_stages"]
 
 ROUNDING = 1e-12
 """Of a size or a time: what is left of the difference of two large numbers may be off by this share of them."""
+
+
+def false_plan(problem: Problem, plan: Plan | None, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what an answer says of its plan, which breaks nothing, that is not so; *plan* is None without one."""
+    if plan is None:
+        if answer["devices"]:
+            yield "devices: the answer lists what devices do, but has no plan"
+        return
+    yield from false_order(problem, plan, answer["plan"]["order"])
+    yield from false_rows(problem, plan, answer["plan"])
+    if "stages" in answer["plan"]:
+        yield from false_stages(problem, plan, answer["plan"])
+    yield from false_devices(problem, plan, answer["devices"])
+    yield from false_channels(problem, plan, answer.get("channels"))
 
 
 def false_devices(problem: Problem, plan: Plan, said: Sequence[Mapping[str, Any]]) -> Iterator[str]:

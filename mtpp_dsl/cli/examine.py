@@ -9,7 +9,7 @@ from typing import Any
 
 from mtpp_dsl.answers.again import path_of
 from mtpp_dsl.answers.claims import false_claims, false_source
-from mtpp_dsl.answers.plans import false_channels, false_devices, false_order, false_rows, false_stages
+from mtpp_dsl.answers.plans import false_plan
 from mtpp_dsl.answers.proofs import Claim, Finding, check_bound, check_infeasible
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.cli.arguments import key_values
@@ -79,7 +79,7 @@ def examine(
     found.broken = [] if found.plan is None else [str(violation) for violation in verify(problem, found.plan)]
     if answer is not None:
         found.wrong += false_claims(problem, answer, found.plan, in_front=in_front)
-        found.wrong += _false_plan(problem, found.plan, answer) if not found.broken else ()
+        found.wrong += false_plan(problem, found.plan, answer) if not found.broken else ()
     if not found.broken and not found.wrong and answer is not None:
         try:
             found.findings += _proofs(problem, answer, limits)
@@ -99,20 +99,6 @@ def _contradicted(problem: Problem, answer: Mapping[str, Any], define: list[str]
             same = where.resolve() == Path(str(here[name])).resolve()
         if not same:
             yield f"spec.params: {name} is {said!r} in the answer, and -D says {here[name]!r}"
-
-
-def _false_plan(problem: Problem, plan: Plan | None, answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what an answer says of its plan, which breaks nothing, that is not so."""
-    if plan is None:
-        if answer["devices"]:
-            yield "devices: the answer lists what devices do, but has no plan"
-        return
-    yield from false_order(problem, plan, answer["plan"]["order"])
-    yield from false_rows(problem, plan, answer["plan"])
-    if "stages" in answer["plan"]:
-        yield from false_stages(problem, plan, answer["plan"])
-    yield from false_devices(problem, plan, answer["devices"])
-    yield from false_channels(problem, plan, answer.get("channels"))
 
 
 def _proofs(problem: Problem, answer: Mapping[str, Any], limits: Limits) -> Iterator[Finding]:

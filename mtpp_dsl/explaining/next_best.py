@@ -256,7 +256,7 @@ def _checked(
         ties += abs(costs[0] - found.cost) <= SAME * abs(found.cost)
         of_kind = sum(one.change.kind == change.kind for one in kept)
         if len(kept) < MOST and not (change.kind == "exchange" and of_kind >= MOST_EXCHANGES):
-            whole = made if problem.timed else replace(made, order=None)
+            whole = made if problem.timed or any(problem.stage_memory) else replace(made, order=None)
             kept.append(Neighbour(change, costs, whole, _busiest(problem, evaluated)))
     return NextBest(
         question,

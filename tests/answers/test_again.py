@@ -111,6 +111,32 @@ def test_reads_answers_without_a_plan_too(answer: Path) -> None:
         read_answer(answer, point=1)
 
 
+FALSE = {
+    "a better value": [("objective.value", 1.0), ("objectives.0.value", 1.0), ("objectives.0.best", 1.0)],
+    "a bound beyond the plan": [("bound.value", 9.0), ("objectives.0.bound.value", 9.0)],
+    "a bound below, called optimal": [("bound.value", 0.5), ("objectives.0.bound.value", 0.5)],
+    "another status": [("status", "infeasible")],
+    "another gap": [("gap", 0.5)],
+    "the load of a device": [("devices.0.load", 99.0)],
+    "the unit": [("objective.unit", "h")],
+}
+
+
+@pytest.mark.parametrize("edits", FALSE.values(), ids=FALSE)
+def test_answers_that_say_what_is_not_so_are_refused(answer: Path, edits: list[tuple[str, object]]) -> None:
+    """An answer whose plan holds, and whose figures do not follow from it, is not shown, explained or compared."""
+    data = json.loads(answer.read_text())
+    for place, value in edits:
+        at = data
+        *path, last = place.split(".")
+        for step in path:
+            at = at[int(step)] if isinstance(at, list) else at[step]
+        at[last] = value
+    answer.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(UsageError, match="says what is not so"):
+        read_answer(answer)
+
+
 def test_reads_one_point_of_a_front(answer: Path) -> None:
     problem = mtpp_dsl.load("specs/a.mtpp", k=2)
     front = mtpp_dsl.front(problem, ["bottleneck", "latency"], points=3)

@@ -69,6 +69,20 @@ def test_timed_neighbours_have_schedules() -> None:
                 assert costs_of(problem, one.plan)[0] == pytest.approx(one.costs[0])
 
 
+def test_neighbours_of_counted_stages_keep_their_order() -> None:
+    """Where memory depends on the place of a stage, a neighbour without an order of devices would be no plan."""
+    seen = 0
+    for seed in range(part(12)):
+        problem = problem_of("stages", seed)
+        for plan in every_plan(problem, 1):
+            found = next_best(question_of(problem, plan), 1.0)
+            assert found is not None
+            for one in found.neighbours:
+                assert not verify(problem, one.plan)
+                seen += any(problem.stage_memory)
+    assert seen > 3
+
+
 def test_says_what_changes_and_what_forbids() -> None:
     problem = mtpp_dsl.load(ROOT / "examples" / "cheapest.mtpp")
     result = mtpp_dsl.solve(problem, time_limit=20)
