@@ -24,6 +24,7 @@ _OPTIONS_HERE = re.compile(r"\(\s*[A-Za-z_]\w*\s*=(?!=)")
 _LOOP_BEFORE = re.compile(r"\b(?:for|if)\b[^\n]*\Z")
 _SHARE_BEFORE = re.compile(r"(?<![\w.])([0-9][0-9_.]*\s?%)[ \t]*\Z")
 _LINKING = frozenset(["for", "forall", "if", "then", "else", "in", "and", "or", "on", "not", "at"])
+_JOINING = frozenset(["for", "and", "or"])
 _BEFORE_LOOP = "options stand before 'for' and 'if': 'constraint c: … <= 3 (penalty = 2) for d in devices'"
 _DOTS_BEFORE = re.compile(r"\.\.<?\s*$")
 _WORD_BEFORE = re.compile(r"([A-Za-z_]\w*)[ \t]*\Z")
@@ -218,6 +219,8 @@ def missing_mark(
             return f"a comma is missing before {before[1]!r}"
         return ""
     begins_value = token.text[0] in '"([{' or token.text[0].isalnum() or token.text[0] == "_"
+    if token.text in _JOINING:  # [1, 2 for i in ...] wants a bracket, not a second value
+        begins_value = False
     if token.text in ("(", "[", "{") and source.text[token.start - 1 : token.start].isalnum():
         begins_value = False
     quantified = opened is None and {"COMMA", "COLON"} <= failure.expected

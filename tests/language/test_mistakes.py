@@ -105,6 +105,7 @@ STATEMENTS = [
     Mistake("let s = { v in nodes if }", "E010", "}", "a condition is missing after 'if'"),
     Mistake("let s = [1, 2", "E003", "[", "'[' is not closed"),
     Mistake("let s = (1, 2)", "E002", ",", "'[1, 2]'"),
+    Mistake("let s = [1, 2 for i in 0..1]", "E002", "for", "unexpected 'for'"),
     Mistake("let s = max(1 2)", "E004", "2", "a comma is missing before '2'"),
     Mistake("let x = 2 ^ 3", "E005", "^", "powers are written pow(x, 2)"),
     Mistake("let x = 'a'", "E005", "'", "double quotes"),
@@ -169,6 +170,7 @@ STATEMENTS = [
 ITEMS = [
     Mistake("node a (wrk = 3 ms)", "E105", "wrk", "did you mean 'work'?", "work"),
     Mistake("node a (work 3 ms)", "E007", "3", "'name = value'"),
+    Mistake("edge attn[i] -> mlp[i for i in 0..3", "E004", "for", "']' is missing before 'for'"),
     Mistake("node a (work = 4 ms params = 3 MiB)", "E004", "params", "a comma is missing before 'params'"),
     Mistake("node a (work = 3 MiB)", "E213", "3 MiB", "work must be a time"),
     Mistake("node a (work = 3)", "E213", "3", "all times of a problem carry units"),
