@@ -42,11 +42,19 @@ class Asked:
     options: dict[str, Any]
 
 
+_DESCRIPTIONS = {
+    "%mtpp": "Solve, or check, a spec in a file.\n\n"
+    "%%mtpp as the first line of a cell solves the spec in the cell: it takes the same options,\n"
+    "and --check in place of 'check'.",
+    "%%mtpp": "Solve, or check, the spec in the cell.",
+}
+
+
 class _Parser(argparse.ArgumentParser):
     """Complains as the rest of mtpp does, and ends no process."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{self.prog}: {message}; {self.prog} --help lists the options")
+        raise UsageError(f"{self.prog}: {message}; %mtpp --help lists the options")
 
     def exit(self, *_: object) -> NoReturn:
         raise _Helped
@@ -60,7 +68,7 @@ def parser(name: str) -> argparse.ArgumentParser:
     """Return the parser of a magic; *name* is that of the magic."""
     found = _Parser(
         prog=name,
-        description="Solve, or check, the spec in the cell." if name == "%%mtpp" else "Solve, or check, a spec.",
+        description=_DESCRIPTIONS[name],
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="{name} in an option stands for a variable: -D k={k}. Interrupting the kernel gives the best so far.",
         allow_abbrev=False,

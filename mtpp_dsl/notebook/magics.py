@@ -40,7 +40,7 @@ def load(shell: Any) -> None:
     need("IPython", "notebook")
 
     def cell_or_line(line: str, cell: str | None = None) -> Result | None:
-        """Solve the spec in a cell, or do what a line says; ``%%mtpp --help`` lists the options."""
+        """Solve the spec in a cell, or do what a line says; ``%mtpp --help`` lists the options."""
         try:
             return run_line(shell.user_ns, line) if cell is None else run_cell(shell.user_ns, line, cell)
         except MtppError as error:

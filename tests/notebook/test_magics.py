@@ -49,7 +49,7 @@ def test_lines_are_about_files(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--tme 3", "unrecognized arguments: --tme 3; %%mtpp --help lists the options"),
+        ("--tme 3", "unrecognized arguments: --tme 3; %mtpp --help lists the options"),
         ("--time-limit soon", "not a duration"),
         ("--seed x", "invalid int value"),
         ("-D k", "write -D name=value"),
@@ -71,9 +71,13 @@ def test_wrong_options_are_refused(line: str, said: str) -> None:
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """Help is printed, and nothing is solved."""
+    """Help is printed, and nothing is solved; that of the line tells of the cell, as IPython runs no empty cell."""
     assert run_cell({}, "--help", "") is None
     assert "--time-limit TIME" in capsys.readouterr().out
+    assert run_line({}, "--help") is None
+    said = capsys.readouterr().out
+    assert "--time-limit TIME" in said
+    assert "\n%%mtpp as the first line of a cell" in said
 
 
 def test_completion() -> None:
