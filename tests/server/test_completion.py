@@ -158,6 +158,7 @@ def test_a_type_of_the_library_brings_its_include() -> None:
 def test_files(tmp_path: Path) -> None:
     (tmp_path / "rules.mtpp").write_text("constraint acyclic\n")
     (tmp_path / "net.json").write_text("{}")
+    (tmp_path / "spec.mtpp").write_text("")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "more.mtpp").write_text("")
 
@@ -168,6 +169,7 @@ def test_files(tmp_path: Path) -> None:
 
     assert {"rules.mtpp", "sub/", "devices/", "links/"} <= set(found('include "|"'))
     assert "net.json" not in found('include "|"')
+    assert "spec.mtpp" not in found('include "|"')  # the text itself
     assert found('include "sub/|"') == ["more.mtpp"]
     assert "nvidia.mtpp" in found('include "devices/|')
     assert "net.json" in found('graph from "|"')

@@ -33,9 +33,13 @@ def files(reading: Reading, context: Context) -> Iterator[Candidate]:
     if not include and not data:
         return
     typed = context.string or ""
+    own = None if reading.source.path is None else Path(reading.source.path).resolve()
     places = [folder_of(reading), *([FOLDER] if include else ())]
     for place in places:
-        for name, is_folder in _listed(place / typed.rpartition("/")[0]):
+        folder = place / typed.rpartition("/")[0]
+        for name, is_folder in _listed(folder):
+            if own is not None and name == own.name and (folder / name).resolve() == own:
+                continue
             if is_folder or not include or name.endswith(".mtpp"):
                 kind = types.CompletionItemKind.Folder if is_folder else types.CompletionItemKind.File
                 detail = "of the library" if place is FOLDER else ""
