@@ -41,6 +41,7 @@ def test_unused_names_are_marked() -> None:
     (unused,) = problems(reading_of(SPEC + "let idle = 3\n"))["untitled:1"]
     assert unused.unused
     assert unused.span.text == "idle"
+    assert unused.message == "let 'idle' is never used: use it, or remove it"
 
 
 def test_fixes_are_those_of_the_place() -> None:

@@ -63,7 +63,8 @@ def _problem(reading: Reading, diagnostic: Diagnostic) -> Problem:
         origin = origin.source.included_from
     lines = [diagnostic.message, *diagnostic.notes]
     code = CODES.get(diagnostic.code)
-    if code is not None and diagnostic.fix is None and not diagnostic.notes:
+    said = code is not None and code.remedy.rstrip(".").lower() in diagnostic.message.lower()
+    if code is not None and diagnostic.fix is None and not diagnostic.notes and not said:
         lines.append(code.remedy)
     message = visible(shortened("\n".join(lines), MAX_CHARACTERS))
     return Problem(span.source, span, message, diagnostic, tuple(places), diagnostic.code in UNUSED)

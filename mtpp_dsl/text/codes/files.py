@@ -57,7 +57,7 @@ FILES: tuple[Code, ...] = (
         "There is no such param",
         "A value was given from outside, with -D or from Python, to a param that the spec does not have.",
         "param k: int = 2\ndevice tpu[k]",
-        "Use the name of a param of the spec; the message suggests one that is near.",
+        "Use the name of a param of the spec.",
         given={"l": "4"},
     ),
     Code(

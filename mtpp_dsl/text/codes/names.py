@@ -12,7 +12,7 @@ NAMES: tuple[Code, ...] = (
         "A name is unknown",
         "An expression or a list of nodes or devices says a name that no param, let, node or device has.",
         "constraint pin stat on gpu",
-        "Write the name as it is declared; the message suggests one that is near.",
+        "Write the name as it is declared.",
     ),
     Code(
         "MTPP-E102",

@@ -44,7 +44,7 @@ SYNTAX: tuple[Code, ...] = (
         "There is no such statement",
         "A line begins with a word that begins no statement. Each statement begins with a keyword.",
         "devcie tpu[2]",
-        "Write one of the keywords; the message suggests one that is near.",
+        "Write one of the keywords.",
     ),
     Code(
         "MTPP-E002",
