@@ -105,8 +105,11 @@ def _given(call: ExplainCall) -> tuple[Problem, Answered | Plan | None]:
     """Return the problem, and the answer or the plan that is explained; None where none is given.
 
     Raises:
-        UsageError: params are given beside an answer, which has its own; or the plan breaks the problem.
+        UsageError: an answer is given without its spec, or params beside an answer, which has its own; or the plan
+            breaks the problem.
     """
+    if call.answer is None and call.spec.suffix == ".json":
+        raise UsageError(f"{call.spec} is no spec: to explain an answer, name its spec first: SPEC {call.spec}")
     data: Any = None if call.answer is None else read_json(call.answer)
     if isinstance(data, dict) and call.answer is not None and (points_of(data) is not None or "spec" in data):
         if call.define or call.scenario is not None:

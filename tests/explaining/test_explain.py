@@ -71,6 +71,14 @@ def test_the_command_refuses(arguments: list[str], said: str, capsys: pytest.Cap
     assert said in capsys.readouterr().err
 
 
+def test_an_answer_wants_its_spec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An answer in the place of the spec is not read as one."""
+    answer = tmp_path / "answer.json"
+    answer.write_text("{}")
+    assert run(["explain", str(answer)]) == 2
+    assert f"name its spec first: SPEC {answer}" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_an_interrupt_leaves_what_was_found(tmp_path: Path) -> None:
     """Ctrl-C in a search ends it; what is known is told and written, and the exit code is 130."""
