@@ -132,6 +132,6 @@ class Clashes(Short):
             found += ["", f"Whatever becomes of these: {shortened(clash.reason, 600)}.", *clash.words()]
         if first.members and self.rest is not False:
             what = "all of these" if others or len(first.members) > 1 else "this"
-            said = "there is a plan." if self.rest else "it is not known whether there is one: the time was too short."
-            found += ["", f"Without {what} {said}"]
+            unknown = f"The time was too short to find out whether there is a plan without {what}."
+            found += ["", f"Without {what} there is a plan." if self.rest else unknown]
         return found

@@ -42,7 +42,8 @@ class Limit(Short):
     def words(self) -> str:
         """Return what takes so long in words."""
         if self.kind == "node":
-            return f"{called(self.nodes[0])} alone takes so long, on {called(self.device)} and anywhere"
+            where = f"on {called(self.device)}, and no device that may run it is faster"
+            return f"{called(self.nodes[0])} alone takes so long {where}"
         if self.kind == "work":
             return "all work spread evenly over all devices, with nothing to send"
         return f"the longest path, with each node on its fastest device: {called_all(self.nodes)}"

@@ -130,9 +130,7 @@ class NextBest(Short):
         how = f"all {self.tried:,}" if self.complete else f"the first {self.tried:,}"
         found = [f"the best plans a step away, of {how} moves, shifts and swaps that were tried (not of all plans):"]
         if not self.neighbours:
-            by = ", ".join(f"{what} {many}" for what, many in self.broken.items())
-            near = counted(self.tried, "neighbouring plan")
-            found = [f"none of the {self.checked:,} cheapest of {near} is allowed; they break {by}"]
+            found = [self._refused()]
             if not self.checked:
                 found = ["there is no other plan a step away that could be tried"]
         for one in self.neighbours:
@@ -152,11 +150,20 @@ class NextBest(Short):
         if self.forbidden:
             by = ", ".join(f"{what} {many}" for what, many in self.forbidden.items())
             found.append(f"  steps that would cost less, but break a constraint: {by}")
-        elif self.complete and self.question.cost is not None and self._none_better():
-            found.append("  none of these steps costs less, not even one that breaks a constraint")
+        elif self.checked and self.complete and self.question.cost is not None and self._none_better():
+            found.append("  none of these steps is better, not even one that breaks a constraint")
         if self.rescheduled:
             found.append("  their times are by a list scheduler: better schedules of the same split may exist")
         return found
+
+    def _refused(self) -> str:
+        """Return that no neighbour is allowed, and how many break what."""
+        if self.tried == 1:
+            return f"the only neighbouring plan is not allowed: it breaks {' and '.join(self.broken)}"
+        near = counted(self.tried, "neighbouring plan")
+        which = near if self.checked == self.tried else f"{self.checked:,} cheapest of {near}"
+        by = ", ".join(f"{many:,} {'breaks' if many == 1 else 'break'} {what}" for what, many in self.broken.items())
+        return f"none of the {which} is allowed: {by}"
 
     def _none_better(self) -> bool:
         """Return whether no neighbour costs less: the allowed ones are in order, and of others none was counted."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,3 +122,39 @@ def test_alike_devices_are_named_as_they_fit_best() -> None:
         )
         assert int((to[one] == other).sum()) == best
         assert canonical(to[one], classes, k).tolist() == canonical(one, classes, k).tolist()
+
+
+PINNED = """
+graph { node a (work = 3 ms, params = 2 GB) node b[2] (work = 4 ms, params = 500 MB) edge a -> b[0] }
+device slow (memory = 2 GB)
+device fast (speed = 2, memory = 1 GB)
+interconnect shared (bandwidth = 1 GB/s)
+minimize bottleneck
+constraint pin a on slow
+constraint memory
+"""
+
+
+def test_counts_neighbours_of_which_none_is_allowed_and_says_where_a_node_is_fastest(tmp_path: Path) -> None:
+    (tmp_path / "pinned.mtpp").write_text(PINNED)
+    problem = mtpp_dsl.load(tmp_path / "pinned.mtpp")
+    result = mtpp_dsl.solve(problem, "ideals")
+    words = "\n".join(mtpp_dsl.explain(problem, result, only=["bottleneck", "next"], time_limit=5).words())
+    assert re.search(r"none of the (\d+) neighbouring plans is allowed: \1 break memory \(", words)
+    assert "a alone takes so long on slow, and no device that may run it is faster" in words
+
+
+def test_says_nothing_of_steps_where_none_could_be_tried(tmp_path: Path) -> None:
+    (tmp_path / "pinned.mtpp").write_text(PINNED + "constraint pin b[0], b[1] on fast\n")
+    problem = mtpp_dsl.load(tmp_path / "pinned.mtpp")
+    explained = mtpp_dsl.explain(problem, mtpp_dsl.solve(problem, "ideals"), only=["next"], time_limit=5)
+    words = "\n".join(explained.words())
+    assert "there is no other plan a step away" in words
+    assert "these steps" not in words
+
+
+def test_says_of_the_only_neighbour_what_it_breaks(tmp_path: Path) -> None:
+    (tmp_path / "pinned.mtpp").write_text(PINNED.replace("b[2]", "b[1]"))
+    problem = mtpp_dsl.load(tmp_path / "pinned.mtpp")
+    explained = mtpp_dsl.explain(problem, mtpp_dsl.solve(problem, "ideals"), only=["next"], time_limit=5)
+    assert "the only neighbouring plan is not allowed: it breaks memory (" in "\n".join(explained.words())
