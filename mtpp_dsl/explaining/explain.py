@@ -121,7 +121,8 @@ def parts_named(only: Iterable[str] | None, *, node: bool) -> list[str]:
     for name in named:
         if name not in PARTS:
             raise UsageError(
-                f"an explanation has no part {name!r}{did_you_mean(name, PARTS)} (it has {', '.join(PARTS)})"
+                f"an explanation has no part {name!r}{did_you_mean(name, PARTS)}"
+                f" (it has {', '.join(PARTS).replace('_', '-')})"
             )
     if "node" in named and not node:
         raise UsageError("say which node: --node NAME (node = … in Python)")

@@ -180,6 +180,8 @@ def test_the_command_writes_json_and_refuses(tmp_path: Path, capsys: pytest.Capt
     assert "of which one is to be chosen" in capsys.readouterr().err
     assert run(["diff", str(front), str(front), "--point", "0"]) == 2
     assert "write the numbers of the points" in capsys.readouterr().err
+    assert run(["diff", str(answer), str(answer), "--point", "1,2"]) == 2
+    assert "is a front that has points" in capsys.readouterr().err
     assert run(["diff", str(answer), str(other)]) == 2
     assert "is no answer of mtpp" in capsys.readouterr().err
     with pytest.raises(UsageError, match="does not know its problem"):
