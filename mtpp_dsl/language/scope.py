@@ -136,7 +136,7 @@ class Scope:
     time_unit: str = ""
     sizes: set[str] = field(default_factory=set)
     steps: int = 0
-    most: int = MAX_STEPS
+    most: int = field(default_factory=lambda: MAX_STEPS)
     plain: list[str] = field(default_factory=list)
     compared: int = 0
     numbers: dict[int, tuple[tree.Number, Quantity]] = field(default_factory=dict)
