@@ -98,9 +98,12 @@ def opened(
         context.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Start the browser that all tests of a process share; without one its tests are skipped."""
+    """Start the browser that the tests of a module share; without one they are skipped.
+
+    Not for longer: playwright leaves an event loop running in the thread, in which no other test can run one of its own.
+    """
     pytest.importorskip("playwright", reason="playwright is not installed: pages are not opened")
     try:
         with started() as chromium:
