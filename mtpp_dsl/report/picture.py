@@ -16,8 +16,10 @@ def check_picture(path: Path) -> None:
     """Complain, before the work is done, about a picture that cannot be drawn.
 
     Raises:
-        UsageError: a format that is not known, or matplotlib is missing.
+        UsageError: it is a folder, its format is not known, or matplotlib is missing.
     """
+    if path.is_dir():
+        raise UsageError(f"cannot draw {path}: it is a folder")
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"cannot draw {path}: a picture ends in {', '.join(SUFFIXES)}")
     if find_spec("matplotlib") is None:
