@@ -12,7 +12,7 @@ from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.text.visible import visible
+from mtpp_dsl.text.visible import on_a_line
 
 __all__ = ["Files", "Split", "Stamp", "Target", "UnsoundSplit", "text_of"]
 
@@ -69,7 +69,7 @@ class Stamp:
         if self.bound is not None:
             under = f" for {self.target}" if self.target else ""
             found.append(f"no plan{under} is better than: {format_quantity(self.bound, self.unit)}")
-        return [visible(line.replace("\n", " ").replace("\r", " ")) for line in found]
+        return [on_a_line(line) for line in found]
 
     def to_json(self) -> dict[str, object]:
         """Return the stamp for manifests."""

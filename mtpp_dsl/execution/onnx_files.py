@@ -13,6 +13,7 @@ from mtpp_dsl.base.extras import need
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.execution.onnx_parts import OnnxPart, cut
 from mtpp_dsl.execution.onnx_weights import MOST_INLINE, WeightFile, read_model
+from mtpp_dsl.text.visible import escaped, visible
 
 __all__ = ["FORMAT", "Content", "check_files", "onnx_files", "write_files"]
 
@@ -46,7 +47,7 @@ def onnx_files(
     rows = []
     for s, (part, names, device) in enumerate(zip(cut(model, parts, path.name), parts, devices, strict=True)):
         name = f"part{s}.onnx"
-        for key, value in {"mtpp.device": device, "mtpp.part": f"{s} of {len(devices)}"}.items():
+        for key, value in {"mtpp.device": visible(device), "mtpp.part": f"{s} of {len(devices)}"}.items():
             entry = part.proto.metadata_props.add()
             entry.key, entry.value = key, value
         weights = WeightFile(part.proto, path.parent, f"{name}.data", most_inline)
@@ -58,7 +59,7 @@ def onnx_files(
         rows.append({**row, **(more[s] if more is not None else {})})
     head = {"format": FORMAT, "version": VERSION, **(stamp or {})}
     results = [output.name for output in model.graph.output]
-    text = json.dumps({**head, "outputs": results, "parts": rows}, indent=1, ensure_ascii=False)
+    text = escaped(json.dumps({**head, "outputs": results, "parts": rows}, indent=1, ensure_ascii=False))
     return {"manifest.json": f"{text}\n", **found}
 
 

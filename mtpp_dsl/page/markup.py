@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, TypeAlias, Union
 
-from mtpp_dsl.text.visible import visible
+from mtpp_dsl.text.visible import printable
 
 __all__ = ["Child", "Markup", "data_block", "escape", "name", "seen", "short", "svg", "tag"]
 
@@ -17,9 +17,6 @@ LONG = 40
 _SIGNS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
 _SPECIAL = re.compile("[&<>\"']")
 _IN_SCRIPT = re.compile("[<>&]")
-_NO_CHARACTER = re.compile(
-    "[\ufdd0-\ufdef" + "".join(map(chr, (p << 16 | e for p in range(17) for e in (0xFFFE, 0xFFFF)))) + "]"
-)
 
 
 class Markup(str):
@@ -33,7 +30,7 @@ Child: TypeAlias = Union[str, int, float, Iterable["Child"], None]  # noqa: UP00
 
 def escape(text: object) -> Markup:
     """Return text for HTML: with entities, and a sign in place of what hides or turns text, or is no character."""
-    seen = _NO_CHARACTER.sub("\ufffd", visible(str(text)))
+    seen = printable(str(text))
     return Markup(_SPECIAL.sub(lambda match: _SIGNS[match[0]], seen))
 
 
@@ -133,7 +130,7 @@ def data_block(identifier: str, data: Any) -> Markup:
 
 def _visible(data: Any) -> Any:
     if isinstance(data, str):
-        return _NO_CHARACTER.sub("\ufffd", visible(data))
+        return printable(data)
     if isinstance(data, dict):
         return {_visible(key): _visible(value) for key, value in data.items()}
     return [_visible(value) for value in data] if isinstance(data, (list, tuple)) else data

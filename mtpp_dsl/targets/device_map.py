@@ -15,6 +15,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.targets.modules import Module, modules_of
 from mtpp_dsl.targets.stages import is_cpu, origin_of, plain_plan, refuse_beyond
+from mtpp_dsl.text.visible import escaped
 
 __all__ = ["DeviceMap"]
 
@@ -59,8 +60,8 @@ class DeviceMap:
                 )
         found |= {m.path: places[plan.assignment[m.nodes[0]]] for m in modules_of(problem.graph) if m.weighs}
         found |= _without_nodes(problem, plan, found, places)
-        manifest = json.dumps(stamp.to_json(), indent=2)
-        return {"device_map.json": json.dumps(found, indent=2) + "\n", "device_map.manifest.json": manifest + "\n"}
+        contents = {"device_map.json": found, "device_map.manifest.json": stamp.to_json()}
+        return {name: escaped(json.dumps(content, indent=2)) + "\n" for name, content in contents.items()}
 
     def read(self, source: Path | str, problem: Problem) -> Split:
         """Return the split of a map: every module on a device of the spec, no layer on two."""

@@ -13,6 +13,7 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.targets.stages import Stages
+from mtpp_dsl.text.visible import on_a_line
 
 __all__ = ["Layers", "SgLang", "TensorRtLlm", "VLlm", "comment", "counts_in", "without_comments"]
 
@@ -133,7 +134,8 @@ def _ranks(problem: Problem, counts: Sequence[int]) -> list[str]:
 
 def comment(stamp: Stamp, *more: str) -> str:
     """Return the stamp and more lines as comments of shells, YAML, TOML, CSV and Python."""
-    return "".join(f"# {line}\n" for line in [*stamp.lines(), *more])
+    lines = [*stamp.lines(), *(on_a_line(line) for line in more)]
+    return "".join(f"# {line}\n" for line in lines)
 
 
 def without_comments(text: str) -> str:

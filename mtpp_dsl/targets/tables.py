@@ -14,8 +14,12 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.targets.layers import comment
 from mtpp_dsl.targets.stages import plain_plan
+from mtpp_dsl.text.source import shortened
+from mtpp_dsl.text.visible import coded, printable, visible
 
 __all__ = ["Csv", "Dot"]
+
+_LINE = re.compile(r"\r\n|\r|\n")
 
 
 class _OfNodes:
@@ -37,15 +41,19 @@ class Csv(_OfNodes):
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return the table."""
         plain_plan(plan, "A table of nodes")
+        rows = [(name, problem.devices[d].name) for name, d in _pairs(problem, plan)]
+        for what, names in zip(("node", "device"), zip(*rows, strict=True), strict=False):
+            _check_seen(what, names)
         out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
+        comments = any(name.startswith("#") for name, _ in rows)
+        writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL if comments else csv.QUOTE_MINIMAL)
         writer.writerow(["node", "device"])
-        writer.writerows((name, problem.devices[d].name) for name, d in _pairs(problem, plan))
+        writer.writerows(rows)
         return {"plan.csv": comment(stamp) + out.getvalue()}
 
     def read(self, source: Path | str, problem: Problem) -> Split:
         """Return the split of a table with the columns ``node`` and ``device``, in any order, others beside them."""
-        lines = [line for line in text_of(source).splitlines() if line.strip() and not line.startswith("#")]
+        lines = [line for line in _LINE.split(text_of(source)) if line.strip() and not line.startswith("#")]
         try:
             rows = list(csv.reader(lines, strict=True))
         except csv.Error as error:
@@ -61,7 +69,11 @@ class Csv(_OfNodes):
 
 
 class Dot(_OfNodes):
-    """A graph of Graphviz with the nodes of each device in a cluster, and ``device`` as an attribute of every node."""
+    r"""A graph of Graphviz with the nodes of each device in a cluster, and ``device`` as an attribute of every node.
+
+    Characters of names that hide or turn text are written by their codes, as ``\u202e``, and are read back from them;
+    such names have a label beside them, with a sign in place of each, which is what Graphviz draws.
+    """
 
     name = "dot"
     summary = "a picture of the plan for Graphviz"
@@ -75,8 +87,8 @@ class Dot(_OfNodes):
             on.setdefault(d, []).append(name)
         for d, names in sorted(on.items()):
             device = _quoted(problem.devices[d].name)
-            lines += [f"  subgraph cluster_{d} {{", f"    label={device};"]
-            lines += [*(f"    {_quoted(name)} [device={device}];" for name in names), "  }"]
+            lines += [f"  subgraph cluster_{d} {{", f"    label={_label(problem.devices[d].name)};"]
+            lines += [*(f"    {_quoted(name)} [device={device}{_drawn(name)}];" for name in names), "  }"]
         every = problem.graph.names
         for u, v in zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True):
             lines.append(f"  {_quoted(every[u])} -> {_quoted(every[v])};")
@@ -85,6 +97,20 @@ class Dot(_OfNodes):
     def read(self, source: Path | str, problem: Problem) -> Split:
         """Return the split that the attribute ``device`` of the nodes says."""
         return _split(problem, _placed_nodes(_words(text_of(source))))
+
+
+def _check_seen(what: str, names: Iterable[str]) -> None:
+    """Refuse names that a table cannot show as they are.
+
+    Raises:
+        UsageError: one has a character that hides or turns text, or that a terminal obeys.
+    """
+    odd = next((name for name in names if visible(name) != name), None)
+    if odd is not None:
+        raise UsageError(
+            f"a table cannot show the name of {what} {shortened(ascii(odd))}: it has characters that are not seen; "
+            "write dot, which has their codes, or give it another name"
+        )
 
 
 def _pairs(problem: Problem, plan: Plan) -> Iterator[tuple[str, int]]:
@@ -113,8 +139,34 @@ def _split(problem: Problem, rows: Iterable[tuple[str, str]]) -> Split:
     return Split(tuple(found[v] for v in range(problem.graph.n)))
 
 
+MAX_LABEL = 60
+"""Characters of a name that are drawn; the middle of a longer one is left out."""
+
+
 def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """Return a text in quotes from which :func:`_unquoted` makes it again."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + coded(escaped) + '"'
+
+
+_ESCAPE = re.compile(r'\\(?:(["\\])|u([0-9a-f]{4})|U(00(?:0[0-9a-f]|10)[0-9a-f]{4}))')
+
+
+def _unquoted(text: str) -> str:
+    return _ESCAPE.sub(lambda match: match[1] or chr(int(match[2] or match[3], 16)), text[1:-1])
+
+
+def _label(name: str) -> str:
+    """Return the label that draws a name: Graphviz reads escapes and entities in labels, and not in names."""
+    short = name if len(name) <= MAX_LABEL else f"{name[: MAX_LABEL // 2]}…{name[1 - MAX_LABEL // 2 :]}"
+    shown = printable(short.replace("\t", " "))
+    return '"' + shown.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _drawn(name: str) -> str:
+    """Return the label of a node as an attribute; "" where its name is drawn as it is."""
+    label = _label(name)
+    return "" if label == f'"{name}"' else f", label={label}"
 
 
 _WORD = re.compile(
@@ -122,10 +174,11 @@ _WORD = re.compile(
     r"""|(?P<name>-?[\w.]+)""",
     re.DOTALL,
 )
+_Word = tuple[str, str]
 
 
-def _words(text: str) -> list[tuple[str, bool]]:
-    """Return the words of DOT, and whether each is a name or a text.
+def _words(text: str) -> list[_Word]:
+    """Return the words of DOT, and of each whether it is "text" in quotes, a bare "name" or a "sign".
 
     Raises:
         UsageError: a sign that DOT does not have there.
@@ -138,28 +191,28 @@ def _words(text: str) -> list[tuple[str, bool]]:
                 f"this is no DOT: {text[place : place + 20]!r} in line {text.count(chr(10), 0, place) + 1}"
             )
         place = match.end()
-        if match["text"] is not None:
-            found.append((re.sub(r'\\(["\\])', r"\1", match["text"][1:-1]), True))
-        elif match["name"] is not None or match["sign"] is not None:
-            found.append((match[0], match["sign"] is None))
+        kind = match.lastgroup or "air"
+        if kind != "air":
+            found.append((_unquoted(match[0]) if kind == "text" else match[0], kind))
     return found
 
 
-def _placed_nodes(words: list[tuple[str, bool]]) -> Iterator[tuple[str, str]]:
+def _placed_nodes(words: list[_Word]) -> Iterator[tuple[str, str]]:
     """Yield the nodes that have a device among their attributes, with it."""
     place = 0
     while place < len(words) - 1:
-        (word, named), (sign, is_name) = words[place], words[place + 1]
+        word, kind = words[place]
         place += 1
-        if not named or is_name or sign != "[":
+        if kind == "sign" or words[place] != ("[", "sign"):
             continue
-        edge = place > 1 and words[place - 2] in (("->", False), ("--", False))
+        edge = place > 1 and words[place - 2] in (("->", "sign"), ("--", "sign"))
         attributes = {}
         place += 1
-        while place < len(words) and words[place] != ("]", False):
-            if place + 2 < len(words) and words[place + 1] == ("=", False):
+        while place < len(words) and words[place] != ("]", "sign"):
+            if place + 2 < len(words) and words[place + 1] == ("=", "sign"):
                 attributes[words[place][0]] = words[place + 2][0]
                 place += 2
             place += 1
-        if "device" in attributes and not edge and word not in ("node", "edge", "graph"):
+        defaults = kind == "name" and word in ("node", "edge", "graph")
+        if "device" in attributes and not edge and not defaults:
             yield word, attributes["device"]

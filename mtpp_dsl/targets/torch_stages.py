@@ -17,6 +17,7 @@ from mtpp_dsl.importers import torch_names
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.targets.model_parts import manifest_of, restricted, rows_of, split_of
+from mtpp_dsl.text.visible import escaped
 
 __all__ = ["TorchStages"]
 
@@ -95,7 +96,7 @@ class TorchStages:
             "symbols": {name: list(ends) for name, ends in signature.symbols.items()},
             "stages": rows_of(problem, stages),
         }
-        text = json.dumps(manifest, indent=1, ensure_ascii=False)
+        text = escaped(json.dumps(manifest, indent=1, ensure_ascii=False))
         return {"stages.py": stages_text(stamp), "stages.json": f"{text}\n"}
 
     def read(self, source: Path | str, problem: Problem) -> Split:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,8 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.targets.layers import comment, without_comments
 from mtpp_dsl.targets.modules import Module, modules_of
 from mtpp_dsl.targets.stages import Items, Stages, check_stages
+from mtpp_dsl.text.source import shortened
+from mtpp_dsl.text.visible import coded
 
 __all__ = ["TorchTitan"]
 
@@ -68,7 +69,7 @@ class TorchTitan(Stages):
         parts: list[list[str]] = [[] for _ in range(problem.k)]
         for module in (module for _, modules, _ in self._grouped(problem) for module in modules):
             parts[plan.assignment[module.nodes[0]]].append(module.path)
-        rows = "".join(f"  {json.dumps(part)},\n" for part in parts)
+        rows = "".join(f"  [{', '.join(map(_quoted, part))}],\n" for part in parts)
         shown = [f"part {s}: {problem.devices[s].name}" for s in range(problem.k)]
         return {
             "torchtitan.toml": comment(stamp, *shown)
@@ -98,6 +99,18 @@ class TorchTitan(Stages):
             raise UnsoundSplit(f"part {parts.index([])} has no module; torchtitan needs one in each")
         homes = [stage[own[0].path] for _, own, _ in groups]
         return self.items(problem).assigned([homes.count(s) for s in range(problem.k)], range(problem.k))
+
+
+def _quoted(path: str) -> str:
+    """Return a name as TOML, with the codes of characters that are not seen.
+
+    Raises:
+        UsageError: it has half of a pair of surrogates, which TOML cannot say.
+    """
+    if not path.isascii() and any("\ud800" <= char <= "\udfff" for char in path):
+        raise UsageError(f"TOML cannot say the name {shortened(ascii(path))}: it has half of a pair of surrogates")
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + coded(escaped) + '"'
 
 
 def _check_order(modules: list[Module], stage: Mapping[str, int], parts: list[list[str]]) -> None:

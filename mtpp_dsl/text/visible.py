@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["escaped", "visible"]
+__all__ = ["coded", "escaped", "on_a_line", "printable", "visible"]
 
 _BIDIRECTIONAL = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"
 _UNSEEN = "\u200b\u2028\u2029\u2060-\u2065\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
 _HARMFUL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDIRECTIONAL}{_UNSEEN}\ud800-\udfff]")
+_NO_CHARACTER = re.compile(
+    "[\ufdd0-\ufdef" + "".join(map(chr, (p << 16 | e for p in range(17) for e in (0xFFFE, 0xFFFF)))) + "]"
+)
 
 
 def visible(text: str) -> str:
@@ -27,6 +30,32 @@ def visible(text: str) -> str:
 def _sign(match: re.Match[str]) -> str:
     code = ord(match[0])
     return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
+
+
+def on_a_line(text: str) -> str:
+    """Return what :func:`visible` does with blanks in place of line breaks, for comments of any language."""
+    return visible(text.replace("\n", " ").replace("\r", " "))
+
+
+def printable(text: str) -> str:
+    """Return what :func:`visible` does, with a sign in place of what is no character as well: XML may have it."""
+    return _NO_CHARACTER.sub("\ufffd", visible(text))
+
+
+def coded(text: str) -> str:
+    r"""Return *text* with the code of each of those characters, and of what is no character, as Python has them.
+
+    It can be read back if every backslash of *text* was doubled before.
+
+    >>> coded("turned \u202e")
+    'turned \\u202e'
+    """
+    return _NO_CHARACTER.sub(_code, _HARMFUL.sub(_code, text))
+
+
+def _code(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def escaped(json: str) -> str:
