@@ -102,7 +102,7 @@ def opened(
 def browser() -> Iterator[Any]:
     """Start the browser that the tests of a module share; without one they are skipped.
 
-    Not for longer: playwright leaves an event loop running in the thread, in which no other test can run one of its own.
+    Not for longer: playwright leaves an event loop running in the thread, in which no other test can run its own.
     """
     pytest.importorskip("playwright", reason="playwright is not installed: pages are not opened")
     try:
