@@ -8,8 +8,7 @@ from mtpp_dsl.base.spec_limits import MAX_NAME, MAX_NODES
 from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK, Dimension
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, whole
-from mtpp_dsl.language.scope import RESERVED, Complaint, Scope
-from mtpp_dsl.language.syntax_errors import UPGRADE
+from mtpp_dsl.language.scope import RESERVED, UNDERSCORE, Complaint, Scope, reserved
 from mtpp_dsl.language.values import Quantity, Sequence, Value, describe
 from mtpp_dsl.text.source import Fix, Span
 
@@ -19,18 +18,22 @@ _UNIT_NAMES = {TIME: "s", SIZE: "B", WORK: "FLOP", NONE: ""}
 _NOT_IN_NAMES = frozenset('[]",\n\r')
 
 
-def check_word(name: tree.Word) -> None:
+def check_word(name: tree.Word, kind: str = "") -> None:
     """Complain about a declared name that means something else in expressions, or is too long.
 
     A node or a device may have any name that is written as a string: expressions call it by the string, too.
+
+    Args:
+        name: as it is declared.
+        kind: "string" where it may be a string, "let" of a let; else "".
     """
     if len(name.text) > MAX_NAME:
         raise Complaint(
             f"a name has at most {MAX_NAME:,} characters; this one has {len(name.text):,}", name.span, code="MTPP-E901"
         )
     if name.text in RESERVED and not name.span.text.startswith('"'):
-        message = f"{name.text!r} is a word of the language; choose another name"
-        raise Complaint(message, name.span, [UPGRADE], code="MTPP-E103")
+        notes = {"string": (f'or write it, here and elsewhere, as a string: "{name.text}"',), "let": (UNDERSCORE,)}
+        raise reserved(name.text, name.span, *notes.get(kind, ()))
 
 
 class UnitKeeper:

@@ -39,7 +39,7 @@ def _define(
     statement: tree.LetStatement | tree.DefStatement, params: Mapping[str, tree.ParamStatement], scope: Scope
 ) -> None:
     word = statement.name
-    check_word(word)
+    check_word(word, "let" if isinstance(statement, tree.LetStatement) else "")
     name = word.text
     known: dict[str, tree.LetStatement | tree.DefStatement] = {**scope.lets, **scope.defs}
     old = known.get(name)

@@ -14,8 +14,7 @@ from mtpp_dsl.base.units import Dimension
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.linear import general_remedy, is_not_linear, mismatch_code
-from mtpp_dsl.language.scope import MAX_LOOPS, RESERVED, Complaint, Scope
-from mtpp_dsl.language.syntax_errors import UPGRADE
+from mtpp_dsl.language.scope import MAX_LOOPS, RESERVED, UNDERSCORE, Complaint, Scope, reserved
 from mtpp_dsl.language.values import (
     Affine,
     MapValue,
@@ -173,8 +172,7 @@ def members_of(head: tree.Binder, scope: Scope, local: Locals) -> Iterator[Value
     """
     name = head.name.text
     if name in RESERVED:
-        message = f"{name!r} is a word of the language; choose another name"
-        raise Complaint(message, head.name.span, [UPGRADE], code="MTPP-E103")
+        raise reserved(name, head.name.span, UNDERSCORE)
     domain = evaluate(head.domain, scope, local)
     items = steps_of(domain)
     if items is None:

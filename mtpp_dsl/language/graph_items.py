@@ -222,7 +222,7 @@ class GraphItems:
 
     def node(self, item: tree.NodeItem, instance: Instance) -> None:
         """Add the nodes of an item in one instance."""
-        check_word(item.name)
+        check_word(item.name, "string")
         complaint: Complaint | None = None
         if item.family is not None:
             self.scope.empty.add(instance.prefix + item.name.text)

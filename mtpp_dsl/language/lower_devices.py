@@ -116,7 +116,7 @@ def declare_devices(
             second=(fresh[declared[0]], "first declared here"),
         )
     template = devices[old[0]] if old else Device(base)
-    check_word(statement.name)
+    check_word(statement.name, "string")
     if statement.family is not None:
         scope.empty.add(base)
     steps = list(iterate(statement.clauses, scope))

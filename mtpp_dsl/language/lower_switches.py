@@ -160,7 +160,7 @@ def _declared(statements: Sequence[tree.SwitchStatement], scope: Scope) -> Itera
     assert scope.devices is not None
     taken = {device.name for device in scope.devices}
     for statement in statements:
-        check_word(statement.name)
+        check_word(statement.name, "string")
         for step in iterate(statement.clauses, scope):
             for name, local, _ in expand_family(statement.name.text, statement.family, scope, step):
                 if name in seen:

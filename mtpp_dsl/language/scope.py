@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from mtpp_dsl.language.costing import Operator
     from mtpp_dsl.language.lower_switches import Hanging
 
-__all__ = ["MAX_LOOPS", "MAX_WRONG", "RESERVED", "Complaint", "Scope", "Stopped", "Unsettled"]
+__all__ = ["MAX_LOOPS", "MAX_WRONG", "RESERVED", "UNDERSCORE", "Complaint", "Scope", "Stopped", "Unsettled", "reserved"]
 
 _WORDS = "nodes devices edges bottleneck makespan latency throughput used true false inf on"
 _KEYWORDS = "if then else for in and or not forall"
 RESERVED = frozenset(f"{_WORDS} {_KEYWORDS}".split())
 """Words of the language in expressions: nothing that a spec declares may have such a name."""
+
+UNDERSCORE = "'mtpp fmt --upgrade FILE' writes an underscore behind it throughout the file"
+"""What a note says of such a name of a param, a let or the variable of a loop, which could have it before version 1."""
 
 MAX_WRONG = 100
 """Errors reported in one run; no more are looked for."""
@@ -77,6 +80,11 @@ class Complaint(Exception):
         if len(self.diagnostic.notes) < MAX_NOTES:
             self.diagnostic = replace(self.diagnostic, notes=(*self.diagnostic.notes, note))
         return self
+
+
+def reserved(name: str, span: Span, *notes: str) -> Complaint:
+    """Return the complaint that a word of the language is taken for a name."""
+    return Complaint(f"{name!r} is a word of the language; choose another name", span, notes, code="MTPP-E103")
 
 
 class Unsettled(Complaint):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 __all__ = ["EXAMPLES", "ITEMS", "RULES", "STATEMENTS", "TERMINALS", "UPGRADE"]
 
-UPGRADE = "a file of before is rewritten by 'mtpp fmt --upgrade FILE'"
+UPGRADE = "a file of before version 1 is rewritten by 'mtpp fmt --upgrade FILE'"
 """What notes say of a form that was allowed before version 1 was settled."""
 
 STATEMENTS = (
