@@ -163,8 +163,18 @@ def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     >>> did_you_mean("zzz", ["acyclic"])
     ''
     """
-    near = get_close_matches(word, _comparable(word, known), n=1, cutoff=cutoff) if len(word) <= MAX_WORD else []
-    return f"; did you mean {near[0]!r}?" if near else ""
+    found = near(word, known, cutoff)
+    return f"; did you mean {found!r}?" if found else ""
+
+
+def near(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return the word of *known* that is closest to *word*; "" where none is close.
+
+    >>> near("acylic", ["acyclic", "memory"])
+    'acyclic'
+    """
+    found = get_close_matches(word, _comparable(word, known), n=1, cutoff=cutoff) if len(word) <= MAX_WORD else []
+    return found[0] if found else ""
 
 
 def nearest(word: str, known: Collection[str], most: int = 3) -> str:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import ceil, floor, log10
 
 from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.constraints import Constraint, Memory, StageMemory
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.lacking import whole_lines
 from mtpp_dsl.language.law import LAW
 from mtpp_dsl.problem import Device, Host, Interconnect, Objective, Shared
 from mtpp_dsl.problem.costs import TimeSource
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.text.source import Diagnostic, Source, Span
+from mtpp_dsl.text.source import Diagnostic, Edit, Fix, Source, Span
 
 __all__ = [
     "free_streams",
@@ -52,9 +54,11 @@ def idle_names(statements: Sequence[tree.Statement], source: Source) -> Iterator
         name = statement.name.text
         if named[name] <= declared[name] and not (isinstance(statement, tree.DefStatement) and name == LAW):
             what = _KINDS[type(statement)]
-            yield _warning(
+            warning = _warning(
                 f"{what} {name!r} is never used: use it, or remove it", statement.name.span, code="MTPP-W102"
             )
+            fix = Fix(f"remove {what} {name!r}", (Edit(whole_lines(statement.span), ""),), safe=False)
+            yield replace(warning, fix=fix)
 
 
 def idle_work(graph: Graph, statements: Sequence[tree.Statement]) -> Iterator[Diagnostic]:

@@ -19,6 +19,7 @@ from mtpp_dsl.language.definitions import define
 from mtpp_dsl.language.device_types import declare_type
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.findings import Findings
+from mtpp_dsl.language.lacking import adding
 from mtpp_dsl.language.lower_constraints import lower_constraint, lower_labelled
 from mtpp_dsl.language.lower_costs import has_costs, model_times
 from mtpp_dsl.language.lower_devices import Channel, declare_devices, lower_interconnect, lower_links, memory_units
@@ -192,11 +193,13 @@ class Stages:
         if self.broken:
             return Unsettled(what)
         stop = len(self.source.text.rstrip())
+        fix = adding(what, example, self.source, [statement for statement, _ in self.statements])
         return Complaint(
             f"the spec has no {what}",
             Span(self.source, max(0, stop - 1), stop),
-            [f"for example: {example}"],
+            [f"for example: {example}"] if fix is None else [],
             code="MTPP-E020",
+            fix=fix,
         )
 
     def lack(self, what: str, example: str) -> None:
@@ -206,6 +209,12 @@ class Stages:
             raise self.missing(what, example)
 
         self.findings.attempt(complain)
+
+    @property
+    def in_units(self) -> bool:
+        """Whether the graph has units, as far as it was read; True where it has no amounts."""
+        given = bool(self.graph.size_unit or self.graph.work_unit)
+        return given or not (self.graph.n and (self.graph.work.any() or self.graph.output.any()))
 
     # the kinds of statements
 
@@ -284,7 +293,9 @@ class Stages:
                 known = statement.name.text in self.scope.bases
                 self.scope.unsettled |= {"options"} if known else {"options", "devices"}
         if not devices and "devices" not in self.scope.unsettled:
-            self.lack("device", "device gpu[4] (memory = 16 GiB)")
+            rules = {statement.rule.text for statement, _ in self.of(tree.ConstraintStatement)}
+            memory = f" (memory = 16{' GiB' * self.in_units})" if "memory" in rules else ""
+            self.lack("device", f"device gpu[4]{memory}")
             self.scope.unsettled |= {"devices", "options"}
         for statement, _ in self.of(tree.DeviceStatement)[:1]:
             self.findings.attempt(memory_units, self.graph, self.memory, statement.span)
@@ -330,7 +341,8 @@ class Stages:
         elif imported is None:
             self.scope.need("interconnect")
             if not links and not switches:
-                raise self.missing("interconnect", "interconnect shared (bandwidth = 8 GiB/s)")
+                unit = " GiB/s" if self.in_units else ""
+                raise self.missing("interconnect", f"interconnect shared (bandwidth = 8{unit})")
             kind, place = ("tree", switches[0].span) if switches else ("links", links[0].span)
             self.join(Channel(kind, None, None, False, place), links)
         elif links or switches:

@@ -17,18 +17,18 @@ from mtpp_dsl.language.choosing import Group, Placed
 from mtpp_dsl.language.data_tables import read_table, table_of_records
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.mentions import mentions, ordered
+from mtpp_dsl.language.near_files import near_spec
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.origin import plain
 from mtpp_dsl.language.outside import from_python, records_of
 from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_expression
 from mtpp_dsl.language.partial import Broken, Partial, parse_partial
 from mtpp_dsl.language.rereading import Memory
-from mtpp_dsl.language.scope import RESERVED, Complaint, Scope, Unsettled
-from mtpp_dsl.language.syntax_errors import UPGRADE
+from mtpp_dsl.language.scope import RESERVED, UNDERSCORE, Complaint, Scope, Unsettled, reserved
 from mtpp_dsl.language.values import Quantity, Table, Value, describe, shown
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.library.entries import FOLDER, LIBRARY
-from mtpp_dsl.text.source import Diagnostic, Place, Source, Span, shortened
+from mtpp_dsl.text.source import Diagnostic, Fix, Place, Source, Span, shortened
 
 __all__ = ["MAX_SPEC_BYTES", "Read", "Recorded", "bind_params", "read_source", "read_statements"]
 
@@ -88,16 +88,22 @@ def read_statements(
     only the statements that have changed are parsed anew; what was read with them before is of no use then.
     """
     extra = [Path(entry) for entry in os.environ.get("MTPP_PATH", "").split(os.pathsep) if entry]
-    reader = _Reader([*search, *extra], texts or {}, memories)
+    root = None if source.path is None else source.path.resolve()
+    reader = _Reader([*search, *extra], texts or {}, memories, root)
     statements = reader.read(source, folder, ())
     return Read(statements, reader.diagnostics, reader.broken, reader.own, reader.sources, frozenset(reader.done))
 
 
 class _Reader:
     def __init__(
-        self, search: list[Path], texts: Mapping[str, str], memories: dict[Path | None, Memory] | None
+        self,
+        search: list[Path],
+        texts: Mapping[str, str],
+        memories: dict[Path | None, Memory] | None,
+        root: Path | None,
     ) -> None:
         self.search, self.texts, self.memories = search, texts, memories
+        self.root = root
         self.remembered: set[Path | None] = set()
         self.diagnostics: list[Diagnostic] = []
         self.broken: list[Broken] = []
@@ -164,15 +170,22 @@ class _Reader:
         self, statement: tree.IncludeStatement, folder: Path, chain: tuple[Path, ...]
     ) -> list[tuple[tree.Statement, Path]]:
         span = statement.path.span
+        outer = chain if self.root is None else (self.root, *chain)
         path = self.find(statement.path.value, folder)
         if path is None:
             places = ", ".join(str(place) for place in [folder, *self.search])
-            message = f"there is no file {statement.path.value!r}"
-            self.unread(message, span, f"looked in {places}, and the library of the package", code="MTPP-E701")
+            near = near_spec(statement.path.value, [folder, *self.search], outer)
+            meant = f"; did you mean {near!r}?" if near else ""
+            message = f"there is no file {statement.path.value!r}{meant}"
+            fix = Fix.replace(Span(span.source, span.start + 1, span.stop - 1), near) if near else None
+            note = f"looked in {places}, and the library of the package"
+            self.unread(message, span, note, code="MTPP-E701", fix=fix)
             return []
-        if path in chain:
-            loop = " -> ".join(step.name for step in [*chain[chain.index(path) :], path])
-            self.complain(f"files include each other: {loop}", span, code="MTPP-E703")
+        if path in outer:
+            loop = outer[outer.index(path) :]
+            shown = " -> ".join(step.name for step in [*loop, path])
+            message = f"files include each other: {shown}" if len(loop) > 1 else f"{path.name} includes itself"
+            self.complain(message, span, code="MTPP-E703")
             return []
         if path in self.done:
             return []
@@ -193,13 +206,13 @@ class _Reader:
                 return None
         return None
 
-    def unread(self, message: str, span: Span, *notes: str, code: str) -> None:
+    def unread(self, message: str, span: Span, *notes: str, code: str, fix: Fix | None = None) -> None:
         """Note that a file cannot be read, which might have declared anything."""
-        self.complain(message, span, *notes, code=code)
+        self.complain(message, span, *notes, code=code, fix=fix)
         self.broken.append(Broken("include", "", span))
 
-    def complain(self, message: str, span: Span | None, *notes: str, code: str) -> None:
-        self.diagnostics.append(Diagnostic(message, span, notes=notes, code=code))
+    def complain(self, message: str, span: Span | None, *notes: str, code: str, fix: Fix | None = None) -> None:
+        self.diagnostics.append(Diagnostic(message, span, notes=notes, code=code, fix=fix))
 
 
 def shown_path(path: Path) -> str:
@@ -258,8 +271,7 @@ def bind_params(
         statement, folder = last[name]
         try:
             if name in RESERVED:
-                message = f"{name!r} is a word of the language; choose another name"
-                raise Complaint(message, statement.name.span, [UPGRADE], code="MTPP-E103")
+                raise reserved(name, statement.name.span, UNDERSCORE)
             scope.params[name] = _value(statement, folder, given, scope)
         except Unsettled:
             scope.unsettled.add(name)

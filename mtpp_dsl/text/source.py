@@ -209,10 +209,15 @@ class Diagnostic:
         width = max(1, min(place.span.stop - place.span.start, len(text) - column + 1))
         return f"{' ' * 6}| {' ' * (column - 1)}{'-' * width} {shortened(place.says)}"
 
+    def _says(self, fix: Fix) -> bool:
+        """Return whether the message itself says what a fix does."""
+        texts = [edit.text for edit in fix.edits if edit.text]
+        return any(repr(text) in self.message for text in texts) or (not texts and "remove it" in self.message)
+
     def _trailer(self) -> list[str]:
         lines = [self._under(place) or str(place) for place in self.places]
         lines += [f"  = {shortened(note)}" for note in self.notes]
-        if self.fix is not None and not any(edit.text and repr(edit.text) in self.message for edit in self.fix.edits):
+        if self.fix is not None and not self._says(self.fix):
             lines.append(f"  = help: {shortened(self.fix.title)}")
         origin = self.span.source.included_from if self.span else None
         while origin is not None:
