@@ -17,8 +17,8 @@ from mtpp_dsl.base.shown import Short
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.explaining.moved import Moved, moved
 from mtpp_dsl.explaining.reasons import reasons
-from mtpp_dsl.explaining.renamed import matched
-from mtpp_dsl.explaining.sides import Side, asked_differently, side_of
+from mtpp_dsl.explaining.renamed import called_there, matched
+from mtpp_dsl.explaining.sides import SAME, Side, asked_differently, objectives_of, side_of, traded
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.text.visible import visible
 from mtpp_dsl.views.symmetry import interchangeable
@@ -26,9 +26,6 @@ from mtpp_dsl.views.symmetry import interchangeable
 __all__ = ["DIFF_VERSION", "Difference", "diff", "diff_schema", "difference"]
 
 DIFF_VERSION = 1
-SAME = 1e-9
-"""Values that differ by no more than this share are one."""
-
 Better = Literal["a", "b", "equal"]
 
 
@@ -40,7 +37,7 @@ class Difference(Short):
         a, b: the answers.
         asked: in what their questions differ; () where they are answers to one question.
         better: which has the better first objective, or the first of several that differs; "equal"; None where their
-            values cannot be compared.
+            values cannot be compared, and of points of a front of which each is better in one objective.
         renamed: devices of *a* by the names of those of *b* that take their place, where these differ: alike devices.
         moved: the nodes that are elsewhere in *b*, after devices of *a* are renamed.
         stayed: how many nodes are where they were.
@@ -80,7 +77,7 @@ class Difference(Short):
         one, other = self.a.loads, self.b.loads
         found: list[tuple[str, str, float | None, float | None]] = []
         for name, load in one.items():
-            there = " ".join(self.renamed.get(word, word) for word in name.split(" "))
+            there = called_there(name, self.renamed)
             found.append((name, there if there in other else "", load, other.get(there)))
         taken = {there for _, there, _, _ in found}
         return [*found, *(("", name, None, load) for name, load in other.items() if name not in taken)]
@@ -130,18 +127,13 @@ def _side(side: Side) -> dict[str, Any]:
         "status": answer["status"],
         "objective": answer["objective"]["name"],
         "sense": answer["objective"]["sense"],
-        "values": [one["value"] for one in _objectives(side)],
+        "values": [one["value"] for one in objectives_of(side)],
         "unit": answer["objective"]["unit"],
         "bound": side.bound,
         "gap": answer["gap"],
         "method": answer["method"],
         "time": answer["time"].get("total"),
     }
-
-
-def _objectives(side: Side) -> Sequence[Mapping[str, Any]]:
-    found: Sequence[Mapping[str, Any]] = side.answer.get("objectives") or [side.answer["objective"]]
-    return found
 
 
 def diff(
@@ -224,7 +216,7 @@ def _back(names: tuple[str, ...], back: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _objectives_differ(a: Side, b: Side) -> list[str]:
-    one, other = ([(x["name"], x["sense"], x["unit"], x.get("batch")) for x in _objectives(side)] for side in (a, b))
+    one, other = ([(x["name"], x["sense"], x["unit"], x.get("batch")) for x in objectives_of(side)] for side in (a, b))
     if one == other:
         return []
     said = [" then ".join(f"{sense} {name}" for name, sense, _, _ in each) for each in (one, other)]
@@ -238,7 +230,9 @@ def _better(a: Side, b: Side) -> tuple[Better | None, str]:
     one, other = a.answer["objective"], b.answer["objective"]
     if (one["name"], one["sense"], one["unit"]) != (other["name"], other["sense"], other["unit"]):
         return None, "their objectives differ, so that their values cannot be compared"
-    for x, y in zip(_objectives(a), _objectives(b), strict=False):
+    if traded(a, b):
+        return None, ""
+    for x, y in zip(objectives_of(a), objectives_of(b), strict=False):
         if (x["name"], x["sense"]) != (y["name"], y["sense"]):
             break
         if x["value"] is None or y["value"] is None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.explaining.called import called, called_all
 from mtpp_dsl.explaining.moved import folded
-from mtpp_dsl.explaining.sides import Side
+from mtpp_dsl.explaining.sides import SAME, Side, objectives_of, traded
 
 if TYPE_CHECKING:
     from mtpp_dsl.explaining.difference import Difference
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["words"]
 
 MOST_MOVES, MOST_LOADS = 12, 12
-SAME = 1e-9
 
 
 def words(found: Difference) -> list[str]:
@@ -25,9 +24,10 @@ def words(found: Difference) -> list[str]:
     said = [f"A  {_answer(a)}", f"B  {_answer(b)}", ""]
     if found.asked:
         said += ["they answer different questions:", *(f"  {one}" for one in found.asked)]
-    said.append(_verdict(found))
-    for i, (x, y) in enumerate(zip(_objectives(a), _objectives(b), strict=False)):
-        if i and x["name"] == y["name"] and None not in (x["value"], y["value"]) and _value(x) != _value(y):
+    trade = traded(a, b)
+    said.append(_trade(trade) if trade else _verdict(found))
+    for i, (x, y) in enumerate(zip(objectives_of(a), objectives_of(b), strict=False)):
+        if (i or trade) and x["name"] == y["name"] and None not in (x["value"], y["value"]) and _value(x) != _value(y):
             said.append(f"  {x['name']}: {_value(x)} -> {_value(y)}")
     said += [f"  {reason}" for reason in found.reasons]
     said += ["", *_moves(found)]
@@ -35,11 +35,7 @@ def words(found: Difference) -> list[str]:
     return [*said, *(["", *(f"note: {note}" for note in found.notes)] if found.notes else [])]
 
 
-def _objectives(side: Side) -> list[dict[str, Any]]:
-    return list(side.answer.get("objectives") or [side.answer["objective"]])
-
-
-def _value(objective: dict[str, Any]) -> str:
+def _value(objective: Mapping[str, Any]) -> str:
     return format_quantity(objective["value"], objective["unit"])
 
 
@@ -47,8 +43,7 @@ def _answer(side: Side) -> str:
     """Return an answer in a line: its file, its value, its bound."""
     objective = side.answer["objective"]
     said = [f"{side.name}: {side.answer['status']}"]
-    if objective["value"] is not None:
-        said.append(f"{objective['name']} {_value(objective)}")
+    said += [f"{each['name']} {_value(each)}" for each in objectives_of(side) if each["value"] is not None]
     if side.bound is not None:
         said.append(f"bound {format_quantity(side.bound, objective['unit'])}")
     if side.answer["gap"] is not None and side.answer["status"] != "optimal":
@@ -74,6 +69,17 @@ def _verdict(found: Difference) -> str:
     name = found.a.answer["objective"]["name"]
     word = "less" if (y < x) == (best == "B") else "more"
     return f"{best} is better{share}: {word} {name}"
+
+
+def _trade(differ: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
+    """Return in a sentence in what each of two points of a front is better."""
+    better: dict[str, list[str]] = {"A": [], "B": []}
+    for x, y in differ:
+        less = x["value"] < y["value"]
+        word = "less" if x["sense"] == "minimize" else "more"
+        better["A" if less == (x["sense"] == "minimize") else "B"].append(f"{word} {x['name']}")
+    said = [f"{which} has {' and '.join(names)}" for which, names in better.items()]
+    return f"neither is better in all objectives of the front: {', '.join(said)}"
 
 
 def _moves(found: Difference) -> Iterator[str]:

@@ -9,6 +9,7 @@ from mtpp_dsl.explaining.bottleneck import Held, held_of
 from mtpp_dsl.explaining.called import called_all
 from mtpp_dsl.explaining.held import Holder
 from mtpp_dsl.explaining.moved import Moved
+from mtpp_dsl.explaining.renamed import called_there
 from mtpp_dsl.explaining.sides import Side
 from mtpp_dsl.plans.evaluation import evaluate
 
@@ -48,7 +49,9 @@ def reasons(a: Side, b: Side, renamed: Mapping[str, str], moves: Sequence[Moved]
             called = "" if names == holder.names else f", there {called_all(names)},"
             text += f"; in {b.name} it{called} has {format_quantity(now, unit)}"
         elif holder.kind == "channel":
-            text += f"; in {b.name} it has {format_quantity(loads.get(_ends_renamed(holder, renamed), 0.0), unit)}"
+            text += (
+                f"; in {b.name} it has {format_quantity(loads.get(called_there(holder.names[0], renamed), 0.0), unit)}"
+            )
         yield text
         yield from _flows(holder, names, moves)
     top = other.holders[0] if other.holders else None
@@ -90,17 +93,12 @@ def amounts(one: Held, renamed: Mapping[str, str]) -> dict[str, float]:
     found: dict[str, float] = {}
     for holder in one.holders:
         names = [renamed.get(name, name) for name in holder.names]
-        name = called_all(names) if holder.kind != "link" else _ends_renamed(holder, renamed)
+        name = called_all(names) if holder.kind != "link" else called_there(holder.names[0], renamed)
         word = {"wait": "waiting", "paid": f"what row {name} costs"}.get(holder.role, name)
         if holder.role == "path":
             word = f"sending over {name}" if holder.kind == "link" else f"on {name}"
         found[word] = found.get(word, 0.0) + holder.amount
     return found
-
-
-def _ends_renamed(holder: Holder, renamed: Mapping[str, str]) -> str:
-    """Return the name of a link or a channel, ``a -> b``, with its ends renamed."""
-    return " ".join(renamed.get(word, word) for word in holder.names[0].split(" "))
 
 
 def held(side: Side) -> Held | None:

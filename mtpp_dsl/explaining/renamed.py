@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
 
-__all__ = ["canonical", "matched"]
+__all__ = ["called_there", "canonical", "matched"]
+
+
+def called_there(name: str, renamed: Mapping[str, str]) -> str:
+    """Return a device, or a channel that is called by its devices, by its new name; names may hold spaces.
+
+    >>> called_there("gpu 1 -> cpu", {"gpu 1": "gpu 2"})
+    'gpu 2 -> cpu'
+    """
+    if name in renamed or not renamed:
+        return renamed.get(name, name)
+    longest = "|".join(map(re.escape, sorted(renamed, key=len, reverse=True)))
+    return re.sub(rf"(?<!\S)(?:{longest})(?!\S)", lambda found: renamed[found[0]], name)
 
 
 def canonical(device: Ints, classes: Sequence[Sequence[int]], k: int) -> Ints:

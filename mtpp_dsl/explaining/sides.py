@@ -18,7 +18,10 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.json import result_to_json
 
-__all__ = ["Side", "asked_differently", "side_of"]
+__all__ = ["SAME", "Side", "asked_differently", "objectives_of", "side_of", "traded"]
+
+SAME = 1e-9
+"""Values that differ by no more than this share are one."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,7 +29,7 @@ class Side(Short):
     """One of two answers.
 
     Attributes:
-        name: what it is called: the path of its file.
+        name: what it is called: the path of its file, and of a front which of its points it is.
         answer: its JSON.
         problem: what was asked; None where the spec cannot be read as it was.
         plan: that it has, checked against the problem; None without a plan or a problem.
@@ -96,9 +99,10 @@ def side_of(
     path = Path(given)
     data = read_json(path)
     points = points_of(data)
+    called = str(path) if points is None else f"{path} point {point}"
     try:
         found = read_answer(path, spec, search=search, point=point if points is not None else None)
-        return Side(str(path), found.answer, found.problem, found.plan)
+        return Side(called, found.answer, found.problem, found.plan)
     except MtppError as error:
         if points is not None:
             if point is None or not 1 <= point <= len(points):
@@ -109,7 +113,29 @@ def side_of(
         check_shape(data, str(path))
         if not _gone(str(error)):
             raise
-        return Side(str(path), data, why=str(error).partition("\n")[0])
+        return Side(called, data, why=str(error).partition("\n")[0])
+
+
+def objectives_of(side: Side) -> Sequence[Mapping[str, Any]]:
+    """Return the objectives of an answer in their order, each with its value."""
+    found: Sequence[Mapping[str, Any]] = side.answer.get("objectives") or [side.answer["objective"]]
+    return found
+
+
+def traded(a: Side, b: Side) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Return the objectives of *a* and *b* that differ, if one is a point of a front and each is better in some."""
+    one, other = objectives_of(a), objectives_of(b)
+    names = [[(x["name"], x["sense"], x["unit"]) for x in each] for each in (one, other)]
+    if not (one[0].get("under") or other[0].get("under")) or names[0] != names[1]:
+        return []
+    if any(x["value"] is None for x in (*one, *other)):
+        return []
+    differ = [
+        (x, y)
+        for x, y in zip(one, other, strict=True)
+        if abs(x["value"] - y["value"]) > SAME * max(abs(x["value"]), abs(y["value"]))
+    ]
+    return differ if len({(x["value"] < y["value"]) == (x["sense"] == "minimize") for x, y in differ}) == 2 else []
 
 
 def _gone(why: str) -> bool:

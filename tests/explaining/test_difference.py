@@ -210,3 +210,31 @@ def test_names_of_others_are_shown_and_not_obeyed(capsys: pytest.CaptureFixture[
         assert visible(out) == out
         assert max(map(len, words)) < 2_000
         assert json.loads(dumps(data))
+
+
+def test_names_with_spaces_are_renamed_with_their_loads() -> None:
+    spec = SPEC.replace("device gpu[k]", 'device "my gpu"\ndevice "your gpu"')
+    problem = mtpp_dsl.load(spec)
+    one = split(problem, 4, 10)
+    found = diff(result_of(problem, one), result_of(problem, Plan.create(problem, 1 - np.asarray(one.assignment))))
+    assert found.same_plan
+    assert dict(found.renamed) == {"my gpu": "your gpu", "your gpu": "my gpu"}
+    assert all(x == pytest.approx(y) for _, _, x, y in found.rows())
+    assert "loads:" not in found.words()
+
+
+def test_of_points_of_a_front_neither_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "two.mtpp"
+    asked = "minimize used: sum(used(d) for d in devices)\nminimize bottleneck"
+    spec.write_text(SPEC.replace("minimize bottleneck", asked), encoding="utf-8")
+    front = tmp_path / "front.json"
+    assert run(["solve", str(spec), "--pareto", "used,bottleneck", "--json", str(front), "-q"]) == 0
+    found = diff(front, front, points=(1, 2))
+    assert (found.better, found.ratio) == (None, None)
+    Draft202012Validator(diff_schema()).validate(found.to_json())
+    capsys.readouterr()
+    assert run(["diff", "--point", "1,2", str(front), str(front)]) == 0
+    said = capsys.readouterr().out
+    assert "neither is better in all objectives of the front: A has less used, B has less bottleneck" in said
+    assert "front.json point 2: optimal, used 2, bottleneck 7 ms" in said.replace("\n", " ")
+    assert diff(front, front, points=(2, 2)).better == "equal"
