@@ -1,9 +1,9 @@
 """The critical path of a schedule, how much later everything else could be, and what devices wait for.
 
 The slack of an activity is by how much it could start later without a longer makespan, with all durations as they are:
-those after it may start later too, but on devices and on exclusive links all keep their order. Delayed by its slack
-alone, an activity leaves the makespan as it is; delayed by more, it makes it longer. Slacks of several activities are
-not for the taking at once: what lies behind each other shares it.
+those after it may start later too, but on devices and on exclusive links all that take time keep their order. Delayed
+by its slack alone, an activity leaves the makespan as it is; delayed by more, it makes it longer. Slacks of several
+activities are not for the taking at once: what lies behind each other shares it.
 """
 
 from __future__ import annotations

@@ -41,7 +41,8 @@ class Activity:
         track: the device's name, or ``from -> to``.
         start, end: in the problem's unit of time.
         needs: numbers of the activities whose data it waits for.
-        uses: names of what it keeps others from: its device; of exclusive transfers, sender and receiver.
+        uses: names of what it keeps others from: its device; of exclusive transfers, sender and receiver. What takes no
+            time keeps nobody from anything, but within subgraphs.
         number: of the node, the edge or the subgraph; in a pipeline, of the device of a stage, or the node of a tensor.
         microbatch: in a pipeline, which one it is for, from 0; of an exchange, the round.
         nodes: in a pipeline, those that run.
@@ -214,7 +215,7 @@ def _of_batches(problem: Problem, batches: Batches) -> list[Activity]:
             start=batch.start,
             end=batch.end,
             needs=tuple(needs[i]),
-            uses=(where[batch.device],),
+            uses=(where[batch.device],) if batch.end > batch.start else (),
             number=batch.node,
         )
         for i, batch in enumerate(every)
@@ -233,6 +234,7 @@ def _by_edges(problem: Problem, plan: Plan, schedule: Schedule) -> list[Activity
             needs[v].append(u)
             continue
         needs[v].append(graph.n + len(moves))
+        takes = schedule.arrived[e] > schedule.sent[e]
         moves.append(
             Activity(
                 kind="transfer",
@@ -241,7 +243,7 @@ def _by_edges(problem: Problem, plan: Plan, schedule: Schedule) -> list[Activity
                 start=float(schedule.sent[e]),
                 end=float(schedule.arrived[e]),
                 needs=(u,),
-                uses=(f"out of {where[u]}", f"into {where[v]}") if exclusive else (),
+                uses=(f"out of {where[u]}", f"into {where[v]}") if exclusive and takes else (),
                 number=e,
             )
         )
@@ -255,11 +257,11 @@ def _nodes(
     needs: Sequence[Sequence[int]],
     single: Sequence[bool] | None = None,
 ) -> Iterator[Activity]:
-    """Yield the nodes; those that are not *single* keep their device from others."""
+    """Yield the nodes; those of subgraphs that are not *single*, else those that take time, keep their device busy."""
     for v, (name, d) in enumerate(zip(problem.graph.names, plan.assignment, strict=True)):
         device = problem.devices[d].name
-        uses = () if single is not None and single[v] else (device,)
         start, end = float(schedule.start[v]), float(schedule.end[v])
+        uses = () if (single[v] if single is not None else end == start) else (device,)
         yield Activity("node", name, device, start, end, tuple(needs[v]), uses, v)
 
 

@@ -52,6 +52,7 @@ def ends_with(problem: Problem, plan: Plan, delayed: tuple[str, int], by: float)
                 and uses[one] & uses[other]
                 and end[other] <= begin[one] + 1e-12
                 and end[other] > begin[other]
+                and end[one] > begin[one]
             ):
                 after[one].add(other)
     new = dict(begin)
@@ -71,7 +72,7 @@ def test_slack_is_what_may_be_lost() -> None:
             found = asked(problem, plan)
             last = found.timeline.makespan
             for activity, slack in zip(found.timeline.activities, found.timeline.slack, strict=True):
-                if activity.end == activity.start or last == 0:
+                if last == 0:
                     continue
                 key = ("node" if activity.kind == "node" else "edge", activity.number)
                 assert ends_with(problem, plan, key, slack) == pytest.approx(last, rel=1e-9), (seed, activity)
