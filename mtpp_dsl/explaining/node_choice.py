@@ -19,6 +19,7 @@ from mtpp_dsl.explaining.neighbours import Change, applied, classes_of, replanne
 from mtpp_dsl.explaining.places_of_node import Elsewhere, NodeChoice
 from mtpp_dsl.explaining.question import Question
 from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import OPTIMAL_GAP
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.views.symmetry import interchangeable
 
@@ -54,8 +55,8 @@ def node_choice(question: Question, seconds: float) -> NodeChoice | None:
         if never:
             continue
         found[e], start = _moved(question, plan, v, tied, e, found[e])
-        held: Constraint = Pin(nodes=(v,), devices=(e,))
-        if len(here) == 1 and e in class_of[here[0]]:
+        held: Constraint = Pin(nodes=(v,), devices=_shared_with(problem, e))
+        if any(e in class_of[d] for d in here):
             beside = _beside(problem, plan, v, tied, e)
             found[e] = replace(found[e], exchanged=True, beside="" if beside is None else problem.graph.names[beside])
             if beside is None:
@@ -74,7 +75,8 @@ def node_choice(question: Question, seconds: float) -> NodeChoice | None:
     for e in found:
         answer = answers.get(same.get(e, e))
         if answer is not None:
-            found[e] = _with_answer(found[e], answer)
+            there = frozenset(class_of[e]) if found[e].beside == "" else frozenset(range(problem.k))
+            found[e] = _with_answer(found[e], answer, v, there)
     time = float(problem.time[v, here[0]]) if here and problem.objective.batch is None else 0.0
     others = tuple(problem.graph.names[w] for w in tied if w != v)
     return NodeChoice(question, v, tuple(names[d] for d in here), time, others, tuple(found.values()))
@@ -96,15 +98,34 @@ def _beside(problem: Problem, plan: Plan, v: int, tied: tuple[int, ...], e: int)
     return next((w for w in _neighbours(problem, v) if plan.assignment[w] == e and w not in tied), None)
 
 
-def _with_answer(place: Elsewhere, answer: Solved) -> Elsewhere:
-    """Return a place with what came of arranging all else anew."""
+def _shared_with(problem: Problem, e: int) -> tuple[int, ...]:
+    """Return a device and those that may run a stage with it, as replicas or shards: a stage there may be on all."""
+    rules = (problem.replicate[e], problem.shard[e])
+    found = {e}
+    for rule in rules:
+        if rule is not None:
+            found |= set(range(problem.k)) if rule.devices is None else set(rule.devices)
+    return tuple(sorted(found))
+
+
+def _with_answer(place: Elsewhere, answer: Solved, v: int, there: frozenset[int]) -> Elsewhere:
+    """Return a place with what came of arranging all else anew.
+
+    A plan whose stage shares the inputs with that device alone counts where node *v* is on one of the devices *there*,
+    which are alike; of another one the bound holds, and the plan in which the node alone has moved is the best known.
+    """
     result = answer.result
     if result is None:
         return replace(place, why=answer.why)
+    cost, status = result.cost, result.status
+    if result.plan is not None and not any(v in result.plan.nodes_on(answer.task.problem.k)[d] for d in there):
+        cost = place.moved
+        proved = cost is not None and result.bound is not None and cost <= result.bound.cost * (1 + OPTIMAL_GAP)
+        status = "bound" if cost is None else "optimal" if proved else "feasible"
     return replace(
         place,
-        status=result.status,
-        cost=result.cost,
+        status=status,
+        cost=cost,
         bound=None if result.bound is None else result.bound.cost,
         clash=() if result.infeasibility is None else _clash(result.infeasibility.clash),
     )

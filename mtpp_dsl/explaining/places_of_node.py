@@ -9,6 +9,7 @@ import numpy as np
 
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.units import format_gap
+from mtpp_dsl.constraints import Copies
 from mtpp_dsl.explaining.called import called, called_all
 from mtpp_dsl.explaining.question import Question
 
@@ -190,6 +191,12 @@ class NodeChoice(Short):
         share = f"{format_gap(abs(new / old - 1))} " if old > 0 and new >= 0 and np.isfinite([new, old]).all() else ""
         return f"{question.shown(cost)}, {share}{word}"
 
+    @property
+    def _in_parts(self) -> bool:
+        """Whether a node may be on several devices at once, by its batches or by several routes: asked is all of it."""
+        problem = self.question.problem
+        return problem.objective.batch is not None or any(True for _ in problem.of(Copies))
+
     def _verdict(self) -> str:
         """Return what follows of all devices together; "" where nothing does."""
         cost = self.question.cost
@@ -199,7 +206,7 @@ class NodeChoice(Short):
             kept = any(place.exchanged for place in self.elsewhere)
             return "" if kept or not self.elsewhere else "so it can be nowhere else"
         alike = any(place.exchanged for place in self.elsewhere)
-        if all(place.status == "infeasible" for place in open_):
+        if not self._in_parts and all(place.status == "infeasible" for place in open_):
             return "" if alike else "so it can be nowhere else"
         slack = SAME * abs(cost)
         better = [place for place in open_ if place.cost is not None and place.cost < cost - slack]
@@ -208,6 +215,8 @@ class NodeChoice(Short):
         equal = [place for place in open_ if place.cost is not None and place.cost <= cost + slack]
         if equal:
             return f"so plans as good have it {_with(equal)}"
+        if self._in_parts:
+            return ""
         if all(place.status == "infeasible" or _above(place.bound, cost + slack) for place in open_):
             return f"so every plan with it {_with(open_) if alike else 'elsewhere'} is worse"
         return ""

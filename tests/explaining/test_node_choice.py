@@ -94,3 +94,39 @@ def test_asks_of_alike_devices_for_being_with_a_neighbour() -> None:
     ) in said
     assert "on gpu[2]: alike its own, so that they can be exchanged; moved alone 3 ms, as now" in said
     assert "so every plan with it beside a[2] is worse" in said
+
+
+def test_a_node_elsewhere_may_be_on_replicas() -> None:
+    """The best plan with a node on a device may have it on others, too, that run the same stage."""
+    spec = """
+    graph { node a (work = 2) node b (work = 8) }
+    device big (speed = 4)
+    device gpu[2]
+    interconnect shared (bandwidth = 4)
+    minimize bottleneck
+    constraint replicate gpu up to 2
+    constraint pin a on gpu
+    """
+    problem = mtpp_dsl.load(spec)
+    found = node_choice(question_of(problem, mtpp_dsl.solve(problem), node=1), 6.0)
+    assert found is not None
+    place = found.elsewhere[0]
+    assert place.device == "gpu[0]"
+    assert (place.status, place.cost) == ("optimal", 5.0)  # both nodes on both; alone it would be 8
+
+
+def test_a_node_whose_batches_may_be_in_several_places_is_not_said_to_be_bound_to_one() -> None:
+    """All batches elsewhere are worse; some of them there may not be."""
+    spec = """
+    graph { node a (work = 2) node b (work = 2) edge a -> b }
+    device big (speed = 4)
+    device small
+    interconnect links (bandwidth = 4)
+    minimize makespan
+    """
+    single = "\n".join(mtpp_dsl.explain(mtpp_dsl.load(spec), mtpp_dsl.solve(mtpp_dsl.load(spec)), node="a").words())
+    assert "so every plan with it elsewhere is worse" in single
+    batch = mtpp_dsl.load(spec.replace("minimize makespan", "maximize throughput (batch = 2)"))
+    said = "\n".join(mtpp_dsl.explain(batch, mtpp_dsl.solve(batch), only=["node"], node="a").words())
+    assert "a is on big" in said
+    assert "elsewhere is worse" not in said
