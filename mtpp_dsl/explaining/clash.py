@@ -55,7 +55,7 @@ def infeasible(question: Question, seconds: float) -> Clashes | None:
         rest = asked.ask(left) if core else False
         if not core or rest is not False:
             break
-    return Clashes(tuple(found), rest)
+    return Clashes(tuple(found), rest, tuple(str(rule) for rule in items.kept))
 
 
 def _shrunk(asked: Feasibility, start: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:

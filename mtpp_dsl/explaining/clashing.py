@@ -85,7 +85,7 @@ class Clash(Short):
     def words(self) -> list[str]:
         """Return it in words."""
         if not self.members:
-            return ["No constraint is to blame: without all of them there is no plan, either."]
+            return ["Nothing that could be left out is to blame: without all of it there is no plan, either."]
         return [self._heading(), *(line for member in self.members for line in member.words())]
 
     def _heading(self) -> str:
@@ -114,14 +114,20 @@ class Clashes(Short):
     Attributes:
         clashes: the first, and others that have no member in common with one before them.
         rest: whether there is a plan without the members of all of them; None if that was not found out.
+        kept: constraints that were never left out, as they say what is asked.
     """
 
     clashes: tuple[Clash, ...]
     rest: bool | None
+    kept: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON."""
-        return {"clashes": [clash.to_json() for clash in self.clashes], "rest": self.rest}
+        return {
+            "clashes": [clash.to_json() for clash in self.clashes],
+            "rest": self.rest,
+            "kept": list(self.kept),
+        }
 
     def words(self) -> list[str]:
         """Return it in words."""
@@ -134,4 +140,7 @@ class Clashes(Short):
             what = "all of these" if others or len(first.members) > 1 else "this"
             unknown = f"The time was too short to find out whether there is a plan without {what}."
             found += ["", f"Without {what} there is a plan." if self.rest else unknown]
+        if self.kept:
+            names = fold_names([shortened(each, 200) for each in self.kept], MOST_SHOWN)
+            found += ["", f"Kept all the while, as without it another problem is asked: {names}."]
         return found

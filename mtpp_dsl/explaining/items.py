@@ -15,11 +15,12 @@ from mtpp_dsl.constraints import (
     Pin,
     PinChunks,
     StageMemory,
+    Subgraphs,
 )
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.explaining.altered import made_again
+from mtpp_dsl.explaining.supporting import barred_devices, supporting
 from mtpp_dsl.language.places import Places, SpecLines
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Links, Problem
 
 __all__ = ["Item", "Items", "items_of", "label_of", "statements_of"]
 
@@ -61,6 +62,11 @@ class Items:
     places: Places
     barred: frozenset[int] = frozenset()
 
+    @property
+    def kept(self) -> tuple[Constraint, ...]:
+        """The constraints that restrict plans, and stay as they say what is asked."""
+        return tuple(c for c in self.fixed if not c.enlarges)
+
     def problem_of(self, chosen: Collection[int]) -> Problem:
         """Return the problem with these items alone, by number, and what is fixed; one objective is left.
 
@@ -74,11 +80,7 @@ class Items:
         asked = replace(self.problem, later=(), target=None)
         if not lifted:
             return asked.with_constraints(rules)
-        devices = [
-            replace(device, unsupported=frozenset()) if d in lifted else device
-            for d, device in enumerate(asked.devices)
-        ]
-        return made_again(asked.with_constraints(rules), devices=devices).with_constraints(rules)
+        return supporting(asked.with_constraints(rules), lifted).with_constraints(rules)
 
     def split(self, number: int) -> list[Item]:
         """Return what one item consists of: rows, or rules for single devices or nodes; itself if it is one thing."""
@@ -121,7 +123,7 @@ def items_of(problem: Problem, places: Places) -> Items:
 
     Soft rows restrict nothing: they are neither fixed nor items.
     """
-    fixed = tuple(c for c in problem.constraints if c.enlarges or isinstance(c, (BatchSizes, PinChunks)))
+    fixed = tuple(c for c in problem.constraints if c.enlarges or _asks(problem, c))
     left = [c for c in problem.constraints if c not in fixed and not (isinstance(c, Linear) and c.soft)]
     items = [Item(group, label_of(group), places.of_constraint(group[0])) for group in statements_of(left, places)]
     items += _barred(problem, places)
@@ -133,13 +135,19 @@ def items_of(problem: Problem, places: Places) -> Items:
     return found
 
 
+def _asks(problem: Problem, constraint: Constraint) -> bool:
+    """Return whether a constraint says what is asked, so that without it another problem is, or none."""
+    by_subgraphs = problem.timed and problem.objective.batch is None and not isinstance(problem.interconnect, Links)
+    kinds = (BatchSizes, PinChunks, Contiguous, Subgraphs) if by_subgraphs else (BatchSizes, PinChunks)
+    return isinstance(constraint, kinds)
+
+
 def _barred(problem: Problem, places: Places) -> Iterator[Item]:
     """Yield what devices do not support, as one item for each place of a spec that says it."""
     kinds = set(problem.graph.kinds)
     found: dict[object, list[int]] = {}
-    for d, device in enumerate(problem.devices):
-        if device.unsupported & kinds and problem.objective.batch is None:
-            found.setdefault(places.of_device(device.name, "unsupported") or d, []).append(d)
+    for d in barred_devices(problem) if problem.objective.batch is None else []:
+        found.setdefault(places.of_device(problem.devices[d].name, "unsupported") or d, []).append(d)
     for devices in found.values():
         first = problem.devices[devices[0]]
         others = f" and {len(devices) - 1} more do" if devices[1:] else " does"

@@ -19,6 +19,7 @@ from mtpp_dsl.explaining.constraint_costs import constraints
 from mtpp_dsl.explaining.explain import explain
 from mtpp_dsl.explaining.explanation import explain_schema
 from mtpp_dsl.explaining.question import Question, question_of
+from mtpp_dsl.explaining.supporting import supporting
 from mtpp_dsl.plans.result import Infeasibility, Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
@@ -179,3 +180,39 @@ def test_hostile_names_are_told_as_they_are_and_short() -> None:
     assert costs is not None
     assert max(map(len, costs.words())) < 2_000
     json.dumps(costs.to_json())
+
+
+def test_a_device_that_supported_a_kind_would_run_it_beside_its_own_times() -> None:
+    """A device with a ``time`` statement of another node would take the work of the node that it does not support."""
+    spec = """
+    graph { node a (work = 4) node b (work = 2, kind = "relu") edge a -> b }
+    device gpu[2] (speed = 2, unsupported = ["relu"])
+    time a on gpu[0] = 6
+    interconnect shared (bandwidth = 4)
+    minimize bottleneck
+    """
+    found = infeasible(_asked(mtpp_dsl.load(spec), "auto"), 20.0)
+    assert found is not None
+    (clash,) = found.clashes
+    assert clash.minimal
+    assert sorted(d for member in clash.members for d in member.barred) == [0, 1]
+    made = supporting(mtpp_dsl.load(spec), [0, 1])
+    assert made.time.tolist() == [[6.0, 2.0], [1.0, 1.0]]
+
+
+def test_what_says_how_many_subgraphs_there_are_is_kept_and_named() -> None:
+    """Without it nothing is asked; that is no matter of time."""
+    spec = """
+    graph { node a (work = 4, output = 1) node b (work = 2, params = 9) edge a -> b }
+    device gpu[2] (memory = 8)
+    interconnect host (bandwidth = 4)
+    minimize makespan
+    constraint contiguous
+    constraint memory
+    """
+    found = infeasible(_asked(mtpp_dsl.load(spec), "auto"), 20.0)
+    assert found is not None
+    assert [clash.minimal for clash in found.clashes] == [True]
+    assert [member.named for member in found.clashes[0].members] == ["memory"]
+    assert found.to_json()["kept"] == ["contiguous (<text>:6)"]
+    assert "another problem is asked: contiguous (<text>:6)." in found.words()[-1]
