@@ -30,6 +30,7 @@ __all__ = [
     "format_exact",
     "format_gap",
     "format_quantity",
+    "format_share",
     "format_value",
 ]
 
@@ -240,6 +241,19 @@ def format_gap(gap: float) -> str:
     if gap < _LEAST_GAP:
         return "below 0.0001 %"
     return f"{100 * gap:.2g} %" if gap < 0.995 else f"{100 * gap:,.0f} %"
+
+
+def format_share(share: float, digits: int = 0) -> str:
+    """Return a share of something for people, as a percentage: how full a memory is, how busy a device.
+
+    Args:
+        share: 1 is all of it.
+        digits: behind the point.
+
+    >>> format_share(0.876), format_share(1 / 3, 1), format_share(1.0)
+    ('88 %', '33.3 %', '100 %')
+    """
+    return f"{100 * share:.{digits}f} %"
 
 
 def counted(number: int, what: str) -> str:

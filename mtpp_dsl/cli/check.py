@@ -11,7 +11,7 @@ import numpy as np
 from rich.text import Text
 
 from mtpp_dsl.api import find_method, method_names
-from mtpp_dsl.base.units import counted, format_quantity
+from mtpp_dsl.base.units import counted, format_quantity, format_share
 from mtpp_dsl.checks.infeasible import forced_together, quick
 from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.mending import Made, mend
@@ -164,7 +164,7 @@ def _memory(problem: Problem) -> str:
     if not limits:
         return f"{problem.size(used)}; no device has a limit" if used else ""
     there, unlimited = sum(limits), problem.k - len(limits)
-    share = f" ({used / there:.0%})" if there > 0 else ""
+    share = f" ({format_share(used / there)})" if there > 0 else ""
     more = f", and {counted(unlimited, 'device')} without a limit" if unlimited else ""
     return f"{problem.size(used)} of {problem.size(there)}{share}{more}"
 

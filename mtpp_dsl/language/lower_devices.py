@@ -11,7 +11,19 @@ import numpy as np
 
 from mtpp_dsl.base.exact import survives
 from mtpp_dsl.base.spec_limits import MAX_DEVICES, MAX_LINKED
-from mtpp_dsl.base.units import COMPUTE, DOLLARS, EUROS, NONE, POWER, RATE, SIZE, TIME, Dimension, format_exact
+from mtpp_dsl.base.units import (
+    COMPUTE,
+    DOLLARS,
+    EUROS,
+    NONE,
+    POWER,
+    RATE,
+    SIZE,
+    TIME,
+    Dimension,
+    format_exact,
+    format_share,
+)
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.declaring import UnitKeeper, check_word, expand_family
@@ -188,7 +200,7 @@ def _device(
     fixed, overhead = options.quantity("fixed", (NONE,)), options.quantity("overhead", (TIME, NONE))
     if fixed is not None and fixed.value > 1:
         raise Complaint(
-            f"the fixed share of a batch is at most 100 %; this is {float(fixed.value):.0%}",
+            f"the fixed share of a batch is at most 100 %; this is {format_share(float(fixed.value))}",
             options.span("fixed"),
             code="MTPP-E214",
         )

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mtpp_dsl.base.units import counted
+from mtpp_dsl.base.units import counted, format_share
 from mtpp_dsl.page.layout.forest import Forest
 from mtpp_dsl.page.view import View
 
@@ -72,7 +72,7 @@ class Facts:
         if load is None or found is None:
             return "no plan" if self.view.plan is None else ""
         whole = found.makespan if found.makespan is not None else found.bottleneck
-        share = f" ({load / whole:.0%})" if whole > 0 else ""
+        share = f" ({format_share(load / whole)})" if whole > 0 else ""
         return f"{'busy' if found.makespan is not None else 'load'} {self.view.time(load)}{share}"
 
     def count(self, column: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtpp_dsl.base.units import format_share
 from mtpp_dsl.page.graph_facts import Facts
 from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.tables import fold, table
@@ -39,7 +40,7 @@ def outline(facts: Facts) -> Markup:
 def _row(facts: Facts, item: int, depth: int) -> list[Child]:
     forest, view = facts.forest, facts.view
     time, whole = facts.time[item], facts.time[forest.column[item]]
-    share = f"{time / whole:.0%}" if np.isfinite(time) and whole > 0 else ""
+    share = format_share(time / whole) if np.isfinite(time) and whole > 0 else ""
     called = facts.title(forest.column[item]) if depth == 0 else forest.name[item]
     return [
         tag("span", name(called, MAX_NAME), class_=f"depth-{min(depth, 5)}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mtpp_dsl.base.units import format_share
 from mtpp_dsl.page.loads import MAX_SHOWN
 from mtpp_dsl.page.markup import Markup, name, tag
 from mtpp_dsl.page.section import Section
@@ -55,7 +56,7 @@ def _told(view: View, order: list[int], used: list[float]) -> Markup:
         return tag(
             "", "No device has a limit. The most is on ", name(device.name), f": {view.problem.size(used[first])}."
         )
-    share = f"{_share(view, first, used[first]):.0%}"
+    share = format_share(_share(view, first, used[first]))
     kept = [d for d in range(view.problem.k) if view.problem.memory_limit[d] < float("inf")]
     stages = any(rule is not None for rule in view.problem.stage_memory)
     streamed = view.problem.overflow_limit.min() < float("inf")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import groupby
 
+from mtpp_dsl.base.units import format_share
 from mtpp_dsl.page.layout.network import MARGIN, TALL, Diagram, Spot, Wire
 from mtpp_dsl.page.markup import Markup, short, tag
 from mtpp_dsl.page.traffic import Carrying, tensor_size
@@ -125,7 +126,7 @@ def _signs(across: float, down: float) -> tuple[str, str]:
 def _said(view: View, each: Carrying, whole: float) -> str:
     if each.time is None:
         return tensor_size(view.problem, each.size)
-    share = f" ({each.time / whole:.0%})" if whole > 0 else ""
+    share = f" ({format_share(each.time / whole)})" if whole > 0 else ""
     return f"{view.time(each.time)}{share}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mtpp_dsl.base.units import format_share
 from mtpp_dsl.page.layout.gantt import Timed
 from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.tables import fold, table
@@ -83,7 +84,7 @@ def busy_table(view: View, timeline: Timed) -> Markup:
     for track in names[:TRACKS]:
         on = timeline.on[track]
         busy = _covered([(activity.start, activity.end) for activity in on])
-        share = f"{busy / timeline.makespan:.0%}" if timeline.makespan > 0 else ""
+        share = format_share(busy / timeline.makespan) if timeline.makespan > 0 else ""
         first, last = (view.time(on[0].start), view.time(max(a.end for a in on))) if on else ("", "")
         rows.append([_whole(track), f"{len(on):,}", view.time(busy), share, first, last])
     heads = ["Device or link", "Bars", "Busy", "Of the time", "First start", "Last end"]

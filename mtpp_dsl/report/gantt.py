@@ -7,7 +7,7 @@ from functools import partial
 
 from rich.text import Text
 
-from mtpp_dsl.base.units import counted, format_quantity
+from mtpp_dsl.base.units import counted, format_quantity, format_share
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.activities import Activity, Step, Timeline
 from mtpp_dsl.report.columns import Row, table, wrapped
@@ -68,7 +68,7 @@ def critical_path(problem: Problem, timeline: Timeline, *, whole: bool) -> Text:
         times = [step.activity.end - step.activity.start for step in steps if step.activity.kind in kinds]
         if times:
             share = sum(times) / timeline.makespan
-            parts.append(f"{what} {format_quantity(sum(times), problem.time_unit)} ({share:.0%})")
+            parts.append(f"{what} {format_quantity(sum(times), problem.time_unit)} ({format_share(share)})")
     waits = [step for step in nodes if step.waited == "device"]
     if waits:
         parts.append(f"{len(waits)} of {counted(len(nodes), timeline.runs)} wait for their device")
@@ -117,4 +117,4 @@ def _covered(activities: Sequence[Activity]) -> float:
 
 
 def _share(busy: float, timeline: Timeline) -> str:
-    return f"{busy / timeline.makespan:.0%}" if timeline.makespan > 0 else "0%"
+    return format_share(busy / timeline.makespan if timeline.makespan > 0 else 0.0)

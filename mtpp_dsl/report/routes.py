@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
+from mtpp_dsl.base.units import format_share
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.columns import wrapped
@@ -27,7 +28,7 @@ def routes(problem: Problem, plan: Plan, width: int | None) -> list[Text]:
     most = None if width is None else MAX_NAMES
     for route in plan.routes:
         exact = f" ({route.share})" if route.share.denominator < 1000 else ""
-        share = f"{float(route.share):.1%}{exact}"
+        share = f"{format_share(float(route.share), 1)}{exact}"
         stages: list[tuple[int, list[str]]] = []
         for v in problem.graph.topological_order:
             d = int(route.assignment[v])

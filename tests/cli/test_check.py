@@ -40,7 +40,7 @@ def test_facts(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["devices"] == ["4: stage[0..3]"]
     assert found["constraints"] == ["acyclic, memory"]
     assert found["work"] == ["38 ms in all; 9.5 ms a device if it could be spread evenly"]
-    assert found["memory"] == ["565 MiB of 1 GiB (55%)"]
+    assert found["memory"] == ["565 MiB of 1 GiB (55 %)"]
     assert found["params"] == ["k = 4"]
 
 
@@ -61,8 +61,8 @@ def test_family_of_units(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     """A spec in MB and GB is answered in them; one in MiB, or in both, in MiB."""
     spec = tmp_path / "a.mtpp"
     for size, limit, shown in (
-        ("100 MB", "1 GB", "100 MB of 2 GB (5%)"),
-        ("100 MiB", "1 GB", "100 MiB of 1.8626 GiB (5%)"),
+        ("100 MB", "1 GB", "100 MB of 2 GB (5 %)"),
+        ("100 MiB", "1 GB", "100 MiB of 1.8626 GiB (5 %)"),
     ):
         spec.write_text(TAKES.replace("1 MB", size) + LIMITED.replace("1 GB)", f"{limit})", 1) + "constraint memory\n")
         assert checked(spec, capsys)["memory"] == [shown]

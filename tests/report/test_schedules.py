@@ -35,10 +35,10 @@ def test_chart() -> None:
     """Every device and every link in use has a row with its share of busy time; the critical path is named."""
     text = shown(fork(), split(fork()))
     rows = {line.split("  ")[0]: line for line in text.splitlines()}
-    assert "53%" in rows["x"]
-    assert "20%" in rows["y"]
-    assert "40%" in rows["x -> y"]
-    assert "running 3.5 (47%); sending 4 (53%)" in text
+    assert "53 %" in rows["x"]
+    assert "20 %" in rows["y"]
+    assert "40 %" in rows["x -> y"]
+    assert "running 3.5 (47 %); sending 4 (53 %)" in text
     assert "a (x) -> c (y) -> d (x)" in text
 
 
