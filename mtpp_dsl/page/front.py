@@ -8,6 +8,7 @@ from typing import Any
 
 from mtpp_dsl.base.units import counted, display_unit, format_gap, format_quantity
 from mtpp_dsl.page.document import frame
+from mtpp_dsl.page.layout.axis import marks
 from mtpp_dsl.page.markup import Child, Markup, name, svg, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import facts, legend, table
@@ -70,12 +71,9 @@ def _picture(points: Sequence[Mapping[str, Any]]) -> Markup:
     shown: list[Markup] = []
     for i in (0, 1):
         least, most, _, _, unit, factor = axes[i]
-        for tick in range(5):
-            value = least + (most - least) * tick / 4
-            text = f"{value / factor:.4g}"
+        for value, text in marks(least, most, factor, 6):
             if i == 0:
-                anchor = "tick start" if tick == 0 else "tick end" if tick == 4 else "tick middle"
-                shown.append(tag("text", text, x=at(0, value), y=HEIGHT - 24, class_=anchor))
+                shown.append(tag("text", text, x=at(0, value), y=HEIGHT - 24, class_="tick middle"))
             else:
                 shown.append(tag("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=at(1, value), y2=at(1, value), class_="grid"))
                 shown.append(tag("text", text, x=_LEFT - 8, y=at(1, value) + 4, class_="tick end"))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mtpp_dsl.base.units import display_unit, format_gap
+from mtpp_dsl.page.layout.axis import marks
 from mtpp_dsl.page.markup import Markup, svg, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import fold, legend, table
@@ -74,13 +75,14 @@ def _picture(view: View, entries: Sequence[Mapping[str, Any]]) -> Markup:
             lines.append(tag("path", d=_steps([place(*each) for each in known], place(end, known[-1][1])[0]),
                              class_=f"line {line}"))  # fmt: skip
     ticks = []
-    for i in range(5):
-        value, time = low + (high - low) * i / 4, end * i / 4
-        y, x = place(0, value)[1], place(time, low)[0]
+    for value, text in marks(low, high, factor, 5):
+        y = place(0, value)[1]
         ticks.append(tag("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y, y2=y, class_="grid"))
-        ticks.append(tag("text", f"{value / factor:.4g}", x=_LEFT - 8, y=y + 4, class_="tick end"))
-        anchor = "tick start" if i == 0 else "tick end" if i == 4 else "tick middle"
-        ticks.append(tag("text", f"{time:.3g} s", x=x, y=HEIGHT - 12, class_=anchor))
+        ticks.append(tag("text", text, x=_LEFT - 8, y=y + 4, class_="tick end"))
+    unit_of_time, second = display_unit([end], "s")
+    for time, text in marks(0.0, end, second, 6):
+        anchor = "tick middle" if time else "tick start"
+        ticks.append(tag("text", f"{text} {unit_of_time}", x=place(time, low)[0], y=HEIGHT - 12, class_=anchor))
     first, last = entries[0], entries[-1]
     said = f"Over {end:.3g} s: plan from {_said(view, first, 'incumbent')} to {_said(view, last, 'incumbent')}, "
     said += f"bound from {_said(view, first, 'bound')} to {_said(view, last, 'bound')}."

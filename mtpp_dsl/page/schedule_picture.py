@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.base.units import display_unit, format_value
-from mtpp_dsl.page.layout.gantt import AXIS, Bar, Chart, Timed, bars, ticks
+from mtpp_dsl.base.units import display_unit
+from mtpp_dsl.page.layout.axis import marks
+from mtpp_dsl.page.layout.gantt import AXIS, Bar, Chart, Timed, bars
 from mtpp_dsl.page.markup import Markup, short, tag
 from mtpp_dsl.page.view import View
 from mtpp_dsl.report.activities import Activity
@@ -49,12 +50,12 @@ def drawn(view: View, timeline: Timed, found: Chart, tints: list[int]) -> Markup
 
 def _axis(view: View, timeline: Timed, found: Chart, width: float) -> list[Markup]:
     unit, factor = display_unit([timeline.makespan], view.problem.time_unit)
-    marks = []
-    for time in ticks(0.0, timeline.makespan, factor):
+    shown = []
+    for time, text in marks(0.0, timeline.makespan, factor):
         x = LABEL + (time / timeline.makespan * width if timeline.makespan > 0 else 0.0)
-        marks.append(tag("line", x1=_n(x), x2=_n(x), y1=AXIS - 6, y2=found.height, class_="grid"))
-        marks.append(tag("text", f"{format_value(time / factor)} {unit}".strip(), x=_n(x), y=14, class_="tick"))
-    return marks
+        shown.append(tag("line", x1=_n(x), x2=_n(x), y1=AXIS - 6, y2=found.height, class_="grid"))
+        shown.append(tag("text", f"{text} {unit}".strip(), x=_n(x), y=14, class_="tick"))
+    return shown
 
 
 def _name(name: str, top: int, height: int) -> Markup:

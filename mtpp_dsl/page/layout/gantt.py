@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor, log10
+from math import floor
 from typing import Protocol
 
 from mtpp_dsl.report.activities import Activity, Step
 
-__all__ = ["Bar", "Chart", "Timed", "Track", "bars", "chart", "ticks"]
+__all__ = ["Bar", "Chart", "Timed", "Track", "bars", "chart"]
 
 ROW, LINK_ROW, LANE, GAP = 26, 16, 9, 6
 """Heights of the track of a device, of a link, and of one of several lanes; and what is between tracks."""
@@ -23,7 +23,6 @@ LEAST = 1.5
 """Narrower bars are put together."""
 BIN = 2
 """Width of what stands for narrow bars: the more of it they fill, the darker it is."""
-TICKS = 8
 EXACT = 1e-9
 """Activities that overlap by no more than this share of the time do not: it is rounding."""
 
@@ -158,16 +157,3 @@ def bars(found: Chart, activities: Sequence[Activity], begin: float, end: float,
             share = min(busy / BIN, 1.0)
             drawn.append(Bar(-1, t, place * BIN, track.top + lane * each, BIN, each, share))
     return drawn
-
-
-def ticks(begin: float, end: float, factor: float) -> list[float]:
-    """Return times for the marks of an axis: round numbers in a unit of *factor*, at most :data:`TICKS` or so."""
-    length = (end - begin) / factor
-    if not length > 0:
-        return [begin]
-    least = length / TICKS
-    power = 10.0 ** floor(log10(least))
-    step = next(power * size for size in (1, 2, 5, 10) if power * size >= least * (1 - 1e-9))
-    first = -floor(1e-9 - begin / factor / step)
-    count = floor((end / factor) / step + 1e-9) - first + 1
-    return [(first + i) * step * factor for i in range(int(count))]

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.checks.brute_force import plans
-from mtpp_dsl.page.layout.gantt import LEAST, bars, chart, ticks
+from mtpp_dsl.page.layout.axis import marks, ticks
+from mtpp_dsl.page.layout.gantt import LEAST, bars, chart
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.activities import Activity, Timeline
 from tests.strategies import link_problems
@@ -88,3 +89,15 @@ def test_many_activities_are_few_bars() -> None:
 def test_ticks(begin: float, end: float, factor: float, expected: list[float]) -> None:
     """Marks are at round times of the part that is shown."""
     assert ticks(begin, end, factor) == pytest.approx(expected)
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9), st.integers(3, 10))
+def test_marks_are_told_apart(begin: float, length: float, most: int) -> None:
+    """The marks of an axis lie on it, are some three at least, and no two have the same text."""
+    length = max(length, abs(begin) * 1e-9)
+    found = marks(begin, begin + length, 1.0, most)
+    assert 1 <= len(found) <= most + 2
+    assert all(begin - 1e-6 * length <= value <= begin + length * (1 + 1e-6) for value, _ in found)
+    texts = [text for _, text in found]
+    assert len(set(texts)) == len(texts)
+    assert [float(text) for text in texts] == pytest.approx([value for value, _ in found], abs=1e-3 * length)
