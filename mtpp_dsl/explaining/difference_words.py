@@ -30,8 +30,8 @@ def words(found: Difference) -> list[str]:
         if (i or trade) and x["name"] == y["name"] and None not in (x["value"], y["value"]) and _value(x) != _value(y):
             said.append(f"  {x['name']}: {_value(x)} -> {_value(y)}")
     said += [f"  {reason}" for reason in found.reasons]
-    said += ["", *_moves(found)]
-    said += _loads(found)
+    changed = [*_moves(found), *_loads(found)]
+    said += ["", *changed] if changed else []
     return [*said, *(["", *(f"note: {note}" for note in found.notes)] if found.notes else [])]
 
 

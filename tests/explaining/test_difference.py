@@ -155,6 +155,18 @@ def test_compares_answers_to_other_questions_by_name(tmp_path: Path, capsys: pyt
     assert "their objectives differ" in "\n".join(found.words())
 
 
+def test_no_two_lines_are_empty() -> None:
+    """An answer without a plan has no moves; what is said of it has one empty line between its parts."""
+    problem = mtpp_dsl.load(SPEC)
+    bound = Result("complete", bound=Bound(0.005, "by hand", "trusted", "nobody"), method="by hand").of(problem)
+    plan = result_of(problem, split(problem, 5, 10), 0.005)
+    for a, b in ((bound, bound), (bound, plan), (plan, bound), (plan, plan)):
+        for notes in ((), ("something",)):
+            said = replace(diff(a, b), notes=notes).words()
+            assert said[-1]
+            assert all(one or other for one, other in pairwise(said))
+
+
 def test_finds_contradictions() -> None:
     """A bound of one answer beyond the plan of another to the same question is told."""
     problem = mtpp_dsl.load(SPEC)
