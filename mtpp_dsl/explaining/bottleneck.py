@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.base.shown import Short
-from mtpp_dsl.base.units import format_gap, format_quantity
+from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.explaining.called import called
 from mtpp_dsl.explaining.held import Holder, Unit, part_words, piece_words
 from mtpp_dsl.explaining.limits import Limit, limits_of
@@ -18,9 +18,10 @@ from mtpp_dsl.explaining.question import Question
 from mtpp_dsl.explaining.terms import term_holders
 from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import OPTIMAL_GAP, relative_gap
+from mtpp_dsl.plans.result import OPTIMAL_GAP
 from mtpp_dsl.problem import Objective, Problem
 from mtpp_dsl.report.activities import Timeline
+from mtpp_dsl.report.reached import still_better
 
 __all__ = ["Bottleneck", "Held", "bottleneck", "held_of"]
 
@@ -250,8 +251,10 @@ def _bound_words(each: Held, time_unit: str) -> str:
     assert each.bound is not None
     word = "below" if each.objective.sense == "minimize" else "above"
     shown = format_quantity(each.objective.value(each.bound), each.objective.unit(time_unit))
-    how = "so it is optimal" if each.optimal else f"{format_gap(relative_gap(each.cost, each.bound))} from this plan"
-    return f"no plan is {word} {shown}: {how}"
+    if each.optimal:
+        return f"no plan is {word} {shown}: so it is optimal"
+    room = still_better(each.objective, each.objective.value(each.cost), each.objective.value(each.bound))
+    return f"no plan is {word} {shown}{f': so the best is at most {room}' if room else ''}"
 
 
 def _holder_words(holder: Holder, unit: Unit, objective: Objective) -> list[str]:

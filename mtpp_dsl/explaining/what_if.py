@@ -27,6 +27,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import OPTIMAL_GAP
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.custom import CustomConstraint
+from mtpp_dsl.report.reached import still_better
 
 __all__ = ["Case", "WhatIf", "cases_of", "never_worse", "what_if"]
 
@@ -136,10 +137,18 @@ class WhatIf(Short):
             found.append(f"  {case.name}: {said}")
         gap = self.question.gap
         if gap is not None and gap > OPTIMAL_GAP and any(case.cost is not None for case in self.cases):
-            found.append(
-                f"  the present plan is up to {format_gap(gap)} from the best: a part of a gain may be had without"
-            )
+            found.append(f"  {self._room()}: a part of a gain may be had without")
         return found
+
+    def _room(self) -> str:
+        """Return how far the present plan may be from the best of the problem as it is."""
+        question, objective = self.question, self.question.problem.objective
+        assert question.cost is not None
+        assert question.bound is not None
+        room = still_better(objective, objective.value(question.cost), objective.value(question.bound))
+        if not room:
+            return "the present plan is not proved to be the best"
+        return f"without a change the best plan is at most {room} than the present one"
 
     def _case(self, case: Case) -> str:
         """Return what came of one case in words."""

@@ -9,7 +9,7 @@ from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import facts
 from mtpp_dsl.page.view import View
-from mtpp_dsl.report.reached import headed
+from mtpp_dsl.report.reached import headed, still_better
 
 __all__ = ["ENDED", "proof_of", "section", "verdict"]
 
@@ -73,7 +73,8 @@ def verdict(view: View) -> str:
         return f"This plan has {shown}. No bound was proved: how far it is from the best is not known."
     if gap == 0:
         return f"This plan has {shown}, and {limit}; a later objective is not proved."
-    return f"This plan has {shown}; {limit}, so it is at most {format_gap(gap)} away from the best."
+    room = still_better(objective, value, bound) if bound is not None else ""
+    return f"This plan has {shown}; {limit}{f', so the best is at most {room}' if room else ''}."
 
 
 def _sentence(text: str) -> str:

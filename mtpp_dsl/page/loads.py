@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mtpp_dsl.base.units import format_share
 from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import bar, bars, fold, legend, table
@@ -35,6 +36,7 @@ def section(view: View) -> Section | None:
     devices: Sequence[Mapping[str, Any]] = view.answer["devices"]
     if not devices or view.evaluation is None:
         return None
+    timed = view.evaluation.makespan is not None
     order = _ordered(view, devices)
     shown = order
     if len(order) > MAX_SHOWN:
@@ -51,13 +53,13 @@ def section(view: View) -> Section | None:
     body = tag(
         "",
         tag("p", _told(view, devices)),
-        bars("Load of each device", "Load", rows),
+        bars("How long each device is busy" if timed else "Load of each device", "Busy" if timed else "Load", rows),
         legend([*((part, PARTS[part]) for part in there), *((kind, words) for kind, _, words in lines)]),
         tag("p", "Work, input and output overlap: a load is the largest of the three.") if overlapped else None,
         tag("p", f"{left:,} devices with less to do are in the table below.") if left else None,
         fold("All figures", _figures(view, order, devices, parts), is_open=bool(view.evaluation.phases)),
     )
-    return Section("loads", "Loads of the devices", body, nav="Loads")
+    return Section("loads", "How busy the devices are" if timed else "Loads of the devices", body, nav="Loads")
 
 
 def _ordered(view: View, devices: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -67,21 +69,30 @@ def _ordered(view: View, devices: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def _bound(view: View) -> float | None:
-    """Return the bound as a load; None where the objective is no load of a single device."""
+    """Return the bound as a load, or as a makespan; None where the objective is neither."""
     objective, bound = view.problem.objective, view.answer["bound"]
-    is_load = objective.quantity == "bottleneck" and not view.problem.soft_rows and not objective.is_linear
-    if bound is None or bound["value"] is None or not is_load or objective.is_iteration:
+    is_time = objective.quantity in ("bottleneck", "makespan") and not view.problem.soft_rows
+    if bound is None or not bound["value"] or not is_time:
         return None
-    return float(1 / bound["value"] if objective.sense == "maximize" else bound["value"])
+    return float((objective.batch or 1) / bound["value"] if objective.sense == "maximize" else bound["value"])
 
 
 def _lines(view: View) -> list[tuple[str, float, str]]:
     """Return what loads are held against: a line of the palette, its value, and words."""
     limit, evaluation = _bound(view), view.evaluation
-    found = [] if limit is None else [("bound", limit, f"the bound, {view.time(limit)}")]
+    found = []
+    if limit is not None:
+        what = "the bound" if evaluation is None or evaluation.makespan is None else "the bound of the makespan"
+        found.append(("bound", limit, f"{what}, {view.time(limit)}"))
     if evaluation is not None and evaluation.makespan is not None:
         found.append(("bottleneck", evaluation.makespan, f"the makespan, {view.time(evaluation.makespan)}"))
     return found
+
+
+def _busy(view: View, load: float) -> str:
+    """Return a load for people; in a schedule also which share of the makespan it is."""
+    whole = None if view.evaluation is None else view.evaluation.makespan
+    return f"{view.time(load)} ({format_share(load / whole)})" if whole else view.time(load)
 
 
 def _overlapped(view: View, devices: Sequence[Mapping[str, Any]]) -> bool:
@@ -109,7 +120,13 @@ def _told(view: View, devices: Sequence[Mapping[str, Any]]) -> Markup:
     loads = [each["load"] for each in devices]
     peak = max(range(len(loads)), key=lambda d: loads[d])
     idle = sum(load == 0 for load in loads)
-    said: list[Child] = ["The busiest device is ", name(devices[peak]["name"]), f" with {view.time(loads[peak])}"]
+    makespan = None if view.evaluation is None else view.evaluation.makespan
+    said: list[Child] = ["The busiest device is ", name(devices[peak]["name"])]
+    if makespan:
+        share = format_share(loads[peak] / makespan)
+        said.append(f": it is busy for {view.time(loads[peak])}, {share} of the makespan")
+    else:
+        said.append(f" with {view.time(loads[peak])}")
     channels = view.answer.get("channels") or []
     busy = max(channels, key=lambda each: each["load"], default=None)
     if busy is not None and busy["load"] > loads[peak]:
@@ -117,7 +134,8 @@ def _told(view: View, devices: Sequence[Mapping[str, Any]]) -> Markup:
     said.append(". ")
     working = [load for load in loads if load > 0]
     if len(working) > 1:
-        said.append(f"The mean of the {len(working):,} devices that work is {view.time(sum(working) / len(working))}. ")
+        mean = _busy(view, sum(working) / len(working))
+        said.append(f"The mean of the {len(working):,} devices that work is {mean}. ")
     if idle:
         said.append(f"{idle:,} {'does' if idle == 1 else 'do'} nothing. ")
     return tag("", said)
@@ -137,7 +155,7 @@ def _row(
         "tr",
         tag("th", name(device["name"]), scope="row"),
         tag("td", picture, class_="picture"),
-        tag("td", view.time(device["load"]), class_="figure"),
+        tag("td", _busy(view, device["load"]), class_="figure"),
         id=f"device-{d}",
         data_device=d,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.base.units import counted, format_quantity
+from mtpp_dsl.base.units import RATE, counted, format_exact, format_quantity, format_share
 from mtpp_dsl.page.layout.network import diagram
 from mtpp_dsl.page.layout.stages import placed
 from mtpp_dsl.page.markup import Child, Markup, name, tag
@@ -20,6 +20,8 @@ __all__ = ["section"]
 ROWS = 200
 """Rows of a table; further ones carry less and are counted."""
 MAX_NAME = 60
+MAX_RATE = len("12.345 GiB/s")
+"""A bandwidth that takes more digits is rounded."""
 
 
 def section(view: View) -> Section | None:
@@ -75,7 +77,7 @@ def _introduction(view: View, carried: dict[str, Carrying], whole: float) -> str
     if isinstance(problem.interconnect, (Shared, Host)):
         return f"{told} Beside each device: how long it reads (↓) and writes (↑) tensors, as a share of {_whole(view)}."
     most = max(busy, key=lambda each: busy[each] or 0.0)
-    share = f", {(busy[most] or 0.0) / whole:.0%} of {_whole(view)}" if whole > 0 else ""
+    share = f", {format_share((busy[most] or 0.0) / whole)} of {_whole(view)}" if whole > 0 else ""
     return f"{told} The busiest way is {most}, for {view.time(busy[most] or 0.0)}{share}."
 
 
@@ -97,13 +99,14 @@ def _joined(problem: Problem) -> str:
 
 
 def _rate(problem: Problem, value: float) -> str:
-    """Return a bandwidth in words."""
+    """Return a bandwidth in words: in the unit in which few digits say all of it, as specs write it, or in GB/s."""
     unit = problem.graph.size_unit
     if not np.isfinite(value):
         return "any rate"
     if unit != "B":
         return f"{value:.5g}"
-    return f"{format_quantity(value, 'B', decimal=problem.origin.decimal)}/s"
+    exact = format_exact(value, RATE)
+    return exact if len(exact) <= MAX_RATE else f"{format_quantity(value, 'B', decimal=True)}/s"
 
 
 def _sized(problem: Problem) -> bool:
@@ -131,7 +134,7 @@ def _of_channels(view: View, carried: dict[str, Carrying], whole: float) -> Mark
             name(each, MAX_NAME),
             *([_rate(problem, rates[each]) if each in rates else "", tensor_size(problem, one.size)] if sized else []),
             view.time(one.time or 0.0),
-            f"{(one.time or 0.0) / whole:.1%}" if whole > 0 else "",
+            format_share((one.time or 0.0) / whole, 1) if whole > 0 else "",
         ]
         for each, one in busy[:ROWS]
     ]
@@ -157,7 +160,7 @@ def _of_devices(view: View) -> Markup | None:
     for d, device in enumerate(view.problem.devices):
         both = float(found.input[d] + found.output[d])
         if both > 0:
-            share = f"{both / whole:.1%}" if whole > 0 else ""
+            share = format_share(both / whole, 1) if whole > 0 else ""
             rows.append(
                 [
                     name(device.name, MAX_NAME),

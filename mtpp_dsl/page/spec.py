@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from mtpp_dsl.base.units import counted, format_quantity
+from mtpp_dsl.base.units import counted, format_quantity, format_share
 from mtpp_dsl.constraints import Linear, Memory
 from mtpp_dsl.page.coloured import coloured_lines
 from mtpp_dsl.page.markup import Child, Markup, name, tag
@@ -85,7 +85,9 @@ def _notes(view: View, mark: Mark) -> Iterator[Child]:
         yield tag("a", f"{text} {view.time(max(loads))}", href="#loads")
     elif mark.kind == "interconnect" and answer["devices"]:
         moved = sum(each["input"] + each["output"] for each in answer["devices"])
-        yield tag("a", f"devices read and write for {view.time(moved)} in sum", href="#loads")
+        yield tag(
+            "a", f"devices read and write for {view.time(moved)} in sum", href="#network" if problem.k > 1 else "#loads"
+        )
     elif mark.kind == "graph":
         yield tag("a", f"{counted(problem.graph.n, 'node')}, {counted(problem.graph.m, 'edge')}", href="#nodes")
     elif mark.kind == "constraint":
@@ -119,7 +121,7 @@ def _of_constraints(view: View, mark: Mark) -> Iterator[Child]:
             if 0 < room < float("inf")
         ]
         if full:
-            yield tag("a", f"the fullest device is at {max(full):.0%} of its room", href="#memory")
+            yield tag("a", f"the fullest device is at {format_share(max(full))} of its room", href="#memory")
     labels = {rule.label.partition("[")[0] for rule in rules if isinstance(rule, Linear) and rule.soft}
     for each in view.answer["penalties"]:
         if each["constraint"] in labels:

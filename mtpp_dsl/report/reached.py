@@ -6,10 +6,10 @@ from rich.text import Text
 
 from mtpp_dsl.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.plans.result import Reached, Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Objective, Problem
 from mtpp_dsl.report.json import families
 
-__all__ = ["headed", "paid", "reached"]
+__all__ = ["headed", "paid", "reached", "still_better"]
 
 MAX_ROWS = 4
 """Rows that are named one by one."""
@@ -18,6 +18,27 @@ MAX_ROWS = 4
 def headed(problem: Problem) -> str:
     """Return the objectives of a problem in a clause: "minimize cost, then minimize bottleneck"."""
     return ", then ".join(map(str, problem.objectives))
+
+
+def still_better(objective: Objective, value: float, bound: float) -> str:
+    """Return by how much the best plan is better at most, as a share of what is known: "5 % lower".
+
+    The gap is a share of the cost, which of a throughput is its inverse; what is said is a share of the value itself.
+
+    Args:
+        objective: whose value it is.
+        value: of the best plan known.
+        bound: no plan has a better value.
+
+    Returns:
+        "" where the value is not positive, or the bound is below 0, of which nothing is a share.
+
+    >>> still_better(Objective("bottleneck"), 20.0, 19.0), still_better(Objective("throughput"), 2.0, 2.5)
+    ('5 % lower', '25 % higher')
+    """
+    if value <= 0 or bound < 0:
+        return ""
+    return f"{format_gap(abs(bound - value) / value)} {'lower' if objective.sense == 'minimize' else 'higher'}"
 
 
 def reached(problem: Problem, result: Result) -> list[tuple[str, Text]]:

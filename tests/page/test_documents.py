@@ -12,10 +12,12 @@ import html5lib
 import pytest
 
 import mtpp_dsl
+from mtpp_dsl.base.units import format_share
 from mtpp_dsl.page import what_if
+from mtpp_dsl.page.answer import verdict
 from mtpp_dsl.page.front import front_page
 from mtpp_dsl.page.view import View
-from mtpp_dsl.plans.result import LogEntry
+from mtpp_dsl.plans.result import Bound, LogEntry
 from mtpp_dsl.problem import Objective
 from mtpp_dsl.report.fronts import front_to_json
 from mtpp_dsl.reporting import page_of
@@ -99,7 +101,62 @@ def test_lines_of_the_spec_have_what_came_of_them() -> None:
     text = result.to_html()
     assert 'id="line-22"' in text
     assert "14.465 ms in this plan" in text
-    assert "the fullest device is at 88% of its room" in text
+    assert "the fullest device is at 88 % of its room" in text
+
+
+def test_the_head_says_what_the_best_may_be() -> None:
+    """How much better the best may be is a share of the value, for a throughput as well; the bound stands beside it."""
+    problem, result = ANSWERS["quickstart"]()
+    answer = {**result.to_dict(), "status": "feasible", "gap": 0.2}
+    answer["objective"] = {**answer["objective"], "value": 0.02}
+    answer["bound"] = {**answer["bound"], "value": 0.016}
+    view = View(problem, result.plan, result.evaluation, answer)
+    assert verdict(view).endswith("no plan is below 16 ms, so the best is at most 20 % lower.")
+    faster = replace(view, problem=replace(problem, objective=Objective("throughput")))
+    faster.answer["objective"]["value"], faster.answer["bound"]["value"] = 40.0, 50.0
+    assert verdict(faster).endswith("so the best is at most 25 % higher.")
+
+
+def test_schedules_are_held_against_the_makespan() -> None:
+    """How busy the devices of a schedule are is a share of its makespan, beside which the bound of it stands."""
+    problem = mtpp_dsl.load(EXAMPLES / "unequal.mtpp")
+    found = mtpp_dsl.solve(problem, "heft")
+    result = replace(found, bound=Bound(0.03, "by hand", "trusted", "nobody")).of(problem)
+    assert result.evaluation is not None
+    text = result.to_html()
+    loads = text[text.index('<section id="loads"') : text.index('<section id="graph"')]
+    assert "How busy the devices are" in loads
+    assert "the bound of the makespan, " in loads
+    assert "bottleneck</" not in loads
+    share = result.evaluation.load.max() / result.evaluation.makespan
+    assert f"({format_share(float(share))})</td>" in loads
+
+
+def test_rates_are_as_they_were_written() -> None:
+    """A bandwidth is shown in the unit in which few digits say it, as the spec does; the network has its note."""
+    text = """graph {{ node a (work = 2 ms, output = 1 MB) node b (work = 2 ms) edge a -> b }}
+device d[2]\ninterconnect shared (bandwidth = {0})\nminimize bottleneck"""
+    for rate, shown in (
+        ("12 GB/s", "12 GB/s"),
+        ("8 GiB/s", "8 GiB/s"),
+        ("100 Gbit/s", "12.5 GB/s"),
+        ("1/3 GB/s", "333.33 MB/s"),
+    ):
+        problem = mtpp_dsl.load(text.format(rate.replace("1/3 GB/s", "1 GB/s / 3")))
+        page = page_of(problem, mtpp_dsl.solve(problem, "ideals"))
+        assert f"A shared channel of {shown} joins" in page
+        assert "in sum" not in page or 'href="#network">devices read' in page
+
+
+def test_axes_have_round_marks() -> None:
+    """The marks of a gap over time are round numbers, not quarters of what is drawn."""
+    problem, result = ANSWERS["bound"]()
+    log = (LogEntry(0.1, None, 0.0101), LogEntry(0.7, 0.0193, 0.0152))
+    text = page_of(problem, replace(result, log=log, time={"total": 0.73}))
+    chart = text[text.index('<section id="progress"') :].partition("</figure>")[0]
+    assert re.findall(r'class="tick \w+">([^<]*)</text>', chart) == [
+        *("12", "14", "16", "18"), *("0 ms", "200 ms", "400 ms", "600 ms"), "ms"
+    ]  # fmt: skip
 
 
 def test_front_has_a_page() -> None:
