@@ -59,7 +59,7 @@ def load(
 
 
 def analyse(
-    spec: str | os.PathLike[str],
+    spec: str | os.PathLike[str] | Source,
     params: Mapping[str, object] | None = None,
     search: Sequence[Path] = (),
     graph: Graph | None = None,
@@ -72,7 +72,7 @@ def analyse(
     What does not parse, or has another error, is left out of the checks of the rest: one mistake is one error.
 
     Args:
-        spec: a path, or the text itself (recognised by a newline or a ``{``).
+        spec: a path, or the text itself (recognised by a newline or a ``{``), or a text that has a name.
         params: values for its ``param`` statements, as ``-D`` gives them.
         search: folders where ``include`` looks after the including file's own.
         graph: takes the place of the spec's graph.
@@ -105,13 +105,15 @@ def read(spec: str | os.PathLike[str], search: Sequence[Path] = (), *, folder: P
 
 
 def _read(
-    spec: str | os.PathLike[str],
+    spec: str | os.PathLike[str] | Source,
     search: Sequence[Path],
     texts: Mapping[str, str] | None = None,
     within: Path | None = None,
 ) -> Spec:
     """Read and parse a spec, broken or not; paths in a text start from the folder *within*, else the working one."""
-    if isinstance(spec, str) and ("\n" in spec or "{" in spec):
+    if isinstance(spec, Source):
+        source, folder, path = spec, within or Path(), None
+    elif isinstance(spec, str) and ("\n" in spec or "{" in spec):
         source, folder, path = Source("<text>", spec), within or Path(), None
     else:
         path = Path(spec)

@@ -13,13 +13,12 @@ from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.constraints import Constraint
 from mtpp_dsl.language import tree
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.text.source import Span
+from mtpp_dsl.text.source import Span, named_line, place_of
 
 __all__ = ["Places", "SpecLines"]
 
 _GRAPHS = (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator)
 _JOINS = (tree.InterconnectStatement, tree.LinkStatement, tree.SwitchStatement)
-_ORIGIN = re.compile(r"(?P<file>.*):(?P<line>\d+)", re.DOTALL)
 
 
 @dataclass(frozen=True, order=True)
@@ -48,7 +47,7 @@ class SpecLines:
 
     def __str__(self) -> str:
         """``file:line``, the short form that messages have."""
-        return f"{self.file}:{self.first_line}"
+        return place_of(self.file, self.first_line)
 
     def to_json(self) -> dict[str, Any]:
         """Return the lines as JSON values."""
@@ -83,10 +82,10 @@ class Places(Picklable):
         """
         if constraint in self.stated:
             return _lines(self.stated[constraint])
-        named = _ORIGIN.fullmatch(constraint.origin)
+        named = named_line(constraint.origin)
         if named is not None and not self.statements:
-            line = int(named["line"])
-            return (SpecLines(named["file"], line, line),)
+            file, line = named
+            return (SpecLines(file, line, line),)
         if constraint.origin.startswith("target "):
             return self.target
         return self.graph

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import shlex
 from dataclasses import dataclass
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, NoReturn
 
 from mtpp_dsl.base.amounts import fraction, seconds
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.errors import UsageError, did_you_mean
 
 __all__ = ["METHODS", "Asked", "parser", "read_line"]
 
@@ -106,12 +107,16 @@ def read_line(name: str, line: str) -> tuple[Asked, str | None] | None:
         words = shlex.split(line)
     except ValueError as error:
         raise UsageError(f"{name}: {error}") from error
+    known = parser(name)
+    _check_options(known, words)
     try:
-        given = parser(name).parse_args(words)
+        given = known.parse_args(words)
     except _Helped:
         return None
-    if given.output is not None and not given.output.isidentifier():
-        raise UsageError(f"{name} -o {given.output}: a variable's name has letters, digits and underscores")
+    if given.output is not None and (not given.output.isidentifier() or iskeyword(given.output)):
+        raise UsageError(
+            f"{name} -o {given.output}: a variable's name has letters, digits and underscores, and is no word of Python"
+        )
     if given.quiet and given.output is None and not (getattr(given, "check", False) or name == "%mtpp"):
         raise UsageError(f"{name} --quiet shows nothing: say where the result goes, -o NAME")
     check = given.action == "check" if name == "%mtpp" else given.check
@@ -136,6 +141,19 @@ def read_line(name: str, line: str) -> tuple[Asked, str | None] | None:
         options=options,
     )
     return asked, getattr(given, "spec", None)
+
+
+def _check_options(known: argparse.ArgumentParser, words: list[str]) -> None:
+    """Refuse a long option that there is not, with one that is near.
+
+    Raises:
+        UsageError: so it is.
+    """
+    options = [option for action in known._actions for option in action.option_strings]
+    for option in (word.partition("=")[0] for word in words if word.startswith("--")):
+        if option not in options:
+            near = did_you_mean(option, options) or "; %mtpp --help lists them"
+            raise UsageError(f"{known.prog}: there is no option {option}{near}")
 
 
 def _pairs(pairs: list[str], flag: str) -> dict[str, str]:

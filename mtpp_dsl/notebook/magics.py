@@ -18,6 +18,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.reached import headed
+from mtpp_dsl.text.source import CELL, Source
 from mtpp_dsl.text.visible import visible
 
 __all__ = ["CellError", "load", "run_cell", "run_line", "unload"]
@@ -63,13 +64,13 @@ def run_cell(variables: dict[str, Any], line: str, cell: str) -> Result | None:
     Args:
         variables: of the notebook.
         line: the options after ``%%mtpp``.
-        cell: the spec.
+        cell: the spec. Messages count its lines as the notebook does, from the one with ``%%mtpp``.
 
     Raises:
         MtppError: the spec or an option is wrong, or the method refuses.
     """
     found = read_line("%%mtpp", line)
-    return None if found is None else _done(variables, found[0], f"{cell.rstrip()}\n")
+    return None if found is None else _done(variables, found[0], Source(CELL, f"\n{cell.rstrip()}\n"))
 
 
 def run_line(variables: dict[str, Any], line: str) -> Result | None:
@@ -78,7 +79,7 @@ def run_line(variables: dict[str, Any], line: str) -> Result | None:
     return None if found is None else _done(variables, found[0], Path(str(found[1])))
 
 
-def _done(variables: dict[str, Any], asked: Asked, spec: str | Path) -> Result | None:
+def _done(variables: dict[str, Any], asked: Asked, spec: Source | Path) -> Result | None:
     problem = _read(asked, spec)
     if asked.check:
         _say_sound(asked, problem)
@@ -90,7 +91,7 @@ def _done(variables: dict[str, Any], asked: Asked, spec: str | Path) -> Result |
     return None if asked.quiet else result
 
 
-def _read(asked: Asked, spec: str | Path) -> Problem:
+def _read(asked: Asked, spec: Source | Path) -> Problem:
     """Read the spec, with warnings of it on stderr.
 
     Raises:

@@ -97,7 +97,7 @@ def check_kind(kind: str | None) -> None:
         UsageError: it names those that there are.
     """
     if kind is not None and kind not in KINDS:
-        raise UsageError(f"no picture is called {kind!r}{nearest(kind, KINDS)}: there are {', '.join(KINDS)}")
+        raise UsageError(f"no picture is called {kind!r}{nearest(str(kind), KINDS)}: there are {', '.join(KINDS)}")
 
 
 def best_kind(result: Result) -> str:

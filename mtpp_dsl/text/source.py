@@ -18,6 +18,36 @@ MAX_MESSAGE = 2_000
 _LONG_WORD = re.compile(r"\S{200,}")
 
 
+CELL = "the cell"
+"""The name of the text in a cell of a notebook."""
+_CELL_LINE = re.compile(rf"line (\d+) of {CELL}")
+_FILE_LINE = re.compile(r"(.*):(\d+)", re.DOTALL)
+
+
+def place_of(name: str, line: int, columns: str | int = "") -> str:
+    """Return how messages call a line of a source, or columns of it.
+
+    >>> place_of("a.mtpp", 5, 3), place_of(CELL, 5, 3), place_of(CELL, 5)
+    ('a.mtpp:5:3', 'line 5 of the cell, column 3', 'line 5 of the cell')
+    """
+    if name == CELL:
+        several = "columns" if "-" in str(columns) else "column"
+        return f"line {line} of {CELL}{f', {several} {columns}' if columns else ''}"
+    return f"{name}:{line}{f':{columns}' if columns else ''}"
+
+
+def named_line(place: str) -> tuple[str, int] | None:
+    """Return the source and the line that a place names, as :func:`place_of` has it; None where it names none.
+
+    >>> named_line("a.mtpp:5"), named_line("line 5 of the cell"), named_line("target vllm")
+    (('a.mtpp', 5), ('the cell', 5), None)
+    """
+    cell, file = _CELL_LINE.fullmatch(place), _FILE_LINE.fullmatch(place)
+    if cell is not None:
+        return CELL, int(cell[1])
+    return None if file is None else (file[1], int(file[2]))
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """A named text.
@@ -70,7 +100,7 @@ class Span:
 
     def __str__(self) -> str:
         line, column = self.source.position(self.start)
-        return f"{self.source.name}:{line}:{column}"
+        return place_of(self.source.name, line, column)
 
     @property
     def text(self) -> str:
@@ -80,7 +110,7 @@ class Span:
     @property
     def place(self) -> str:
         """``file:line``, the short form that results carry."""
-        return f"{self.source.name}:{self.source.position(self.start)[0]}"
+        return place_of(self.source.name, self.source.position(self.start)[0])
 
     def to(self, other: Span) -> Span:
         """Return the span from here to the end of *other*."""
@@ -195,7 +225,7 @@ class Diagnostic:
         line, column = self.span.source.position(self.span.start)
         stop = column + max(1, self.span.stop - self.span.start) - 1
         columns = f"{column}" if stop == column or "\n" in self.span.text else f"{column}-{stop}"
-        head = f"{self.span.source.name}:{line}:{columns}: {severity}: {shortened(self.message)}"
+        head = f"{place_of(self.span.source.name, line, columns)}: {severity}: {shortened(self.message)}"
         return "\n".join([head, self.span.excerpt(), *self._trailer()])
 
     def _under(self, place: Place) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import mtpp_dsl
 from mtpp_dsl.errors import MtppError
 from mtpp_dsl.notebook.completing import completed
 from mtpp_dsl.notebook.magics import CellError, run_cell, run_line
@@ -35,6 +36,16 @@ def test_cells_are_solved() -> None:
     assert variables["other"].seed == 3
 
 
+def test_answers_name_lines_of_the_cell() -> None:
+    """What clashes is said by its line as the notebook counts it, in the answer and in what explains it."""
+    spec = SPEC.replace("device d[k]", "device d[k] (memory = 1)") + "constraint memory\n"
+    number = f"%%mtpp\n{spec}".splitlines().index("constraint memory") + 1
+    found = run_cell({}, "", spec)
+    assert found is not None
+    assert f"memory (line {number} of the cell)" in (found._repr_html_() or "")
+    assert f"line {number} of the cell: memory" in str(mtpp_dsl.explain(found.problem, found))
+
+
 def test_lines_are_about_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file is solved, or checked; relative names are found."""
     spec = tmp_path / "chain.mtpp"
@@ -49,12 +60,15 @@ def test_lines_are_about_files(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--tme 3", "unrecognized arguments: --tme 3; %mtpp --help lists the options"),
+        ("--methd ideals", "%%mtpp: there is no option --methd; did you mean '--method'"),
+        ("--zzz=3", "%%mtpp: there is no option --zzz; %mtpp --help lists them"),
+        ("ideals", "unrecognized arguments: ideals; %mtpp --help lists the options"),
         ("--time-limit soon", "not a duration"),
         ("--seed x", "invalid int value"),
         ("-D k", "write -D name=value"),
         ("-D k=two", "param"),
         ("-o a-b", "a variable's name"),
+        ("-o class", "is no word of Python"),
         ("-q", "say where the result goes"),
         ("--start nobody", "no variable of that name"),
         ("--check -o r", "a check has no result"),
@@ -106,10 +120,13 @@ def test_in_ipython(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert done.result.problem.k == 3
     assert shell.user_ns["found"] is done.result
     capsys.readouterr()
-    wrong = shell.run_cell(f"%%mtpp\n{SPEC.replace('minimize', 'minimise')}")
+    cell = f"%%mtpp\n{SPEC.replace('minimize', 'minimise')}"
+    number = next(n for n, line in enumerate(cell.splitlines(), 1) if "minimise" in line)
+    wrong = shell.run_cell(cell)
     assert isinstance(wrong.error_in_exec, CellError)
     shown = "".join(capsys.readouterr())
     assert "did you mean 'minimize'" in shown
+    assert f"line {number} of the cell, columns 1-8: error" in shown
     assert "^^^^^^^^" in shown
     assert "Traceback" not in shown
     assert "magics.py" not in shown
