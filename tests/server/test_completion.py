@@ -80,7 +80,37 @@ def labels(text: str, *, base: str = BASE) -> list[str]:
         ("constraint break symmetry by |", ["tasks", "batches", "time"], []),
         ("constraint acyclic (|", ["parts", "groups"], []),
         ("constraint c: load(d) <= 3 ms (|", ["penalty"], ["sum"]),
-        ("constraint c: sum(on(v, |", ["gpu", "k", "attn", "sum", "twice"], ["acyclic"]),
+        ("constraint c: sum(on(v, |", ["gpu", "cpu", "twice"], ["acyclic", "attn", "a", "k", "sum", "nodes"]),
+        ("constraint c: sum(on(|", ["a", "attn", "dec"], ["gpu", "k", "data", "sum", "for"]),
+        ("constraint c: load(|", ["gpu", "cpu"], ["a", "k", "sum", "big"]),
+        ("constraint c: load(gpu[0], |", [], ["a", "gpu", "sum"]),
+        ("constraint c: load(gpu[0]) <= |", ["k", "load", "bottleneck", "twice"], ["a", "gpu", "nodes", "data"]),
+        ("constraint c: forall d in devices: |", ["load", "d", "forall"], ["a", "gpu"]),
+        ("let x = time(a, |", ["gpu"], ["a", "sum"]),
+        ("let x = memory(|", ["gpu", "a"], ["k", "sum"]),
+        ("let x = work(if k == 3 then |", ["a"], ["gpu", "k"]),
+        ("let x = efficiency(gpu[0], |", ['"conv"', "kind"], ["a", "gpu", "k"]),
+        ("let x = peak(gpu[0], |", ['"bf16"'], ["a", "gpu"]),
+        ("let x = gpu[|", ["k"], ["a", "gpu", "load"]),
+        ("let x = { v in |", ["nodes", "devices", "edges", "attn", "successors"], ["sum", "k", "work"]),
+        ("device q (memory = |", ["1 GiB", "k", "twice"], ["a", "gpu", "nodes", "data", "load", "1 ms"]),
+        ("device q (price = |", ["1 USD", "1 USD/h"], ["1 ms"]),
+        ("device q (memory = 2 * |", ["k"], ["a", "gpu", "1 GiB"]),
+        ("device q (unsupported = |", ['"conv"'], ["a", "k", "sum"]),
+        ("device q (peak = {|", ["bf16"], ["a", "gpu"]),
+        ("device q (peak = {bf16: |", ["1 TFLOP/s"], ["a", "bf16"]),
+        ("device q (efficiency = {|", ['"conv"'], ["a", "gpu"]),
+        ("interconnect shared (bandwidth = |", ["1 GB/s", "k"], ["a", "gpu", "1 GB"]),
+        ("graph {\n  node c (kind = |", ['"conv"'], ["a", "gpu", "k"]),
+        ("graph {\n  node c (time = {cpu: |", ["1 ms"], ["cpu", "a"]),
+        ("constraint memory (microbatches = |", ["k"], ["a", "gpu", "1 ms"]),
+        ("graph from generator gpt (fused = |", ["true", "false"], ["k", "gpu", "sum"]),
+        ("param z: bool = |", ["true", "false"], ["k", "gpu", "sum"]),
+        ("param z: time = |", ["1 ms", "k"], ["true", "gpu"]),
+        ("graph {\n  edge a |", ["->"], ["sum"]),
+        ("graph {\n  edge a -|", ["->"], ["<->", "a", "sum"]),
+        ("link gpu[0] <|", ["<->"], ["sum"]),
+        ("constraint c: load(gpu[0]) -|", ["k"], ["->"]),
         ("constraint c: load(d) |", ["for", "if"], ["sum"]),
         ("constraint c: load(d) <= 1 ms for d in |", ["devices", "gpu"], []),
         ("constraint pin dec[0].|", ["n", "m", "x", "y"], ["a", "sum"]),
@@ -159,12 +189,15 @@ def test_files(tmp_path: Path) -> None:
     (tmp_path / "rules.mtpp").write_text("constraint acyclic\n")
     (tmp_path / "net.json").write_text("{}")
     (tmp_path / "spec.mtpp").write_text("")
+    for name in ("times.csv", "weights.onnx", "notes.txt"):
+        (tmp_path / name).write_text("")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "more.mtpp").write_text("")
 
     def found(text: str) -> list[str]:
         reading = reading_of(text.replace("|", ""), path=tmp_path / "spec.mtpp")
         items = complete(reading, *reading.lines().position(text.index("|"))).items
+        items = sorted(items, key=lambda item: item.sort_text or "")
         return [item.label for item in items]
 
     assert {"rules.mtpp", "sub/", "devices/", "links/"} <= set(found('include "|"'))
@@ -172,7 +205,9 @@ def test_files(tmp_path: Path) -> None:
     assert "spec.mtpp" not in found('include "|"')  # the text itself
     assert found('include "sub/|"') == ["more.mtpp"]
     assert "nvidia.mtpp" in found('include "devices/|')
-    assert "net.json" in found('graph from "|"')
+    assert found('graph from "|"') == found('import "|"') == ["net.json", "times.csv", "weights.onnx", "sub/"]
+    assert found('import plan "|"') == ["net.json", "sub/"]
+    assert found('times from "|"') == ["net.json", "times.csv", "sub/"]
     assert "net.json" in found('param p: path = "|"')
     assert found('let x = "|"') == []
     assert found('include "../../../nowhere/|"') == []
@@ -209,6 +244,18 @@ def test_options_are_written_with_their_sign_and_told() -> None:
     assert "beside the work" in overlap.documentation.value
 
 
+def test_an_arrow_takes_the_place_of_its_first_sign() -> None:
+    """No sign is doubled: what is replaced begins with the one that is there."""
+    for text, replaced in (("graph { edge a -", "-"), ("link gpu[0] <", "<"), ("link gpu[0] <-", "<-")):
+        reading = reading_of(BASE + text)
+        (line, column) = reading.lines().position(len(BASE + text))
+        for item in complete(reading, line, column, typed="-").items:
+            assert isinstance(item.text_edit, types.TextEdit)
+            assert item.text_edit.new_text == item.label
+            assert item.text_edit.range.end.character - item.text_edit.range.start.character == len(replaced)
+        assert complete(reading, line, column).items
+
+
 def test_an_editor_without_snippets_gets_plain_text() -> None:
     reading = reading_of("device d (")
     items = complete(reading, 0, 10, with_snippets=False).items
@@ -239,6 +286,10 @@ def test_places_are_counted_in_utf_16() -> None:
         ('include "|', '"', True),
         ("let x = 2.|", ".", False),
         ("constraint pin dec[0].|", ".", True),
+        ("graph {\n  edge a -|", "-", True),
+        ("let x = k -|", "-", False),
+        ("device d (memory = |", " ", True),
+        ("constraint c: on(a, |", " ", True),
     ],
 )
 def test_what_is_typed_brings_a_list_only_where_it_begins_something(text: str, typed: str, some: bool) -> None:

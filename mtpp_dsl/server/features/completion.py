@@ -10,6 +10,7 @@ from mtpp_dsl.language import meanings
 from mtpp_dsl.language.meanings import Meaning
 from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS, TERMINALS
 from mtpp_dsl.server.features import known, snippets
+from mtpp_dsl.server.features.arrows import arrow_begun, arrows
 from mtpp_dsl.server.features.candidate import KINDS, Candidate, Kind
 from mtpp_dsl.server.features.context import Context, context_at
 from mtpp_dsl.server.features.expected import in_brackets, strings, units
@@ -22,7 +23,7 @@ from mtpp_dsl.text.source import Span
 
 __all__ = ["TRIGGERS", "candidates", "complete"]
 
-TRIGGERS = ("(", ",", "=", ".", '"', "/", " ", "{")
+TRIGGERS = ("(", ",", "=", ".", '"', "/", " ", "{", "-")
 """Characters behind which an editor asks."""
 
 _DECLARING = (
@@ -57,14 +58,15 @@ def complete(
             space, what fits the place best is offered, or nothing.
     """
     offset = reading.offset(line, column)
-    context = context_at(reading.source, offset)
-    if _stray(context, typed):
+    begun = arrow_begun(reading.source, offset)
+    context = begun or context_at(reading.source, offset)
+    if begun is None and (typed == "-" or _stray(context, typed)):
         return types.CompletionList(is_incomplete=False, items=[])
     start = context.start if context.string is None else offset - len(context.string.rpartition("/")[2])
     where = range_of(reading, Span(reading.source, start, offset))
     items = []
     seen: set[str] = set()
-    for each in candidates(reading, context):
+    for each in candidates(reading, context) if begun is None else arrows(begun):
         if each.label in seen or (typed == " " and each.rank > 0):
             continue
         seen.add(each.label)
@@ -117,6 +119,7 @@ def candidates(reading: Reading, context: Context) -> Iterator[Candidate]:
     yield from _beginnings(context)
     if context.marks and context.before in _DECLARING and not _is_value(context):
         return
+    yield from arrows(context)
     of_a_sort = list(named(reading, context))
     yield from of_a_sort
     if not of_a_sort or context.keyword in ("graph", "minimize", "maximize", "import"):
@@ -163,6 +166,8 @@ def _keywords(context: Context) -> Iterator[Candidate]:
             continue
         if word in RULES and context.before == "constraint":
             continue
+        if word == "for" and context.before in ("(", ","):
+            continue  # the grammar would take it, but no value stands before it
         if word in ("on", "not", "if") and "NUMBER" in (context.expected or ()):
             continue  # an expression may begin: its words are listed with the names
         yield Candidate(word, Kind.Keyword, 4, "keyword", meanings.WORDS.get(word))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from mtpp_dsl import registry
-from mtpp_dsl.base.units import COMPUTE, NONE, POWER, RATE, SIZE, TIME, UNITS, WORK
+from mtpp_dsl.base.units import COMPUTE, DOLLARS, POWER, RATE, SIZE, TIME, UNITS, WORK, Dimension
 from mtpp_dsl.language import meanings
 from mtpp_dsl.language.meanings_of_options import meaning_of_option
 from mtpp_dsl.language.vocabulary import BUILT_IN, NUMBERS, choices_of, functions, options_of, signature_of
@@ -13,19 +14,23 @@ from mtpp_dsl.server.features import known
 from mtpp_dsl.server.features.candidate import KINDS, Candidate, Kind
 from mtpp_dsl.server.features.context import Context
 from mtpp_dsl.server.features.included import library_types
+from mtpp_dsl.server.features.sorts import Sort, dimensions_of, fits, gives, sort_at
 from mtpp_dsl.server.reading import Reading
 
 __all__ = ["expressions", "in_brackets", "strings", "units"]
 
-_OF_FORM = {
-    "time": (TIME,),
-    "size": (SIZE,),
-    "bandwidth": (RATE,),
-    "power": (POWER,),
-    "FLOP": (WORK,),
-    "FLOP/s": (COMPUTE,),
-    "share": (NONE,),
+_TOLD: dict[Dimension, tuple[str, ...]] = {
+    TIME: ("ms", "us", "s"),
+    SIZE: ("GiB", "MiB", "GB", "MB"),
+    RATE: ("GB/s", "GiB/s"),
+    WORK: ("GFLOP", "TFLOP"),
+    COMPUTE: ("TFLOP/s",),
+    POWER: ("W",),
+    DOLLARS: ("USD",),
+    DOLLARS / TIME: ("USD/h",),
 }
+"""Units with which amounts are offered before a number is there."""
+
 _USUAL = ("ms", "us", "s", "GiB", "MiB", "GB", "MB", "GB/s", "GiB/s", "FLOP", "TFLOP/s", "W", "USD/h", "%")
 
 
@@ -40,7 +45,8 @@ def in_brackets(reading: Reading, context: Context) -> Iterator[Candidate]:
     if option:
         special = list(_values(reading, context, option))
         yield from special
-        if special and (option in ("switch", "under", "dtype", "weight_type") or choices_of(context.owner, option)):
+        key = context.frame.sign == "{" and context.before in ("{", ",")
+        if special and (key or option in ("switch", "under") or choices_of(context.owner, option)):
             return
     expected = context.expected
     if (expected is None or "NAME" in expected) and (context.marks or expected is not None):
@@ -69,8 +75,11 @@ def _values(reading: Reading, context: Context, option: str) -> Iterator[Candida
     """Yield the words that the value of an option may be."""
     owner = context.owner
     meaning = meaning_of_option(owner, option)
+    key = context.frame.sign == "{" and context.before in ("{", ",")
+    if key and option in ("time", "work", "output", "efficiency", "peak"):
+        yield from _keys(reading, option)
     if context.before != "=":
-        if not (option == "type" or (owner == "node" and context.frame.sign == "{")):
+        if option != "type":
             return
     else:
         for word in choices_of(owner, option):
@@ -82,49 +91,104 @@ def _values(reading: Reading, context: Context, option: str) -> Iterator[Candida
         yield from library_types(reading, context)
     elif option in ("switch", "under"):
         yield from (Candidate(name, Kind.Module, 0, "switch") for name in sorted(declared.kinds.get("switch", ())))
-    elif option in ("dtype", "weight_type") and kind in ("node", "file"):
-        yield from (Candidate(word, Kind.EnumMember, 1, "type of numbers", None, "", f'"{word}"') for word in NUMBERS)
-    elif kind == "node" and context.frame.sign == "{" and option in ("time", "work", "output"):
-        sorts = ("device", "type") if option == "time" else ("phase",)
-        for sort in sorts:
-            for name in sorted(declared.kinds.get(sort, ())):
-                yield Candidate(name, KINDS[sort], 0, sort, None, f"{name}: $1", f"{name}: ")
+
+
+def _keys(reading: Reading, option: str) -> Iterator[Candidate]:
+    """Yield the keys that the map of an option may have: devices, phases, kinds of operators, types of numbers."""
+    if option in ("efficiency", "peak"):
+        words = [f'"{kind}"' for kind in _given(reading, "kind")] if option == "efficiency" else list(NUMBERS)
+        what = "kind" if option == "efficiency" else "type of numbers"
+        yield from (Candidate(word, Kind.Value, 0, what, None, f"{word}: $1", f"{word}: ") for word in words)
+        return
+    for sort in ("device", "type") if option == "time" else ("phase",):
+        for name in sorted(reading.index.declared.kinds.get(sort, ())):
+            yield Candidate(name, KINDS[sort], 0, sort, None, f"{name}: $1", f"{name}: ")
 
 
 def expressions(reading: Reading, context: Context) -> Iterator[Candidate]:
-    """Yield what an expression may begin with: names of the spec, options of the item, functions."""
-    owner = context.owner
+    """Yield what an expression may begin with: names of the spec, options of the item, functions.
+
+    Where the sort of the expression is known, no name, function or word is among it that is of another one.
+    """
+    sort = sort_at(reading, context)
+    yield from _literals(reading, context, sort)
     for each in known.names(reading, context):
-        rank = {"variable": 1, "param": 2, "let": 2, "def": 2}.get(each.kind, 3)
+        if each.kind in _REFERRED:
+            if sort.names and each.kind not in sort and "set" not in sort:
+                continue
+        elif each.kind in ("param", "let") and not fits(known.value_of(reading, each), sort):
+            continue
+        exact = sort.names and each.kind in sort
+        rank = 0 if exact else {"variable": 1, "param": 2, "let": 2, "def": 2}.get(each.kind, 3)
         snippet = f"{each.name}($1)" if each.kind == "def" else ""
         yield Candidate(each.name, KINDS[each.kind], rank, each.detail, None, snippet)
-    if context.option and owner in ("node", "device", "type"):
-        for name in options_of(owner):
+    if context.option and context.owner in ("node", "device", "type") and (not sort.names or "number" in sort):
+        for name in options_of(context.owner):
             if name in context.given and name != context.option:
-                yield Candidate(name, Kind.Property, 2, "option of the same item", meaning_of_option(owner, name))
+                meaning = meaning_of_option(context.owner, name)
+                yield Candidate(name, Kind.Property, 2, "option of the same item", meaning)
     for name in functions():
-        snippet = f"{name}($1)"
-        yield Candidate(name, Kind.Function, 4, signature_of(name), meanings.FUNCTIONS.get(name), snippet)
+        if gives(name, sort):
+            snippet = f"{name}($1)"
+            yield Candidate(name, Kind.Function, 4, signature_of(name), meanings.FUNCTIONS.get(name), snippet)
     for name in BUILT_IN:
-        yield Candidate(name, Kind.Keyword, 4, "", meanings.WORDS.get(name) or meanings.OBJECTIVES.get(name))
+        if _is_of(name, sort):
+            rank = 0 if "set" in sort else 4
+            yield Candidate(name, Kind.Keyword, rank, "", meanings.WORDS.get(name) or meanings.OBJECTIVES.get(name))
     for word in ("if", "not", "for", "forall"):
-        if context.expected is not None and word.upper() in context.expected:
+        expected = context.expected is not None and word.upper() in context.expected
+        misplaced = (word == "not" and sort.names) or (word == "for" and context.before in ("(", ","))
+        if expected and not misplaced:
             yield Candidate(word, Kind.Keyword, 5, "keyword", meanings.WORDS[word])
+
+
+_REFERRED = ("node", "device", "phase")
+
+
+def _is_of(word: str, sort: Sort) -> bool:
+    """Return whether a word of the language is of a sort."""
+    if not sort.names:
+        return True
+    if word in ("nodes", "devices", "edges", "phases"):
+        return "set" in sort
+    if word in ("true", "false"):
+        return "bool" in sort
+    return "number" in sort and sort.decided
+
+
+def _literals(reading: Reading, context: Context, sort: Sort) -> Iterator[Candidate]:
+    """Yield what may be written out: amounts with their units, strings that the spec has elsewhere."""
+    if {"kind", "dtype", "string"} & set(sort.names):
+        option = "kind" if "kind" in sort else "dtype" if "dtype" in sort else context.option
+        if option in ("dtype", "weight_type"):
+            yield from (Candidate(f'"{word}"', Kind.EnumMember, 0, "type of numbers") for word in NUMBERS)
+        else:
+            yield from (Candidate(f'"{word}"', Kind.Value, 0, option) for word in _given(reading, option))
+    graph = reading.scope.graph
+    plain = graph is not None and graph.work.any() and not (graph.work_unit or graph.size_unit)
+    if context.before not in ("=", ":") or plain:
+        return
+    for dimension in sort.dimensions:
+        for unit in _TOLD.get(dimension, ()):
+            yield Candidate(f"1 {unit}", Kind.Unit, 0, str(dimension), None, f"${{1:1}} {unit}")
+
+
+def _given(reading: Reading, option: str) -> list[str]:
+    """Return the strings that a text gives options of this name, or the nodes of its graph have as kinds."""
+    if option in ("device", "phase"):
+        declared = reading.index.declared.kinds
+        return sorted({*declared.get(option, ()), *(declared.get("type", ()) if option == "device" else ())})
+    wanted = "kind" if option == "unsupported" else option
+    found = set(re.findall(rf'\b{re.escape(wanted)}\s*=\s*"([^"\\\n]+)"', reading.text)) if wanted else set()
+    graph = reading.scope.graph
+    if wanted == "kind" and graph is not None and graph.n < 100_000:
+        found |= {kind for kind in graph.kinds if kind}
+    return sorted(found)[: known.MAX_NAMES]
 
 
 def units(context: Context) -> Iterator[Candidate]:
     """Yield units, those first that fit the option whose value is written."""
-    meaning = meaning_of_option(context.owner, context.option) if context.option else None
-    form = "" if meaning is None else meaning.form
-    if context.keyword == "time" and not context.option:
-        form = "time"
-    wanted = {
-        dimension for word, found in _OF_FORM.items() if word in form.replace(",", "").split() for dimension in found
-    }
-    if "money" in form:
-        wanted |= {dimension for unit, (_, dimension) in UNITS.items() if unit[:3] in ("USD", "EUR")}
-    if context.option == "speed":
-        wanted |= {COMPUTE}
+    wanted = dimensions_of(context)
     for unit, (factor, dimension) in UNITS.items():
         if unit == "µs":
             continue
@@ -138,18 +202,19 @@ def units(context: Context) -> Iterator[Candidate]:
 
 def strings(reading: Reading, context: Context, wanted: str) -> Iterator[Candidate]:
     """Yield what a string may be: kinds of nodes, names that must be quoted, runtimes."""
-    graph = reading.scope.graph
-    if context.option in ("kind", "unsupported") or (
-        context.before == "==" and "kind" in [m.text for m in context.marks]
-    ):
-        kinds = sorted(set(graph.kinds)) if graph is not None and graph.n < 100_000 else []
-        yield from (Candidate(kind, Kind.Value, 0, "kind") for kind in kinds[: known.MAX_NAMES] if kind)
+    of_kinds = context.before == "==" and "kind" in [m.text for m in context.marks]
+    sort = sort_at(reading, context)
+    if of_kinds or "kind" in sort:
+        yield from (Candidate(kind, Kind.Value, 0, "kind") for kind in _given(reading, "kind"))
+    elif context.option in ("label", "group") or (context.keyword == "times" and context.option in ("device", "phase")):
+        yield from (Candidate(word, Kind.Value, 0, context.option) for word in _given(reading, context.option))
     elif context.keyword == "target":
         yield from (Candidate(word, Kind.EnumMember, 0, "runtime") for word in registry.available(registry.TARGETS))
-    elif context.option in ("dtype", "weight_type"):
+    elif context.option in ("dtype", "weight_type") or "dtype" in sort:
         yield from (Candidate(word, Kind.EnumMember, 0, "type of numbers") for word in NUMBERS)
-    elif (kind := wanted) or context.frame.kind == "call":
-        for sort in (kind,) if kind else ("node", "device"):
-            for each in known.members(reading, context, sort):
+    elif wanted or context.frame.kind == "call":
+        named = (wanted,) if wanted else tuple(each for each in ("node", "device") if not sort.names or each in sort)
+        for kind in named:
+            for each in known.members(reading, context, kind):
                 if '"' not in each.name and "\\" not in each.name:
-                    yield Candidate(each.name, KINDS[sort], 0, each.detail)
+                    yield Candidate(each.name, KINDS[kind], 0, each.detail)

@@ -1,13 +1,18 @@
-"""Files that a string may name: specs and the library behind ``include``, data files elsewhere."""
+"""Files that a string may name: specs and the library behind ``include``, elsewhere data files that can be read."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+from itertools import islice
 from pathlib import Path
 
 from lsprotocol import types
 
+from mtpp_dsl import registry
+from mtpp_dsl.errors import PluginError
 from mtpp_dsl.library.entries import FOLDER
 from mtpp_dsl.server.features.candidate import Candidate
 from mtpp_dsl.server.features.context import Context
@@ -15,8 +20,14 @@ from mtpp_dsl.server.reading import Reading
 
 __all__ = ["files", "folder_of"]
 
+_SPEC = ".mtpp"
+_ANY = ("",)
+
 MAX_FILES = 200
 """Files of a folder that are offered."""
+
+MAX_LOOKED = 20_000
+"""Files of a folder that are looked at."""
 
 
 def folder_of(reading: Reading) -> Path:
@@ -27,36 +38,63 @@ def folder_of(reading: Reading) -> Path:
 def files(reading: Reading, context: Context) -> Iterator[Candidate]:
     """Yield the files and folders that the string at a place may name; nothing where it names no file."""
     words = [mark.text for mark in context.marks]
-    include = words == ["include"]
-    table = words[:1] == ["param"] and (words[-1:] == ["from"] or (words[2:4] == [":", "path"] and words[-1:] == ["="]))
-    data = words in (["import"], ["import", "plan"], ["graph", "from"], ["times", "from"]) or table
-    if not include and not data:
+    suffixes = _suffixes(words)
+    if not suffixes:
         return
     typed = context.string or ""
     own = None if reading.source.path is None else Path(reading.source.path).resolve()
-    places = [folder_of(reading), *([FOLDER] if include else ())]
+    places = [folder_of(reading), *([FOLDER] if suffixes == (_SPEC,) else ())]
     for place in places:
         folder = place / typed.rpartition("/")[0]
-        for name, is_folder in _listed(folder):
+        for name, is_folder in _listed(folder, suffixes):
             if own is not None and name == own.name and (folder / name).resolve() == own:
                 continue
-            if is_folder or not include or name.endswith(".mtpp"):
-                kind = types.CompletionItemKind.Folder if is_folder else types.CompletionItemKind.File
-                detail = "of the library" if place is FOLDER else ""
-                yield Candidate(f"{name}/" if is_folder else name, kind, int(is_folder), detail)
+            kind = types.CompletionItemKind.Folder if is_folder else types.CompletionItemKind.File
+            detail = "of the library" if place is FOLDER else ""
+            yield Candidate(f"{name}/" if is_folder else name, kind, int(is_folder), detail)
 
 
-def _listed(folder: Path) -> list[tuple[str, bool]]:
-    """Return the names in a folder, and which of them are folders; nothing of one that cannot be read."""
+def _suffixes(words: Sequence[str]) -> tuple[str, ...]:
+    """Return how the files end that a statement of these words may name; () where it names none."""
+    match words:
+        case ["include"]:
+            return (_SPEC,)
+        case ["import"] | ["graph", "from"]:
+            return _of_graphs()
+        case ["import", "plan"]:
+            return (".json",)
+        case ["times", "from"] | ["param", _, ":", "table", "from"]:
+            return (".csv", ".json")
+        case ["param", _, ":", "path", "="]:
+            return _ANY
+    return ()
+
+
+@cache
+def _of_graphs() -> tuple[str, ...]:
+    """Return how the files end that graphs are read from."""
+    found: set[str] = set()
+    for name in registry.available(registry.FORMATS):
+        with suppress(PluginError):
+            found |= set(registry.load(registry.FORMATS, name).suffixes)
+    return tuple(sorted(found))
+
+
+def _listed(folder: Path, suffixes: tuple[str, ...]) -> list[tuple[str, bool]]:
+    """Return the folders in a folder and the files that end so; nothing of one that cannot be read."""
     found: list[tuple[str, bool]] = []
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
+            for entry in islice(entries, MAX_LOOKED):
                 if len(found) >= MAX_FILES:
                     break
-                plain = not entry.name.startswith((".", "__")) and '"' not in entry.name and entry.name.isprintable()
-                if plain and not entry.name.endswith(".py"):
-                    found.append((entry.name, entry.is_dir()))
+                name = entry.name
+                if name.startswith((".", "__")) or '"' in name or not name.isprintable():
+                    continue
+                is_folder = entry.is_dir()
+                other = suffixes == _ANY and name.endswith((_SPEC, ".py"))
+                if is_folder or (name.lower().endswith(suffixes) and not other):
+                    found.append((name, is_folder))
     except (OSError, ValueError):
         return []
     return sorted(found)

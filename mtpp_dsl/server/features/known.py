@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mtpp_dsl.language.syntax_errors import STATEMENTS
+from mtpp_dsl.language.values import Value
 from mtpp_dsl.server.features.context import Context
 from mtpp_dsl.server.features.marks import LEX
 from mtpp_dsl.server.index import Declared
 from mtpp_dsl.server.reading import Reading
 
-__all__ = ["MAX_NAMES", "Known", "columns", "members", "names", "parts", "variables"]
+__all__ = ["MAX_NAMES", "Known", "columns", "members", "names", "parts", "value_of", "variables"]
 
 MAX_NAMES = 300
 """Names of one sort that are offered."""
@@ -45,11 +46,17 @@ def names(reading: Reading, context: Context) -> Iterator[Known]:
         yield from members(reading, context, "device")
 
 
+def value_of(reading: Reading, each: Known) -> Value | None:
+    """Return the value of a param or a let, as the last analysis knew it; None where it did not."""
+    scope = reading.scope
+    return scope.params.get(each.name) if each.kind == "param" else scope.values_of_lets.get(each.name)
+
+
 def _detail(reading: Reading, kind: str, name: str) -> str:
     from mtpp_dsl.server.features.values import short
 
     scope = reading.scope
-    value = scope.params.get(name) if kind == "param" else scope.values_of_lets.get(name)
+    value = value_of(reading, Known(name, kind, ""))
     return kind if value is None else f"{kind} = {short(value, scope)}"
 
 
