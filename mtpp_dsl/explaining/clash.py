@@ -55,7 +55,16 @@ def infeasible(question: Question, seconds: float) -> Clashes | None:
         rest = asked.ask(left) if core else False
         if not core or rest is not False:
             break
+    if len(found) == 1 and rest and len(found[0].members) > 1:
+        found = [_alone(asked, found[0], every, every - left)]
     return Clashes(tuple(found), rest, tuple(str(rule) for rule in items.kept))
+
+
+def _alone(asked: Feasibility, clash: Clash, every: frozenset[int], core: frozenset[int]) -> Clash:
+    """Return the only clash, told of each member whether there is a plan for all but this member."""
+    answers = [asked.ask(every - {number}) for number in sorted(core)]
+    members = zip(clash.members, answers, strict=True)
+    return replace(clash, members=tuple(replace(member, alone=answer) for member, answer in members))
 
 
 def _shrunk(asked: Feasibility, start: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,7 @@ class Member(Short):
         breaks: what a plan without it breaks of it, with the amounts; () where none is known.
         constraints: of these parts.
         barred: the devices that do not support some kinds, where that is the member.
+        alone: whether the whole spec has a plan once this statement alone is left out; None if that was not found out.
     """
 
     named: str
@@ -41,6 +43,7 @@ class Member(Short):
     breaks: tuple[str, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     barred: tuple[int, ...] = ()
+    alone: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -50,6 +53,7 @@ class Member(Short):
             "parts": list(self.parts),
             "needed": self.needed,
             "breaks": list(self.breaks),
+            "alone": self.alone,
         }
 
     def words(self) -> list[str]:
@@ -104,7 +108,8 @@ class Clash(Short):
             return f"{said} (the time was too short to tell whether less of it would do):"
         names = ", ".join(str(member.lines[0]) if member.lines else member.named for member in unsure[:MOST_SHOWN])
         which = "all of them" if len(unsure) == count else names
-        return f"{said} (the time was too short to tell whether {which} are needed for that):"
+        verb = "is" if len(unsure) == 1 else "are"
+        return f"{said} (the time was too short to tell whether {which} {verb} needed for that):"
 
 
 @dataclass(frozen=True)
@@ -139,8 +144,28 @@ class Clashes(Short):
         if first.members and self.rest is not False:
             what = "all of these" if others or len(first.members) > 1 else "this"
             unknown = f"The time was too short to find out whether there is a plan without {what}."
-            found += ["", f"Without {what} there is a plan." if self.rest else unknown]
+            known = self._alone() or [f"Without {what} there is a plan."]
+            found += ["", *(known if self.rest else [unknown])]
         if self.kept:
             names = fold_names([shortened(each, 200) for each in self.kept], MOST_SHOWN)
             found += ["", f"Kept all the while, as without it another problem is asked: {names}."]
         return found
+
+    def _alone(self) -> list[str]:
+        """Return which statement of the only clash it is enough to leave out, and which it is not."""
+        members = self.clashes[0].members
+        if len(self.clashes) > 1 or len(members) < 2:
+            return []
+        enough, short = ([m for m in members if m.alone is answer] for answer in (True, False))
+        if len(enough) == len(members):
+            return ["Without any one of these there is a plan."]
+        found = [f"Without {_which(enough)} there is a plan."] if enough else []
+        if short:
+            found.append(f"Without {_which(short)} there is still no plan: something else clashes then.")
+        return [*found, *([] if enough else ["Without all of these there is a plan."])]
+
+
+def _which(members: Sequence[Member]) -> str:
+    """Return statements of which each is meant alone, by their lines."""
+    names = [str(each.lines[0]) if each.lines else each.named for each in members]
+    return f"{names[0]} alone" if len(names) == 1 else f"any one of {', '.join(names)}"

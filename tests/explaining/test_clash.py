@@ -88,6 +88,10 @@ def _hold(problem: Problem, found: Clashes) -> None:
         assert all(member.needed for member in clash.members)
         for rule in rules:
             assert optimum(_of(problem, [one for one in rules if one is not rule], barred)) is not None
+        for member in clash.members:
+            if member.alone is not None and not member.barred and set(member.constraints) <= set(problem.constraints):
+                rest = [rule for rule in problem.constraints if rule not in member.constraints]
+                assert member.alone == (optimum(problem.with_constraints(rest)) is not None)
         for d in barred:
             assert optimum(_of(problem, rules, [one for one in barred if one != d])) is not None
 
@@ -143,6 +147,35 @@ def test_a_spec_with_two_clashes_is_told_with_its_lines_and_amounts(tmp_path: Pa
     told = explain(problem, mtpp_dsl.solve(problem), only=["infeasible"])
     jsonschema.validate(told.to_json(), explain_schema())
     assert told.to_json()["infeasible"]["rest"] is True
+
+
+def test_a_statement_that_is_not_enough_to_leave_out_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "b.mtpp"
+    path.write_text("""
+graph {
+  node a[i in 0..2] (work = 1 ms, params = 1 GB)
+  edge a[i] -> a[i + 1] for i in 0..1
+}
+device gpu[2] (memory = 2 GB)
+interconnect shared (bandwidth = 8 GB/s)
+minimize bottleneck
+constraint acyclic
+constraint memory
+constraint colocate a[0], a[2]
+constraint few: forall d in devices: sum(on(v, d) for v in nodes) <= 2
+""")
+    problem = mtpp_dsl.load(path)
+    found = infeasible(_asked(problem, "auto"), 30.0)
+    assert found is not None
+    (clash,) = found.clashes
+    alone = {member.lines[0].first_line: member.alone for member in clash.members}
+    assert len(alone) == 3
+    assert alone[9] is True
+    assert alone[11] is True
+    assert [alone.get(line) for line in (10, 12) if line in alone] == [False]
+    text = "\n".join(found.words()).replace(str(path), "b.mtpp")
+    assert "Without any one of b.mtpp:9, b.mtpp:11 there is a plan." in text
+    assert "alone there is still no plan: something else clashes then." in text
 
 
 def test_what_was_not_found_out_in_the_time_is_not_called_minimal() -> None:
