@@ -140,4 +140,10 @@ def _warned(view: View) -> Markup | None:
     told = [*view.problem.warnings, *view.answer["notes"]]
     if not told:
         return None
-    return tag("div", tag("h2", "Notes"), tag("ul", [tag("li", note) for note in told]), class_="notes")
+    return tag("div", tag("h2", "Notes"), tag("ul", [_note(note) for note in told]), class_="notes")
+
+
+def _note(text: str) -> Markup:
+    """Return a note; the lines of the spec that it shows keep their form."""
+    said, _, shown = text.partition("\n")
+    return tag("li", said, tag("pre", tag("code", shown), tabindex=0) if shown else None)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from mtpp_dsl.page.explained import lines
 from mtpp_dsl.page.markup import Markup, name, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.view import View
 
 __all__ = ["section"]
+
+TITLE, NAV = "Why no plan exists", "Why none exists"
 
 
 def section(view: View) -> Section | None:
@@ -14,6 +17,9 @@ def section(view: View) -> Section | None:
     found = view.answer["infeasible"]
     if found is None:
         return None
+    words = view.told.get("infeasible")
+    if words:
+        return Section("clash", TITLE, lines(words), nav=NAV)
     how = (
         "Leave any one of these out, and there is a plan:"
         if found["minimal"]
@@ -27,4 +33,4 @@ def section(view: View) -> Section | None:
             tag("p", "Which of them are needed for that, with their lines and amounts, is on a page made with time:")
         )
         parts.append(tag("pre", tag("code", "mtpp report ANSWER.json --what-if 30s"), class_="command", tabindex=0))
-    return Section("clash", "Why no plan exists", tag("", parts), nav="Why none exists")
+    return Section("clash", TITLE, tag("", parts), nav=NAV)

@@ -1,4 +1,4 @@
-"""What an explanation says in words: what holds the plan where it is, what constraints cost, what clashes."""
+"""What an explanation says in words: what holds the plan where it is, what constraints cost, what comes next."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from mtpp_dsl.page.markup import Markup, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.view import View
 
-__all__ = ["section"]
+__all__ = ["lines", "section"]
 
 TITLES = {
-    "infeasible": "What clashes",
     "bottleneck": "What holds the plan where it is",
     "critical": "The critical path",
     "constraints": "What constraints cost",
     "next": "The next best plans",
     "node": "Why a node is where it is",
 }
-"""The parts that are told in words; ``what_if`` has a section of its own."""
+"""The parts that are told in words; ``infeasible`` and ``what_if`` have sections of their own."""
 MAX_LINES = 400
 
 
@@ -28,30 +27,30 @@ def section(view: View) -> Section | None:
     for key, title in TITLES.items():
         words = view.told.get(key)
         if words:
-            parts += [tag("h3", title, id=f"explained-{key}"), _lines(words[:MAX_LINES])]
-            left = len(words) - MAX_LINES
-            parts += [tag("p", f"{left:,} lines more are told by mtpp explain.")] if left > 0 else []
+            parts += [tag("h3", title, id=f"explained-{key}"), lines(words)]
     notes = [] if view.explanation is None else view.explanation["notes"]
     if parts and notes:
         parts += [tag("h3", "Left out of the explanation"), tag("ul", [tag("li", note) for note in notes])]
     return Section("explained", "Why it is so", tag("", parts), nav="Why") if parts else None
 
 
-def _lines(words: Sequence[str]) -> Markup:
-    """Return lines as a list; those that are indented are lists within it."""
-    return tag("ul", _items([(len(word) - len(word.lstrip(" ")), word.strip()) for word in words if word.strip()]),
-               class_="words")  # fmt: skip
+def lines(words: Sequence[str]) -> Markup:
+    """Return the first lines of what is told as a list; those that are indented are lists within it."""
+    items = [(len(word) - len(word.lstrip(" ")), word.strip()) for word in words[:MAX_LINES] if word.strip()]
+    left = len(words) - MAX_LINES
+    more = tag("p", f"{left:,} lines more are told by mtpp explain.") if left > 0 else None
+    return tag("", tag("ul", _items(items), class_="words"), more)
 
 
-def _items(lines: Sequence[tuple[int, str]]) -> list[Markup]:
+def _items(told: Sequence[tuple[int, str]]) -> list[Markup]:
     items: list[Markup] = []
     at = 0
-    while at < len(lines):
-        depth, text = lines[at]
+    while at < len(told):
+        depth, text = told[at]
         end = at + 1
-        while end < len(lines) and lines[end][0] > depth:
+        while end < len(told) and told[end][0] > depth:
             end += 1
-        inner = lines[at + 1 : end]
+        inner = told[at + 1 : end]
         items.append(tag("li", text, tag("ul", _items(inner)) if inner else None))
         at = end
     return items

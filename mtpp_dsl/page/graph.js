@@ -455,8 +455,10 @@
     const item = items.get(v)[0];
     for (let above = parent[item]; above >= 0; above = parent[above]) opened.add(above);
     draw();
-    if (focus) choose(item, true);
-    else mark(item, false);
+    if (focus) {
+      choose(item, true);
+      element(item).scrollIntoView({ block: "center", inline: "center" });
+    } else mark(item, false);
   }
 
   document.addEventListener("mtpp:choose", (event) => {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mtpp_dsl.base.units import format_gap
@@ -46,6 +46,8 @@ def _notes(view: View) -> list[str]:
 def _cases(view: View, found: Mapping[str, Any]) -> Markup:
     """Return a row for each changed problem: its best plan and bound, as figures and beside those of now."""
     now, cases = found["now"], found["cases"]
+    if view.answer["infeasible"] is not None:
+        return _feasible(view, cases)
     values = [each[what] for each in (now, *cases) for what in ("value", "bound") if each[what] is not None]
     most = max(values, default=0.0)
     head = ["problem", "bar", "plan", "bound", "best then, beside the best now", "status"]
@@ -63,8 +65,22 @@ def _cases(view: View, found: Mapping[str, Any]) -> Markup:
         "",
         scrolled(caption, whole),
         told,
-        tag("p", "Each problem is solved from the plan of this answer.", class_="hint"),
+        tag("p", "Each problem is solved from the plan of this answer.", class_="hint")
+        if view.plan is not None
+        else None,
     )
+
+
+def _feasible(view: View, cases: Sequence[Mapping[str, Any]]) -> Markup:
+    """Return a row for each changed problem of one that has no plan: whether there is one then."""
+    rows = []
+    for each in cases:
+        some = "there is a plan: " + view.value(each["value"]) if each["value"] is not None else ""
+        said = some or each.get("why") or ("still no plan" if each["status"] == "infeasible" else "not found out")
+        rows.append(tag("tr", tag("th", name(each["name"]), scope="row"), tag("td", name(said))))
+    caption = "Whether there would be a plan"
+    head = tag("tr", tag("th", "problem", scope="col"), tag("th", "then", scope="col"))
+    return scrolled(caption, tag("table", tag("caption", caption), tag("thead", head), tag("tbody", rows)))
 
 
 def _row(view: View, title: str, case: Mapping[str, Any], most: float, beside: Child, status: str | None) -> Markup:

@@ -84,6 +84,35 @@ def test_pages_say_the_status() -> None:
     assert "Neither a plan nor a bound was found" in said["unknown"]
 
 
+def test_page_without_a_plan_says_once_what_clashes_and_what_would_help() -> None:
+    """With time for it, the page tells the irreducible set in place of the first reason, and whether changes help."""
+    problem, result = ANSWERS["infeasible"]()
+    found = page_of(problem, result)
+    assert "Leave any one of these out" in found or "These cannot all hold" in found
+    text = page_of(problem, result, what_if=10)
+    assert "It was not tried whether fewer of them clash" not in text
+    assert text.count("cannot hold together, and without any one of them") == 1
+    assert "Without any one of these there is a plan." in text
+    assert "twice the bandwidth</th><td>still no plan" in re.sub("</?bdi[^>]*>", "", text)
+    assert re.search("a quarter more memory</th><td>(there is a|still no) plan", re.sub("</?bdi[^>]*>", "", text))
+    assert "from the plan of this answer" not in text
+    check(text)
+
+
+def test_notes_show_the_lines_of_the_spec_as_they_are() -> None:
+    """The excerpt under a warning keeps its lines."""
+    problem = mtpp_dsl.load("""
+graph { node a (work = 2 ms, params = 3 GB) }
+device gpu[2] (memory = 4 GB)
+interconnect shared (bandwidth = 1 GB/s)
+minimize bottleneck
+""")
+    assert "\n" in problem.warnings[0]
+    text = page_of(problem, mtpp_dsl.solve(problem, time_limit=2))
+    assert "say &#39;constraint memory&#39;" in text
+    assert re.search(r"<pre tabindex=\"0\"><code> *3 \| device gpu\[2\] \(memory = 4 GB\)\n", text)
+
+
 def test_answer_and_result_have_one_page(tmp_path: Path) -> None:
     """A result and its JSON, read again, make the same page."""
     from mtpp_dsl.answers.again import read_answer
