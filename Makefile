@@ -1,4 +1,4 @@
-# make install: everything into .venv    make demo: solve a first spec    make test: what CI runs
+# make demo: what users need into .venv, and solve a first spec    make install: everything    make test: what CI runs
 # make frameworks: torch, transformers and onnxruntime, for the tests of imports and runs
 # make site: the documentation, in build/site
 # make quick: after every change, some 90 s    make test-all: the long tests and many more random examples
@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := .ci/constraints.txt
+BASE := $(VENV)/.base
 STAMP := $(VENV)/.installed
 FRAMEWORKS := $(VENV)/.frameworks
 NODE := --no-save --no-audit --no-fund --ignore-scripts --loglevel=error @vscode/vsce@3.9.2 vscode-oniguruma@2.0.1 vscode-textmate@9.3.2
@@ -17,10 +18,14 @@ install: $(STAMP)
 
 # setuptools builds the editable install from the environment itself: nothing unpinned is downloaded
 # (and warns of folders named like the package, which are the package)
-$(STAMP): pyproject.toml $(CONSTRAINTS)
+$(BASE): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mtpp needs Python 3.11 or later: make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip setuptools
+	PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable .
+	touch $@
+
+$(STAMP): $(BASE)
 	PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --group dev --editable '.[cluster,docs,gurobi,lsp,notebook,parquet,plots,scip]'
 	$(PIP) --no-deps anrg-saga  # a second HEFT to compare with; its other dependencies want compilers
 	touch $@
@@ -38,7 +43,7 @@ $(FRAMEWORKS): $(STAMP)
 	else echo "there is no npm: the tests of highlighting and packaging by VS Code's own code are skipped"; fi
 	touch $@
 
-demo: install
+demo: $(BASE)
 	$(BIN)/mtpp solve examples/quickstart.mtpp
 
 # strictly: a warning is an error; without a network

@@ -173,6 +173,7 @@ def test_files_are_the_same_every_time(tmp_path: Path) -> None:
         ("one", "memory", "no device has a memory"),
         ("makespan", "loads", "ask for gantt"),
         ("one", "lods", "did you mean 'loads'"),
+        ("one", "zzz", "there are loads, gantt, graph, gap, memory, front"),
         ("one", "front", "one answer is no front"),
     ],
 )
