@@ -89,6 +89,7 @@ def test_symbols_are_nested() -> None:
     found = symbols(reading_of(text))
     names = outline(found)
     assert ("night", ["k"]) in names
+    assert (found[0].name, found[0].detail) == ("mtpp", "1")
     assert "cap" in names
     graph = next(one for one in found if one.kind == "graph")
     assert graph.children

@@ -152,3 +152,12 @@ def test_hovers_of_a_hostile_spec(tmp_path: Path) -> None:
         assert not set(found) & set("\u202e\u2028\x1b\x00"), found
         outside = "".join(found.split("`")[::2])
         assert "<script" not in outside
+
+
+def test_figures_that_are_not_known_are_not_made_up() -> None:
+    """In a file that is no whole spec the figures of a type are not read; the declaration is shown in their place."""
+    text = "type big (memory = 16 GiB, speed = 2)\ndevice gpu[3] (type = big)\n"
+    found = said("device g|pu", text)
+    assert "3 devices" in found
+    assert "device gpu[3] (type = big)" in found
+    assert "no limits" not in found

@@ -159,11 +159,14 @@ def _members(reading: Reading, found: Occurrence) -> list[str]:
             return []
     if isinstance(value, NodeRef) and scope.graph is not None and value.index < scope.graph.n:
         return _node(reading, scope.graph, value.index)
+    said: list[str] = []
     if isinstance(value, DeviceRef) and scope.devices is not None and value.index < len(scope.devices):
-        return _device(reading, value.index)
-    if isinstance(value, Sequence):
-        return _family(reading, value)
-    return []
+        said = _device(reading, value.index)
+    elif isinstance(value, Sequence):
+        said = _family(reading, value)
+    if found.kind == "device" and "options" in scope.unsettled:  # figures are not known: show what is written
+        said += _declared(next((each for each in reading.index.same(found) if each.role == "definition"), None))
+    return said
 
 
 def _whole(reading: Reading, found: Occurrence) -> Value | None:
@@ -258,7 +261,7 @@ def _device(reading: Reading, d: int) -> list[str]:
         parts.append(f"price {code(_amount(device.price, device.price_unit, scope))}")
     if device.power is not None:
         parts.append(f"power {code(_amount(device.power, device.power_unit, scope))}")
-    said = [", ".join(parts) or "no limits and a speed of 1"]
+    said = [", ".join(parts) or "no limits and a speed of 1"] if parts or "options" not in scope.unsettled else []
     entry = entries().get(device.type)
     kinds = reading.index.declared.kinds.get("type", frozenset())
     if entry is not None and entry.kind == "type" and device.type in kinds and _from_library(reading, device.type):

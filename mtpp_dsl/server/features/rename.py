@@ -122,13 +122,14 @@ def _check(found: Occurrence, new: str, places: Sequence[Occurrence], readings: 
         raise RenameRefused(f"{told!r} is a function of the language")
     local = found.home.startswith(("loop", "def "))
     around = {id(each.within) for each in places}
+    kind = "a word of the language" if new in words() else "a name already"
     for reading in readings:
         for each in (*reading.index.definitions.get(new, ()), *reading.index.references.get(new, ())):
             if each.kind in ("function", "option", "file"):
                 continue
             apart = each.home.startswith(("loop", "def ")) if local else False
             if not apart or id(each.within) in around:
-                raise RenameRefused(f"{told!r} is a name already, at {each.span.place}")
+                raise RenameRefused(f"{told!r} is {kind}, at {each.span.place}")
         called = reading.scope.called(new)
         if called:
             raise RenameRefused(f"{told!r} is {called} already")

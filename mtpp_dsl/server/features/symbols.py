@@ -88,6 +88,8 @@ def _name(part: tree.Tree) -> tuple[str, str, Span]:
             return "graph", "graph" if isinstance(part, tree.GraphBlock) else _head(part.span), _word(part.span)
         case tree.PhaseStatement():
             return "phase", _head(part.span), _word(part.span)
+        case tree.VersionStatement():
+            return "version", "mtpp", _word(part.span)
     kind = _word(part.span).text
     return kind if kind in ("link", "time", "edge", "assert") else "version", _head(part.span), _word(part.span)
 
@@ -128,6 +130,8 @@ def _detail(part: tree.Tree) -> str:
     match part:
         case tree.LetStatement() | tree.DefStatement():
             found = part.value.span.text
+        case tree.VersionStatement():
+            found = part.version.span.text
         case tree.ParamStatement():
             found = " ".join(each.span.text for each in (part.type, part.default) if each is not None)
         case _:

@@ -73,7 +73,7 @@ SYNTAX: tuple[Code, ...] = (
         "A character is not of the language",
         "The character begins no word of the language; it may look like another one that does.",
         "constraint limit: load(gpu[0]) ≤ 3 ms",
-        "Write what the message says in its place.",
+        "Remove it, or write what the message says in its place.",
     ),
     Code(
         "MTPP-E006",
