@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from mtpp_dsl.base.units import format_gap
 from mtpp_dsl.constraints import Copies
 from mtpp_dsl.explaining.called import called, called_all
 from mtpp_dsl.explaining.question import Question
+from mtpp_dsl.explaining.rules_said import rows_about, rules_said
 
 __all__ = ["Elsewhere", "NodeChoice"]
 
@@ -144,17 +147,17 @@ class NodeChoice(Short):
 
     def _place(self, place: Elsewhere) -> str:
         if place.never:
-            return f"never: {', '.join(place.never)}"
+            return f"never: {self._rules(place.never)}"
         said = ["alike its own, so that they can be exchanged"] if place.exchanged else []
         if place.broken:
-            said.append(f"moved alone it breaks {', '.join(place.broken)}")
+            said.append(f"moved alone it breaks {self._rules(place.broken)}")
         elif place.moved is not None:
             said.append(f"moved alone {self._shown(place.moved)}")
         if place.status == "infeasible":
             what, held = ("no plan exists", "with it there")
             if place.beside:
                 what, held = f"no plan keeps it with {called(place.beside)}", "then"
-            said.append(f"{what}: {', '.join(place.clash)} cannot hold {held}" if place.clash else what)
+            said.append(f"{what}: {self._rules(place.clash)} cannot hold {held}" if place.clash else what)
         elif place.cost is not None:
             best = place.status == "optimal"
             anew = (
@@ -170,13 +173,24 @@ class NodeChoice(Short):
         anew = f"what all else arranged anew would cost is not known: {place.why}"
         return "; ".join([*said, *([anew] if place.why else [])])
 
+    def _rules(self, rules: Sequence[str]) -> str:
+        """Return constraints in words: of many rows those about the node, and about nodes that have to be with it."""
+        return rules_said(rules, self._about)
+
+    @cached_property
+    def _about(self) -> set[str]:
+        """The rows that are about the node, and nodes that have to be with it."""
+        problem = self.question.problem
+        index = {name: v for v, name in enumerate(problem.graph.names)}
+        return rows_about(problem, [self.node, *(index[name] for name in self.tied)])
+
     def _far(self, places: list[Elsewhere]) -> str:
         """Return what is said of devices that are alike the node's own, and hold none of its neighbours."""
         costs = [place.moved for place in places if place.moved is not None]
         broken = dict.fromkeys(rule for place in places for rule in place.broken)
         alone = [f"moved alone {self._shown(min(costs))}{' or more' if len(costs) > 1 else ''}"] if costs else []
         where = "on others it breaks" if costs else "moved alone it breaks"
-        alone += [f"{where} {', '.join(broken)}"] if broken else []
+        alone += [f"{where} {self._rules([*broken])}"] if broken else []
         return "; ".join(["alike its own, so that they can be exchanged", *alone])
 
     def _shown(self, cost: float) -> str:

@@ -130,3 +130,18 @@ def test_a_node_whose_batches_may_be_in_several_places_is_not_said_to_be_bound_t
     said = "\n".join(mtpp_dsl.explain(batch, mtpp_dsl.solve(batch), only=["node"], node="a").words())
     assert "a is on big" in said
     assert "elsewhere is worse" not in said
+
+
+def test_rows_that_do_not_bear_on_the_node_are_counted() -> None:
+    """Of a statement of many rows those about the node are named, and the others counted; JSON has all of them."""
+    problem = mtpp_dsl.load(
+        SPEC.replace('(unsupported = ["*"])', "(memory = 9 GB)")
+        + "constraint few: forall i in 0..2, j in 0..3 if i < j:"
+        " load(odd) + 1 ms * on(a[i], odd) + 1 ms * on(a[j], odd) <= 0.5 ms\n"
+    )
+    found = node_choice(question_of(problem, Plan.create(problem, [0, 0, 0, 1]), node=2), 0.0)
+    assert found is not None
+    place = next(each for each in found.elsewhere if each.device == "odd")
+    assert len(place.broken) == 6
+    said = next(line for line in found.words() if line.startswith("  on odd"))
+    assert "breaks few[0, 2], few[1, 2], few[2, 3] and 3 other rows of few (<text>:14);" in said
