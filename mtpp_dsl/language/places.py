@@ -150,6 +150,23 @@ class Places(Picklable):
         ]
         return _lines(sure) or _lines(perhaps) or self.graph
 
+    def node_items(self) -> Iterator[tuple[str, SpecLines]]:
+        """Yield the ``node`` and ``use`` items of the graph: the name that each declares, and its lines."""
+        for each in self._items():
+            if isinstance(each, (tree.NodeItem, tree.UseItem)):
+                yield each.name.text, SpecLines.of(each.span)
+
+    def edge_items(self) -> Iterator[tuple[tuple[str | None, ...], SpecLines]]:
+        """Yield the ``edge`` items of the graph: the names of their ends, and their lines.
+
+        An end is called as it is written where that is a node (``attn[3]``), by the name of its family where its
+        subscripts are computed (``attn``), and None where it may be anything, such as a loop variable.
+        """
+        declared = {name for name, _ in self.node_items()}
+        for each in self._items():
+            if isinstance(each, tree.EdgeItem):
+                yield tuple(_end(end, declared) for end in each.ends), SpecLines.of(each.span)
+
     @property
     def graph(self) -> Found:
         """The statement that the graph is from."""
@@ -189,6 +206,16 @@ def _base(name: str) -> str:
 
 def _is(end: tree.Expression, name: str) -> bool:
     return isinstance(end, tree.Name) and end.name == _base(name)
+
+
+def _end(end: tree.Expression, declared: set[str]) -> str | None:
+    """Return what an end of an edge is called; see :meth:`Places.edge_items`."""
+    if not isinstance(end, tree.Name) or end.name not in declared:
+        return None
+    if end.parts or not all(isinstance(each, tree.Number) and each.unit is None for each in end.subscripts):
+        return end.name
+    written = ", ".join(str(each.value) for each in end.subscripts if isinstance(each, tree.Number))
+    return f"{end.name}[{written}]" if written else end.name
 
 
 def _may_be(end: tree.Expression, name: str, declared: set[str]) -> bool:

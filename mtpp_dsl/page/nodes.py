@@ -14,7 +14,7 @@ from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import scrolled
 from mtpp_dsl.page.view import View
 
-__all__ = ["section"]
+__all__ = ["devices_of", "section", "times_of"]
 
 STATIC = 50
 """Rows that stand in the page itself, for readers without scripts; scripts put all others in their place."""
@@ -72,9 +72,9 @@ def _columns(view: View) -> list[dict[str, Any]]:
     for title, texts in (("kind", graph.kinds), ("label", graph.labels)):
         if any(texts):
             found.append({"title": title, "values": [short(each, MAX_NAME) for each in texts]})
-    time, where = _times(view), view.plan
+    time, where = times_of(view), view.plan
     if where is not None:
-        found.append({"title": "device", "devices": _places(view)})
+        found.append({"title": "device", "devices": devices_of(view)})
         found.append(_figures("time there", time, problem.time_unit))
     else:
         found.append(_figures("least time", time, problem.time_unit))
@@ -108,7 +108,7 @@ def _figures(title: str, values: Iterable[float], unit: str, *, decimal: bool = 
     return {"title": f"{title} ({shown})" if shown else title, "values": whole, "unit": shown}
 
 
-def _times(view: View) -> list[float]:
+def times_of(view: View) -> list[float]:
     """Return how long each node takes where it is; without a plan, where it is fastest. Of a batch, one input."""
     time = view.problem.time
     if view.plan is None:
@@ -117,7 +117,7 @@ def _times(view: View) -> list[float]:
     return [float(value) for value in time[np.arange(len(assignment)), assignment]]
 
 
-def _places(view: View) -> list[int | list[int]]:
+def devices_of(view: View) -> list[int | list[int]]:
     """Return the device of each node, or all of its devices."""
     assert view.plan is not None
     plan, leads = view.plan, view.plan.replicas

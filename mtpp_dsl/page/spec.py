@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from dataclasses import dataclass, replace
 
 from mtpp_dsl.base.units import counted, format_quantity, format_share
 from mtpp_dsl.constraints import Linear, Memory
 from mtpp_dsl.page.coloured import coloured_lines
+from mtpp_dsl.page.graph_lines import edges_said, nodes_said
 from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import fold
 from mtpp_dsl.page.view import Mark, View
 
-__all__ = ["section"]
+__all__ = ["Block", "blocks", "section"]
 
 TEXT = "<text>"
 WRITTEN = "The problem was made in Python, or read from a text. Written as a spec, it is this:"
@@ -30,7 +31,7 @@ def section(view: View) -> Section | None:
         return None
     every = coloured_lines(view.spec.text.removesuffix("\n"))
     lines = every[:MAX_LINES]
-    shown = [_block(view, lines, first, last, marks) for first, last, marks in _blocks(view.spec.marks, len(lines))]
+    shown = [_block(view, lines, block) for block in blocks(view.spec.marks, 1, len(lines))]
     left = len(every) - len(lines)
     body = tag(
         "",
@@ -41,38 +42,69 @@ def section(view: View) -> Section | None:
     return Section("spec", "The spec, and what its lines cost", body, nav="Spec")
 
 
-def _blocks(marks: Sequence[Mark], count: int) -> Iterator[tuple[int, int, list[Mark]]]:
-    """Yield the first and the last line of each part of the spec, with what is said of it."""
-    at = 1
-    for (first, last), group in groupby(sorted(marks, key=_place), key=_place):
-        first, last = max(first, at), min(last, count)
-        if last < first:
+@dataclass(frozen=True)
+class Block:
+    """Lines of the spec.
+
+    Attributes:
+        first, last: numbers of the lines.
+        marks: what they are about.
+        parts: the blocks that they consist of, where some of them are about something by themselves.
+    """
+
+    first: int
+    last: int
+    marks: tuple[Mark, ...] = ()
+    parts: tuple[Block, ...] = ()
+
+
+def blocks(marks: Sequence[Mark], first: int, last: int) -> Iterator[Block]:
+    """Yield the blocks of which the lines from *first* to *last* consist, with what is said of each."""
+    at = first
+    left = sorted(marks, key=lambda mark: (mark.first, -mark.last))
+    while left:
+        begin, end = max(left[0].first, at), min(left[0].last, last)
+        own = [mark for mark in left if (mark.first, mark.last) == (left[0].first, left[0].last)]
+        inner = [mark for mark in left[len(own) :] if mark.last <= left[0].last]
+        left = left[len(own) + len(inner) :]
+        if end < begin:
             continue
-        if first > at:
-            yield at, first - 1, []
-        yield first, last, list(group)
-        at = last + 1
-    if at <= count:
-        yield at, count, []
+        if begin > at:
+            yield Block(at, begin - 1)
+        yield _whole(begin, end, tuple(own), tuple(blocks(inner, begin, end)) if inner else ())
+        at = end + 1
+    if at <= last:
+        yield Block(at, last)
 
 
-def _place(mark: Mark) -> tuple[int, int]:
-    return mark.first, mark.last
+def _whole(first: int, last: int, marks: tuple[Mark, ...], parts: tuple[Block, ...]) -> Block:
+    """Return a block of some parts; what is said of all of it stands beside its first line, unless it is folded."""
+    if parts and not parts[0].marks and last - first < FOLDED:
+        return Block(first, last, parts=(replace(parts[0], marks=marks), *parts[1:]))
+    return Block(first, last, marks, parts)
 
 
-def _block(view: View, lines: Sequence[Markup], first: int, last: int, marks: Sequence[Mark]) -> Markup:
+def _block(view: View, lines: Sequence[Markup], block: Block) -> Markup:
     """Return some lines with their numbers and their notes."""
-    numbers = tag("pre", "\n".join(map(str, range(first, last + 1))), class_="numbers", aria_hidden="true")
-    text = tag("pre", tag("code", Markup("\n".join(lines[first - 1 : last]))), tabindex=0)
-    both = tag("div", numbers, text, class_="lines")
+    first, last = block.first, block.last
+    if block.parts:
+        both = tag("div", [_block(view, lines, part) for part in block.parts], class_="parts")
+    else:
+        numbers = tag("pre", "\n".join(map(str, range(first, last + 1))), class_="numbers", aria_hidden="true")
+        text = tag("pre", tag("code", Markup("\n".join(lines[first - 1 : last]))), tabindex=0)
+        both = tag("div", numbers, text, class_="lines")
     inner = both if last - first < FOLDED else fold(f"Lines {first:,} to {last:,}", both)
-    notes = [note for mark in marks for note in _notes(view, mark)]
-    notes += _costs(view, first, last)
+    named = sum(mark.kind in ("node", "edge") for mark in block.marks) > 1
+    notes = [note for mark in block.marks for note in _notes(view, mark, named=named)]
+    notes += [] if block.parts else _costs(view, first, last)
     told = tag("ul", [tag("li", note) for note in notes], class_="costs") if notes else None
-    return tag("div", inner, told, class_="statement marked" if notes else "statement", id=f"line-{first}")
+    kind = "statement marked" if notes else "statement"
+    if block.parts:
+        return tag("div", inner, told, class_=f"{kind} whole")
+    return tag("div", inner, told, class_=kind, id=f"line-{first}")
 
 
-def _notes(view: View, mark: Mark) -> Iterator[Child]:
+def _notes(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
     """Yield what came of a statement: links to the sections that show more."""
     answer, problem = view.answer, view.problem
     if mark.kind == "objective":
@@ -90,6 +122,10 @@ def _notes(view: View, mark: Mark) -> Iterator[Child]:
         )
     elif mark.kind == "graph":
         yield tag("a", f"{counted(problem.graph.n, 'node')}, {counted(problem.graph.m, 'edge')}", href="#nodes")
+    elif mark.kind == "node":
+        yield from nodes_said(view, mark, named=named)
+    elif mark.kind == "edge":
+        yield from edges_said(view, mark, named=named)
     elif mark.kind == "constraint":
         yield from _of_constraints(view, mark)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mtpp_dsl.language.places import Places, SpecLines
+from mtpp_dsl.page.graph_lines import graph_marks
 from mtpp_dsl.page.view import Mark, SpecText
 from mtpp_dsl.problem import Problem
 
@@ -34,7 +35,10 @@ def _of_nodes(problem: Problem, places: Places, name: str) -> tuple[int, ...]:
 def _marks(problem: Problem, places: Places, name: str) -> Iterator[Mark]:
     for lines in _here(places.graph, name):
         yield Mark(lines.first_line, lines.last_line, "graph")
-    for lines in _here(places.interconnect, name):
+    for lines, mark in graph_marks(problem, places):
+        if lines.file == name:
+            yield mark
+    for lines in list(_here(places.interconnect, name))[:1]:  # links and switches are said together
         yield Mark(lines.first_line, lines.last_line, "interconnect")
     for number in range(len(problem.objectives)):
         for lines in _here(places.of_objective(number), name):

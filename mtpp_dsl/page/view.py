@@ -20,13 +20,13 @@ class Mark:
 
     Attributes:
         first, last: numbers of the lines, from 1.
-        kind: "constraint", "objective", "device", "interconnect" or "graph".
-        indices: which constraints, objectives or devices of the problem.
+        kind: what they are about.
+        indices: which constraints, objectives, devices, nodes or edges of the problem.
     """
 
     first: int
     last: int
-    kind: Literal["constraint", "objective", "device", "interconnect", "graph"]
+    kind: Literal["constraint", "objective", "device", "interconnect", "graph", "node", "edge"]
     indices: tuple[int, ...] = ()
 
 
