@@ -129,7 +129,7 @@ def subscript_text(value: Value, span: Span) -> str:
             raise Complaint(
                 f"the name of a member has no '[', ']', ',' or '\"', and is not empty: {value!r}",
                 span,
-                code="MTPP-E103",
+                code="MTPP-E210",
             )
         return value
     raise Complaint(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.lower import load
+from mtpp_dsl.language.lower import analyse, load
 from mtpp_dsl.language.parser import parse
 from mtpp_dsl.language.upgrade import upgraded
 from mtpp_dsl.text.source import Source
@@ -78,3 +79,36 @@ def test_the_six_specs_parse(specs: Path) -> None:
     """The acceptance specs are texts of version 1 as they stand."""
     for path in sorted(specs.glob("*.mtpp")):
         assert upgraded(Source(path.name, path.read_text())) == path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "helps"),
+    [
+        ("let edges = 4", "underscore"),
+        ("param inf: int = 4", "underscore"),
+        ("let x = [3 for nodes in 0..2]", "underscore"),
+        ("graph { node nodes (work = 1 ms) }", "string"),
+        ("device on (memory = 1 GiB)", "string"),
+        ("switch used", "string"),
+        ("def on(x) = x", ""),
+        ("def f(on) = 3", ""),
+        ("type true (memory = 1 GiB)", ""),
+        ("phase on, off", ""),
+    ],
+)
+def test_what_helps_where_a_word_is_taken_for_a_name(text: str, helps: str) -> None:
+    """The note says what mends the text, and nothing where the name has to be changed by hand."""
+
+    def taken(given: str) -> list[tuple[str, ...]]:
+        return [each.notes for each in analyse(f"{given}\n").diagnostics if each.code == "MTPP-E103"]
+
+    (notes,) = taken(text)
+    assert len(notes) == bool(helps)
+    if helps == "underscore":
+        assert "'mtpp fmt --upgrade FILE'" in notes[0]
+        assert taken(upgraded(Source("x", text))) == []
+    elif helps:
+        word = notes[0].rpartition(" ")[2]
+        mended = re.sub(rf"\b{word[1:-1]}\b", word, text)
+        assert taken(mended) == []
+        assert not [each for each in analyse(f"{mended}\n").diagnostics if each.code.startswith("MTPP-E00")]
