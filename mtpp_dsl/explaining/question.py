@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.answers.again import Answered, places_of
+from mtpp_dsl.answers.claims import cost_of_value
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.contracts import Progress
+from mtpp_dsl.drivers.rows import keeping
 from mtpp_dsl.language.places import Places
 from mtpp_dsl.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.plans.plan import Plan
@@ -27,7 +29,7 @@ class Question(Short):
     """What every part of an explanation is given.
 
     Attributes:
-        problem: what was asked.
+        problem: what was asked; of a point of a front with a row that keeps what it reached in the other objective.
         plan: that was found; None without one.
         evaluation: of the plan.
         answer: the JSON answer, with the bound, the status and why there is no plan.
@@ -102,4 +104,22 @@ def question_of(problem: Problem, given: Result | Answered | Plan | Mapping[str,
         alone = Result("complete", plan=plan, evaluation=evaluate(problem, plan), method="given")
         answer = result_to_json(problem, alone)
     evaluation = None if plan is None else evaluate(problem, plan)
+    if plan is not None and evaluation is not None and _in_front(problem, answer):
+        problem, bound = _within(problem, evaluation, answer)
+        evaluation = evaluate(problem, plan)
     return Question(problem, plan, evaluation, answer, bound, **options)
+
+
+def _in_front(problem: Problem, answer: Mapping[str, Any]) -> bool:
+    """Return whether an answer is a point of a front whose first objective was minimised under a limit on the other."""
+    objectives = answer.get("objectives") or []
+    return len(problem.objectives) == 2 and len(objectives) == 2 and bool(objectives[0]["under"])
+
+
+def _within(problem: Problem, evaluation: Evaluation, answer: Mapping[str, Any]) -> tuple[Problem, float | None]:
+    """Return what a point of a front is the best of, and the bound: plans that are as good in the other objective."""
+    first, second = problem.objectives
+    row = replace(keeping(problem, second, evaluation.costs[1]), origin="the front")
+    asked = problem.with_constraints([*problem.constraints, row])
+    said = answer["objectives"][0]["bound"]
+    return asked, None if said is None else cost_of_value(first, said["value"])

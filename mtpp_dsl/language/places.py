@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from mtpp_dsl.base.pickling import Picklable
-from mtpp_dsl.constraints import Constraint
+from mtpp_dsl.constraints import Constraint, Linear
 from mtpp_dsl.language import tree
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.text.source import Span, named_line, place_of
@@ -78,7 +78,7 @@ class Places(Picklable):
         """Return the statements that a constraint stems from.
 
         One that a target stands for stems from the ``target`` statement, and nodes that are together as they share
-        weights from the graph.
+        weights from the graph; a row that no statement asks for stems from none.
         """
         if constraint in self.stated:
             return _lines(self.stated[constraint])
@@ -88,7 +88,7 @@ class Places(Picklable):
             return (SpecLines(file, line, line),)
         if constraint.origin.startswith("target "):
             return self.target
-        return self.graph
+        return () if isinstance(constraint, Linear) else self.graph
 
     def by_statement(self, problem: Problem) -> dict[SpecLines | None, tuple[Constraint, ...]]:
         """Return the constraints of a problem by the statement that each stems from first; None for those of none."""

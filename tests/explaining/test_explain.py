@@ -6,14 +6,19 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
 import mtpp_dsl
+from mtpp_dsl.answers.again import read_answer
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.cli.run import run
+from mtpp_dsl.explaining.explain import explained
 from mtpp_dsl.explaining.explanation import explain_schema
+from mtpp_dsl.explaining.question import question_of
 from tests.explaining.mixed import KINDS, every_plan, problem_of
 from tests.tree import ROOT
 
@@ -77,6 +82,45 @@ def test_an_answer_wants_its_spec(tmp_path: Path, capsys: pytest.CaptureFixture[
     answer.write_text("{}")
     assert run(["explain", str(answer)]) == 2
     assert f"name its spec first: SPEC {answer}" in capsys.readouterr().err
+
+
+def test_a_point_of_a_front_is_explained_among_plans_as_good_in_the_other_objective(tmp_path: Path) -> None:
+    """The best price within what the point reached is the question: no change and no step leads below it."""
+    spec, path = tmp_path / "shop.mtpp", tmp_path / "front.json"
+    spec.write_text("""
+graph {
+  node a[i in 0..5] (work = 2 ms, output = 1 MB)
+  edge a[i] -> a[i + 1] for i in 0..4
+}
+device d[3] (price = 1 USD)
+interconnect shared (bandwidth = 1 GB/s)
+minimize price: sum(price(d) * used(d) for d in devices)
+minimize bottleneck
+constraint acyclic
+""")
+    problem = mtpp_dsl.load(spec)
+    front = mtpp_dsl.front(problem, ["price", "bottleneck"], points=3)
+    path.write_text(front.to_json())
+    assert [values[0] for values in front.values] == [1.0, 2.0, 3.0]
+    read = read_answer(path, point=2)
+    asked = question_of(read.problem, read), question_of(problem, front.points[1])
+    for question, parts in zip(asked, (["what_if", "next", "constraints"], ["next"]), strict=True):
+        assert question.plan is not None
+        assert verify(question.problem, question.plan) == []
+        assert question.bound == pytest.approx(2.0)
+        found = explained(replace(question, time=10.0), parts).to_json()
+        reached = front.values[1][1] * (1 + 1e-8)
+        assert found["next"]["plans"]
+        assert all(
+            price >= 2 - 1e-9 and time <= reached for price, time in (p["values"] for p in found["next"]["plans"])
+        )
+        if found["what_if"] is not None:
+            values = [case["value"] for case in found["what_if"]["cases"] if case["status"] == "optimal"]
+            assert len(values) >= 2
+            assert values == pytest.approx([2.0] * len(values))
+            (row,) = (each for each in found["constraints"] if each["named"] == "keep bottleneck")
+            assert row["lines"] == []
+            assert row["least"] == pytest.approx(0.5) or row["cost"] == pytest.approx(1.0)
 
 
 @pytest.mark.slow
