@@ -68,7 +68,10 @@ def explain_and_report(call: ExplainCall) -> int:
     if limit is None:
         raise UsageError("an explanation goes on for as long as it may: give --time-limit a time, such as 5min")
     only = None if call.only is None else [name for name in call.only.split(",") if name.strip()]
-    parts_named(only, node=call.node is not None)
+    if not parts_named(only, node=call.node is not None):
+        raise UsageError(
+            "--only names no part: write one or more of bottleneck, critical, next, … (mtpp explain --help)"
+        )
     find_method(call.method, call.solver)
     if call.json is not None and call.json != STDOUT:
         check_writable(call.json)

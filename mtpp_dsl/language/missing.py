@@ -38,6 +38,7 @@ _CHARACTERS = {
     "$": "an amount of money has its unit behind it: 3 USD, 3 USD/h",
     "\u20ac": "an amount of money has its unit behind it: 3 EUR, 3 EUR/h",
     "|": "write 'or'",
+    "%": "a remainder is written mod(i, 3), and a share has the sign right behind its number, as 10%",
     "!": "write 'not'",
     "\u2264": "write '<='",
     "\u2265": "write '>='",

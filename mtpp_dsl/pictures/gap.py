@@ -113,10 +113,12 @@ def _name_ends(axes: Any, problem: Problem, ends: dict[str, float], per: float, 
     order = sorted(ends, key=lambda name: ends[name])
     apart = (top - bottom) * 0.085
     middle = sum(ends.values()) / len(ends) if ends else 0.0
-    for place, name in enumerate(order):
-        y = ends[name]
-        if len(order) == 2 and abs(ends[order[0]] - ends[order[1]]) < 2 * apart:
-            y = middle + (apart if place else -apart)
+    if len(order) == 2 and abs(ends[order[0]] - ends[order[1]]) < 2 * apart:
+        middle = min(max(middle, bottom + 0.05 * (top - bottom) + apart), bottom + 0.97 * (top - bottom) - apart)
+        places = [middle - apart, middle + apart]
+    else:
+        places = [ends[name] for name in order]
+    for y, name in zip(places, order, strict=True):
         axes.annotate(
             f"{name}\n{format_quantity(ends[name] * per, unit)}",
             (end, ends[name]),

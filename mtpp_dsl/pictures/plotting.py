@@ -12,7 +12,7 @@ from mtpp_dsl.errors import UsageError, nearest
 from mtpp_dsl.plans.front import Front
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.report.picture import check_picture
+from mtpp_dsl.report.picture import SUFFIXES, check_picture
 
 __all__ = [
     "KINDS",
@@ -62,6 +62,8 @@ def parse_plot(text: str) -> tuple[str | None, Path]:
             f"no picture is called {kind!r}{nearest(kind, KINDS)} (there are {', '.join(KINDS)}); for a file of that "
             f"name write ./{text}"
         )
+    if not rest:
+        raise UsageError(f"{text!r} names no file: a picture ends in {', '.join(SUFFIXES)}")
     check_picture(Path(rest))
     return kind or None, Path(rest)
 
@@ -113,7 +115,8 @@ def why_not(problem: Problem, result: Result, kind: str) -> str | None:
         return "one answer is no front: mtpp solve --pareto finds one"
     if kind == "gap":
         known = any(entry.incumbent is not None or entry.bound is not None for entry in result.log)
-        return None if known else "nothing was found over time: neither a plan nor a bound"
+        if known or result.infeasibility is None:
+            return None if known else "nothing was found over time: neither a plan nor a bound"
     if result.infeasibility is not None:
         return f"no plan exists: {result.infeasibility.reason}"
     if result.plan is None or result.evaluation is None:

@@ -68,6 +68,7 @@ def test_the_command_takes_an_answer_or_a_plan(tmp_path: Path, capsys: pytest.Ca
         (["--only", "causes"], "an explanation has no part 'causes'"),
         (["--point", "2"], "--point chooses an answer of a front"),
         (["--node", "attn"], "there is no node 'attn'"),
+        (["--only", ","], "--only names no part"),
         (["--method", "exakt"], "there is no method 'exakt'"),
     ],
 )

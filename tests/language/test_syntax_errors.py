@@ -119,6 +119,7 @@ def test_errors_in_blocks() -> None:
         ("let x = 0...3", "a range has two ends, as in '0..3', or '0..<3' without its last end"),
         ("let x = a[..3]", "a range has two ends, as in '0..3', or '0..<3' without its last end"),
         ("let x = a ? b : c", "unexpected character '?': write 'if c then a else b'"),
+        ("let x = a % 3", "unexpected character '%': a remainder is written mod(i, 3), and a share has the sign"),
         ("constraint c: x <= 3 penalty = 3", "options stand in '(' and ')': write '(penalty = …)'"),
         ("let x = {a: }", "a value is missing after ':'"),
         ("def f(x) =", "a value is missing after '='"),

@@ -133,6 +133,13 @@ def test_gap() -> None:
     assert "bound\n3.9 ms" in found
     assert not any("mathdefault" in text for text in found)
     assert_apart(figure)
+    for early, late in ((0.001, 0.004), (0.009, 0.004)):  # both end at the top of the picture, or at its bottom
+        met = (
+            LogEntry(0.01, None, min(early, late)),
+            LogEntry(0.02, max(early, late), early),
+            LogEntry(3.0, late, late),
+        )
+        assert_apart(mtpp_dsl.Result("complete", log=met, time={"total": 4.0}).of(problem).plot(kind="gap"))
 
 
 def test_hostile_names() -> None:
@@ -168,7 +175,7 @@ def test_files_are_the_same_every_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "kind", "reason"),
     [
-        ("infeasible", None, "nothing was found over time"),
+        ("infeasible", None, "no plan exists: "),
         ("infeasible", "loads", "no plan exists"),
         ("one", "memory", "no device has a memory"),
         ("makespan", "loads", "ask for gantt"),
@@ -181,6 +188,14 @@ def test_answers_without_a_picture_are_refused(name: str, kind: str | None, reas
     """What cannot be drawn is refused, with the reason."""
     with pytest.raises(UsageError, match=reason):
         answer(name).plot(kind=kind)  # type: ignore[arg-type]
+
+
+def test_an_answer_without_plan_bound_and_proof_has_no_picture() -> None:
+    """Nothing was found: that is said."""
+    problem = answer("one").problem
+    assert problem is not None
+    with pytest.raises(UsageError, match="nothing was found over time"):
+        Result("time_limit").of(problem).plot()
 
 
 def test_microbatches_are_for_charts() -> None:
