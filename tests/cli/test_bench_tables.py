@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 
 import pytest
 
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.text.visible import visible
 from tests.sweeps.rows import a_run, an_outcome
 
 SWEEP = """
@@ -51,6 +53,25 @@ def database(tmp_path):
             found = an_outcome(1.0 + number, unit="s", nodes=10) if number < 3 else an_outcome(None, status="memory")
             store.put(each, found)
     return path
+
+
+@pytest.mark.parametrize("call", [("table", "--rows", "problem", "--format", "csv"), ("export", "-o", "-")])
+def test_what_is_not_seen_reaches_no_terminal(tmp_path, monkeypatch, capsys, call):
+    """CSV has names as they are in a file and in a pipe, and with signs for what a terminal would obey on one."""
+    path, hostile = tmp_path / "few.sqlite", "turned \u202e\x1b[2J round"
+    with Store.open(path) as store:
+        one = a_run(hostile, label="heft", method="heft", params={"k": 2})
+        store.pending([one])
+        store.claim([one.key])
+        store.put(one, an_outcome(1.0, unit="s", nodes=10))
+    command = ["bench", call[0], str(path), *call[1:]]
+    assert run(command) == 0
+    assert hostile in capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert run(command) == 0
+    printed = capsys.readouterr().out
+    assert visible(printed) == printed
+    assert visible(hostile) in printed
 
 
 def test_a_table_in_each_form(database, tmp_path, capsys):

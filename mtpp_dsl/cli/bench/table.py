@@ -73,6 +73,7 @@ def table(
     from mtpp_dsl.sweeps.figures import Column, Rule
     from mtpp_dsl.sweeps.rendering import FORMATS, table_lines
     from mtpp_dsl.sweeps.tables import MEASURES_HEADS, make_table
+    from mtpp_dsl.text.visible import visible
 
     form = _form(form, output)
     if output is not None:
@@ -105,7 +106,7 @@ def table(
         return 0
     text = FORMATS[form](made) if form in FORMATS else "".join(f"{line.plain}\n" for line in table_lines(made, 80))
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
     else:
         write_text(output, text)
     return 0
