@@ -165,7 +165,10 @@ def plot(
     options: dict[str, Any] = {"microbatches": microbatches} if chosen == "gantt" else {}
     if microbatches is not None and chosen != "gantt":
         raise UsageError(f"microbatches are for a picture of kind gantt, and this is {chosen}")
-    return _drawn(lambda: late(_DRAWS[chosen])(problem, result, width, **options), path)
+    try:
+        return _drawn(lambda: late(_DRAWS[chosen])(problem, result, width, **options), path)
+    except UsageError as error:  # such as that of routes that share the inputs, which have no common period
+        raise UsageError(f"no picture of kind {chosen}: {error}") from None
 
 
 def plot_front(front: Front, path: Path | str | None = None, *, width: float | None = None) -> Any:

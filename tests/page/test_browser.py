@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -143,14 +142,19 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
 
 @pytest.mark.slow
 def test_large_graphs_open(large: dict[int, Path], open_page: Opening) -> None:
-    """2,000 nodes open in some two seconds, and 20,000 folded do; search finds a node among them at once."""
+    """2,000 nodes open in two seconds, and 20,000 folded do; search finds a node among them at once.
+
+    The browser needs less than a third of a second of the processor for either; the time on the clock is less than
+    half a second where others use the machine as well.
+    """
     for n, path in large.items():
-        began = perf_counter()
         page = open_page(path).page
         assert page.locator("#nodes-table tbody tr").count() == 100
-        took = perf_counter() - began
-        timing = "performance.getEntriesByType('navigation')[0].domComplete"
-        assert page.evaluate(timing) < (2_000 if n == 2_000 else 4_000) * 3, took  # others may use the machine as well
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable")
+        metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
+        assert 0 < metrics["ProcessTime"] < 1.0, n
+        assert page.evaluate("performance.getEntriesByType('navigation')[0].domComplete") < 2_000, n
         page.get_by_label("Search").fill(f"layer[{n // 80}] op[3]")
         expect(page.locator("#nodes-table tbody tr")).to_have_count(5)
         page.get_by_role("button", name="memory").click()

@@ -16,7 +16,9 @@ from mtpp_dsl.pictures.canvas import COLUMN, PAGE, Picture, short
 from mtpp_dsl.pictures.plotting import KINDS, parse_plot, why_not
 from mtpp_dsl.plans.front import Front
 from mtpp_dsl.plans.result import LogEntry, Result
+from tests.amount import stride
 from tests.hostile_names import HOSTILE, hostile_problem
+from tests.page.answers import ANSWERS
 from tests.pictures.answers import answer
 
 
@@ -211,6 +213,31 @@ def test_every_kind_of_an_answer() -> None:
     for kind in KINDS:
         if why_not(result.problem, result, kind) is None:
             assert texts(result.plot(kind=kind))  # type: ignore[arg-type]
+
+
+def drawn(result: Result, kind: str) -> Picture | str:
+    """Return a picture, or why there is none."""
+    try:
+        return result.plot(kind=kind)  # type: ignore[arg-type, no-any-return]
+    except UsageError as error:
+        return str(error)
+
+
+@pytest.mark.slow
+def test_every_kind_of_every_answer() -> None:
+    """Of answers of every kind, each picture is made, or refused with a reason; nothing else is raised."""
+    made: set[str] = set()
+    for number, name in enumerate(list(ANSWERS)[:: stride(3)]):
+        problem, result = ANSWERS[name]()
+        for kind in KINDS:
+            found = drawn(result, kind)
+            if isinstance(found, str):
+                assert found.startswith(f"no picture of kind {kind}: "), name
+                continue
+            assert why_not(problem, result, kind) is None, (name, kind)
+            assert number % stride(8) or texts(found), (name, kind)
+            made.add(kind)
+    assert made == {*KINDS} - {"front"}
 
 
 def test_empty_fronts_are_refused() -> None:
