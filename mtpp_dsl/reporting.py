@@ -14,7 +14,7 @@ from mtpp_dsl.base.files import read_bytes
 from mtpp_dsl.contracts import Progress
 from mtpp_dsl.errors import MtppError
 from mtpp_dsl.explaining.explain import PARTS, explained
-from mtpp_dsl.explaining.question import Question, question_of
+from mtpp_dsl.explaining.question import FRONT, Question, question_of
 from mtpp_dsl.language.lower import analyse
 from mtpp_dsl.page.document import page
 from mtpp_dsl.page.spec_text import spec_text
@@ -97,6 +97,7 @@ def spec_of(question: Question) -> SpecText | None:
         if origin.path is None:
             if problem.graph.n > MAX_WRITTEN:
                 return None
+            problem = problem.with_constraints([rule for rule in problem.constraints if rule.origin != FRONT])
             text = problem.to_spec()
             return spec_text(problem, analyse(text).places, "<text>", text)
         data = read_bytes(Path(origin.path))

@@ -21,7 +21,10 @@ from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.json import result_to_json
 
-__all__ = ["Question", "question_of"]
+__all__ = ["FRONT", "Question", "question_of"]
+
+FRONT = "the front"
+"""The origin of the row that a point of a front is the best under: no statement of the spec says it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,7 +122,7 @@ def _in_front(problem: Problem, answer: Mapping[str, Any]) -> bool:
 def _within(problem: Problem, evaluation: Evaluation, answer: Mapping[str, Any]) -> tuple[Problem, float | None]:
     """Return what a point of a front is the best of, and the bound: plans that are as good in the other objective."""
     first, second = problem.objectives
-    row = replace(keeping(problem, second, evaluation.costs[1]), origin="the front")
+    row = replace(keeping(problem, second, evaluation.costs[1]), origin=FRONT)
     asked = problem.with_constraints([*problem.constraints, row])
     said = answer["objectives"][0]["bound"]
     return asked, None if said is None else cost_of_value(first, said["value"])

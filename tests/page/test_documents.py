@@ -200,6 +200,22 @@ def test_front_has_a_page() -> None:
     check(front_page({"schema": 2, "front": [], "complete": False}))
 
 
+def test_a_point_of_a_front_keeps_its_spec() -> None:
+    """The row that the point is the best under is no line of the spec, and does not keep it from being shown."""
+    problem = mtpp_dsl.load("""
+graph { node a[i in 0..2] (work = 2 ms, output = 1 MB) }
+device d[2] (price = 1 USD)
+interconnect shared (bandwidth = 1 GB/s)
+minimize price: sum(price(d) * used(d) for d in devices)
+minimize bottleneck
+""")
+    front = mtpp_dsl.front(problem, ["price", "bottleneck"], points=2)
+    text = front.points[1].to_html()
+    found = check(text)
+    assert "spec" in found.ids
+    assert "keep bottleneck" not in text
+
+
 def test_gap_over_time_is_drawn() -> None:
     """The log is two lines of steps, in the unit of the objective, and a table of all its entries."""
     problem, result = ANSWERS["bound"]()
