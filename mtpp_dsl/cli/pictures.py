@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +14,15 @@ from mtpp_dsl.cli.screen import say
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.result import Bound, Infeasibility, LogEntry, Result
+from mtpp_dsl.plans.front import Front
+from mtpp_dsl.plans.result import Bound, Infeasibility, LogEntry, Reached, Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.json import dumps
 
 if TYPE_CHECKING:
     from mtpp_dsl.cli.solve import SolveCall
 
-__all__ = ["check_pictures", "picture_paths", "plots_of", "result_of", "write_pictures"]
+__all__ = ["check_pictures", "front_of", "picture_paths", "plots_of", "result_of", "write_pictures"]
 
 
 def plots_of(call: SolveCall) -> Iterator[tuple[str, str | None, Path]]:
@@ -149,3 +151,21 @@ def result_of(answered: Answered) -> Result:
         verified=bool(answer["verified"]),
         problem=problem,
     )
+
+
+def front_of(points: Sequence[Answered], *, complete: bool) -> Front:
+    """Return as much of a front as its picture shows, of points that were read again."""
+    return Front(points[0].problem, tuple(map(_point, points)), complete)
+
+
+def _point(answered: Answered) -> Result:
+    """Return a point of a front with the values and the bounds of both objectives."""
+    reached = []
+    for objective, said in zip(answered.problem.objectives, answered.answer["objectives"], strict=True):
+        cost, best = (None if said[key] is None else cost_of_value(objective, said[key]) for key in ("value", "best"))
+        of = said["bound"]
+        bound = of and Bound(
+            cost_of_value(objective, of["value"]), of["method"], of["proof"], of["by"], of["detail"] or ""
+        )
+        reached.append(Reached(objective, cost, best, bound, said["gap"], said["under"] or ""))
+    return replace(result_of(answered), objectives=tuple(reached))

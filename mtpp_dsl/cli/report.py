@@ -122,23 +122,35 @@ def _drawn(call: ReportCall) -> bool:
     """Draw the pictures that were asked for; return whether they could be written.
 
     Raises:
-        UsageError: the answer has no such picture, or is a front.
+        UsageError: the answer has no such picture; a front has no other than that of its points.
     """
     from mtpp_dsl.answers.again import points_of, read_answer
     from mtpp_dsl.base.files import read_json
     from mtpp_dsl.base.writing import check_writable
-    from mtpp_dsl.cli.pictures import result_of
+    from mtpp_dsl.cli.pictures import front_of, result_of
     from mtpp_dsl.cli.solve import write_file
-    from mtpp_dsl.pictures.plotting import parse_plot, plot
+    from mtpp_dsl.pictures.plotting import parse_plot, plot, plot_front
 
     asked = [parse_plot(text) for text in call.plot]
     for _, path in asked:
         check_writable(path)
-    if points_of(read_json(call.answer)) is not None and call.point is None:
-        raise UsageError(f"{call.answer} is a front: --plot is about one of its answers, so choose it by --point")
-    result = result_of(read_answer(call.answer, call.spec, search=call.include, point=call.point))
-    assert result.problem is not None
-    figures = [plot(result.problem, result, kind=kind) for kind, _ in asked]
+    data: Any = read_json(call.answer)
+    points = points_of(data)
+    if points is not None and call.point is None:
+        other = next((kind for kind, _ in asked if kind not in (None, "front")), None)
+        if other is not None:
+            raise UsageError(f"{call.answer} is a front: --plot {other}:FILE is about one of its answers, so choose it "
+                             "by --point")  # fmt: skip
+        if not points:
+            raise UsageError(f"{call.answer} is a front without points: there is nothing to draw")
+        numbers = range(1, len(points) + 1)
+        read = [read_answer(call.answer, call.spec, search=call.include, point=number) for number in numbers]
+        front = front_of(read, complete=bool(data.get("complete")))
+        figures = [plot_front(front) for _ in asked]
+    else:
+        result = result_of(read_answer(call.answer, call.spec, search=call.include, point=call.point))
+        assert result.problem is not None
+        figures = [plot(result.problem, result, kind=kind) for kind, _ in asked]
     written = [write_file(path, figure.savefig) for (_, path), figure in zip(asked, figures, strict=True)]
     return all(written)
 

@@ -43,7 +43,8 @@ def draw_front(front: Front, width: float | None = None) -> Picture:
     keys: list[Any] = [
         Line2D([], [], marker="o", linestyle="none", markersize=3.5, color=ink("bottleneck"), label="plan")
     ]
-    keys.append(Line2D([], [], color=ink("bound"), linewidth=1.0, linestyle=(0, (2, 1)), label="down to the bound"))
+    if any(one.gap for point in front.points for one in point.objectives):
+        keys.append(Line2D([], [], color=ink("bound"), linewidth=1.0, linestyle=(0, (2, 1)), label="down to the bound"))
     legend(figure, keys)
     return figure
 

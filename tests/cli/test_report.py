@@ -114,5 +114,11 @@ def test_fronts_have_pages(here: Path, capfd: pytest.CaptureFixture[str]) -> Non
     assert Path("again.html").read_text(encoding="utf-8") == page
     assert run(["report", "front.json", "-q", "--point", "1"]) == 0
     assert "Loads of the devices" in Path("front-1.html").read_text(encoding="utf-8")
+    assert run(["report", "front.json", "-q", "--plot", "front.svg", "--plot", "front:again.svg"]) == 0
+    assert Path("front.svg").read_bytes() == Path("again.svg").read_bytes()
+    assert run([*call, "--plot", "solved.svg"]) == 0
+    assert Path("solved.svg").read_bytes() == Path("front.svg").read_bytes()
+    assert run(["report", "front.json", "--plot", "graph:x.svg"]) == 2
+    assert "choose it by --point" in capfd.readouterr().err
     assert run(["report", "front.json", "--what-if", "1s"]) == 2
     assert "choose it by --point" in capfd.readouterr().err
