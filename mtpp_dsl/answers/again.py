@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from mtpp_dsl import registry
 from mtpp_dsl.answers.claims import cost_of_value, false_claims, false_source
+from mtpp_dsl.answers.front import answers_of
 from mtpp_dsl.answers.plans import false_plan
 from mtpp_dsl.answers.shape import check_shape
 from mtpp_dsl.base.files import read_bytes, read_json
@@ -133,6 +134,7 @@ def read_answer(
         if point is None or not 1 <= point <= len(points):
             which = f"which has no point {point}" if point is not None else "of which one is to be chosen"
             raise UsageError(f"{path} is a front of {len(points)} points, {which}: take one with --point 1")
+        answers_of(data, str(path))
         return _held(path, _answered(path, points[point - 1], spec, search, in_front=True), in_front=True)
     if not isinstance(data, dict) or "plan" not in data or "spec" not in data:
         raise UsageError(f"{path} is no answer of mtpp with its spec: make one with --json")

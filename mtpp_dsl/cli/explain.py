@@ -123,7 +123,7 @@ def _given(call: ExplainCall) -> tuple[Problem, Answered | Plan | None]:
         raise UsageError("--point chooses an answer of a front, and none is given")
     problem = read_problem(call.spec, call.define, call.include, scenario=call.scenario)
     tell_warnings(problem)
-    if data is None:
+    if call.answer is None:
         return problem, None
     plan = Plan.from_json(problem, data)
     broken = verify(problem, plan)

@@ -165,13 +165,25 @@ def _front(call: ReportCall, data: Any) -> str:
     """Return the page of a front, each of whose answers was held against its spec.
 
     Raises:
-        UsageError: one of them is wrong.
+        UsageError: one of them is wrong, or one is as good as another in both objectives.
     """
     from mtpp_dsl.answers.again import read_answer
+    from mtpp_dsl.answers.front import answers_of, dominated, unlike
+    from mtpp_dsl.checks.verification import costs_of
     from mtpp_dsl.page.front import front_page
 
-    for number in range(1, len(data["front"]) + 1):
-        read_answer(call.answer, call.spec, search=call.include, point=number)
+    answers = answers_of(data, str(call.answer))
+    wrong = list(unlike(answers))
+    if not wrong:
+        numbers = range(1, len(answers) + 1)
+        points = [read_answer(call.answer, call.spec, search=call.include, point=number) for number in numbers]
+        wrong += [
+            f"point {number}: there is no plan" for number, one in zip(numbers, points, strict=True) if not one.plan
+        ]
+        wrong += dominated([tuple(costs_of(one.problem, one.plan)) if one.plan else None for one in points])
+    if wrong:
+        told = "\n".join(f"  {each}" for each in wrong)
+        raise UsageError(f"{call.answer} is no front:\n{told}")
     return front_page(data, call.answer.name)
 
 

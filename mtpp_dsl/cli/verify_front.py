@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from mtpp_dsl.answers.again import recorded_params
-from mtpp_dsl.answers.shape import check_shape
+from mtpp_dsl.answers.front import answers_of, dominated
 from mtpp_dsl.base.units import counted
 from mtpp_dsl.checks.verification import costs_of
 from mtpp_dsl.cli.arguments import read_problem
 from mtpp_dsl.cli.examine import Examined, examine, print_wrong
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import UsageError, VerificationError
+from mtpp_dsl.errors import VerificationError
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.pair import with_objectives
 
@@ -40,7 +39,7 @@ def verify_front(
     scenario: str | None = None,
 ) -> int:
     """Check every answer of a front, and that no point is as good as another in both; return the exit code."""
-    answers = _answers(data, str(front_file))
+    answers = answers_of(data, str(front_file))
     end = None if time_limit is None else monotonic() + time_limit
     wrong: list[str] = []
     proved = 0
@@ -61,7 +60,7 @@ def verify_front(
         wrong += [f"point {number}: there is no plan"] if found.plan is None and not found.wrong else []
         proved += bool(found.findings) and all(finding.proved for finding in found.findings)
         costs.append(_costs(problem, found))
-    wrong += _dominated(costs)
+    wrong += dominated(costs)
     if wrong:
         print_wrong(f"{front_file}: no front for {spec}", wrong)
         return VerificationError.exit_code
@@ -74,27 +73,5 @@ def verify_front(
     return 0
 
 
-def _answers(data: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
-    """Return the answers of a front, checked for their shape.
-
-    Raises:
-        UsageError: it is none, or an answer of it is none.
-    """
-    if set(data) != {"schema", "front", "complete"} or data["schema"] != 2 or not isinstance(data["complete"], bool):
-        raise UsageError(f"{name} is no front of mtpp: it has schema (2), front (a list) and complete (true or false)")
-    for number, answer in enumerate(data["front"], 1):
-        check_shape(answer, f"point {number} of {name}")
-    return list(data["front"])
-
-
 def _costs(problem: Problem, found: Examined) -> tuple[float, ...] | None:
     return None if found.plan is None or found.broken else tuple(costs_of(problem, found.plan))
-
-
-def _dominated(costs: Sequence[tuple[float, ...] | None]) -> list[str]:
-    """Return which points are no better in both objectives than the one before them."""
-    wrong = []
-    for number, (one, other) in enumerate(pairwise(costs), 2):
-        if one is not None and other is not None and (other[0] <= one[0] or other[1] >= one[1]):
-            wrong.append(f"point {number}: it is out of order, or no better than point {number - 1} in both objectives")
-    return wrong

@@ -39,7 +39,9 @@ def _head(data: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> Secti
         return Section("answer", "A front without points", tag("p", "No plan was found.", class_="verdict"), "Front")
     first, second = (one["name"] for one in points[0]["objectives"])
     whole = (
-        "every plan is no better in both than one of them" if data["complete"] else "there may be others between them"
+        "every plan is no better in both than one of them, as the search that made it says"
+        if data["complete"]
+        else "there may be others between them"
     )
     said = f"{counted(len(points), 'plan')} of which none is better in both objectives than another: {whole}."
     open_ones = any(one["gap"] for point in points for one in point["objectives"])

@@ -121,4 +121,16 @@ def test_fronts_have_pages(here: Path, capfd: pytest.CaptureFixture[str]) -> Non
     assert run(["report", "front.json", "--plot", "graph:x.svg"]) == 2
     assert "choose it by --point" in capfd.readouterr().err
     assert run(["report", "front.json", "--what-if", "1s"]) == 2
+    front = json.loads(Path("front.json").read_text(encoding="utf-8"))
+    point = front["front"][0]
+    other = {**point, "spec": {**point["spec"], "scenario": "other"}}
+    for wrong, said in (
+        ({"schema": 2, "front": [point]}, "is no front of mtpp"),
+        ({**front, "complete": "yes"}, "is no front of mtpp"),
+        ({**front, "front": [point, point]}, "point 2: it is out of order, or no better than point 1"),
+        ({**front, "front": [point, other]}, "point 2: it is an answer to another spec than the first"),
+    ):
+        Path("wrong.json").write_text(json.dumps(wrong), encoding="utf-8")
+        assert run(["report", "wrong.json"]) == 2
+        assert said in " ".join(capfd.readouterr().err.split())
     assert "choose it by --point" in capfd.readouterr().err

@@ -125,6 +125,14 @@ constraint acyclic
 
 
 @pytest.mark.slow
+def test_an_answer_that_says_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is not taken for none, in place of which the spec would be solved."""
+    answer = tmp_path / "null.json"
+    answer.write_text("null")
+    assert run(["explain", str(QUICK), str(answer)]) == 2
+    assert "a plan is a JSON answer of mtpp" in " ".join(capsys.readouterr().err.split())
+
+
 def test_an_interrupt_leaves_what_was_found(tmp_path: Path) -> None:
     """Ctrl-C in a search ends it; what is known is told and written, and the exit code is 130."""
     spec, written = ROOT / "examples" / "cases" / "inception.mtpp", tmp_path / "why.json"
