@@ -40,9 +40,10 @@ def _value(objective: Mapping[str, Any]) -> str:
 
 
 def _answer(side: Side) -> str:
-    """Return an answer in a line: its file, its value, its bound."""
+    """Return an answer in a line: its file, its value, its bound, and whether these are only what the file says."""
     objective = side.answer["objective"]
-    said = [f"{side.name}: {side.answer['status']}"]
+    unchecked = ", which is not checked, says" if side.why else ""
+    said = [f"{side.name}{unchecked}: {side.answer['status']}"]
     said += [f"{each['name']} {_value(each)}" for each in objectives_of(side) if each["value"] is not None]
     if side.bound is not None:
         said.append(f"bound {format_quantity(side.bound, objective['unit'])}")

@@ -121,6 +121,7 @@ def test_fronts_have_pages(here: Path, capfd: pytest.CaptureFixture[str]) -> Non
     assert run(["report", "front.json", "--plot", "graph:x.svg"]) == 2
     assert "choose it by --point" in capfd.readouterr().err
     assert run(["report", "front.json", "--what-if", "1s"]) == 2
+    assert "choose it by --point" in capfd.readouterr().err
     front = json.loads(Path("front.json").read_text(encoding="utf-8"))
     point = front["front"][0]
     other = {**point, "spec": {**point["spec"], "scenario": "other"}}
@@ -133,4 +134,3 @@ def test_fronts_have_pages(here: Path, capfd: pytest.CaptureFixture[str]) -> Non
         Path("wrong.json").write_text(json.dumps(wrong), encoding="utf-8")
         assert run(["report", "wrong.json"]) == 2
         assert said in " ".join(capfd.readouterr().err.split())
-    assert "choose it by --point" in capfd.readouterr().err

@@ -145,6 +145,8 @@ def test_compares_answers_to_other_questions_by_name(tmp_path: Path, capsys: pyt
     assert run(["diff", str(paths[0]), str(paths[2])]) == 0
     out = capsys.readouterr().out
     assert "is compared by its JSON alone: " in out
+    assert "2.json, which is not checked, says: optimal" in " ".join(out.split())
+    assert "new.json: optimal" in " ".join(out.split())
     assert "say different things" in out
     assert "only A has 1 node: head" in out
     assert "only B has 1 node: tail" in out
