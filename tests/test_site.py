@@ -184,6 +184,16 @@ def test_it_opens_from_files(site: Path, browser: Any) -> None:
 
 
 @pytest.mark.slow
+def test_pictures_are_dark_on_the_dark_page(site: Path, browser: Any) -> None:
+    """Pictures of plans, drawn on white, change light and dark on the dark page, and stay as they are on the light."""
+    of = "[...document.querySelectorAll('article img')].map((each) => getComputedStyle(each).filter)"
+    for dark in (True, False):
+        with opened(browser, site / "gallery.html", 800, dark=dark, folder=site) as found:
+            filters = set(found.page.evaluate(of))
+            assert filters == ({"invert(1) hue-rotate(180deg)"} if dark else {"none"})
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "dark"), [("methods", True), ("tutorial", False)])
 def test_pages_are_accessible(site: Path, browser: Any, name: str, dark: bool) -> None:
     """axe-core finds nothing wrong, and no page is wider than a narrow screen."""
