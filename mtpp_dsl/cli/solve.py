@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 from mtpp_dsl.answers.again import under_target
 from mtpp_dsl.api import find_method, solve
@@ -106,7 +105,7 @@ def solve_and_report(call: SolveCall) -> int:
     more = what_if_seconds(call.what_if)
     if more is not None and call.html is None:
         raise UsageError("--what-if is shown on the page: say where to write that, --html FILE")
-    began = monotonic()
+    start_up, began = elapsed(), monotonic()
     problem = read_problem(call.spec, call.define, call.include, scenario=call.scenario)
     if call.target is not None:
         problem = under_target(problem, call.target)
@@ -138,11 +137,12 @@ def solve_and_report(call: SolveCall) -> int:
                 scheduler=call.scheduler,
             )
         listener.found()
-        written = _report(call, problem, result, read)
+        result = replace(result, time={"start": start_up, "read": read, **result.time, "total": elapsed()})
+        written = _report(call, problem, result)
         if result.termination == "error":
             say(f"error: ended by a failure, with the best until then: {' '.join(result.notes[-1:])}", stderr=True)
     if call.html is not None:
-        written = _write_page(call, problem, result, read, more) and written
+        written = _write_page(call, problem, result, more) and written
     if not written:
         return UNWRITTEN
     return _exit_code(result, only_bounds=method.gives == "bound")
@@ -187,9 +187,9 @@ def read_plan(problem: Problem, path: Path) -> Plan:
     return Plan.from_json(problem, read_json(path))
 
 
-def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> bool:
+def _report(call: SolveCall, problem: Problem, result: Result) -> bool:
     """Print and write the answer; return whether all files could be written. Where one could not, it is printed."""
-    data = _json_of(problem, result, read)
+    data = result_to_json(problem, result)
     to_stdout = call.json == STDOUT
     written = True
     if to_stdout:
@@ -206,7 +206,7 @@ def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> b
     return written
 
 
-def _write_page(call: SolveCall, problem: Problem, result: Result, read: float, more: float | None) -> bool:
+def _write_page(call: SolveCall, problem: Problem, result: Result, more: float | None) -> bool:
     """Write the page of the answer; return whether it could be. After an interrupt nothing else is solved for it."""
     assert call.html is not None
     if more is not None and listener.stopped_by is not None:
@@ -217,7 +217,7 @@ def _write_page(call: SolveCall, problem: Problem, result: Result, read: float, 
         result,
         more,
         quiet=call.quiet,
-        answer=_json_of(problem, result, read),
+        answer=result_to_json(problem, result),
         search=call.include,
         method=call.method,
         solver=call.solver,
@@ -225,12 +225,6 @@ def _write_page(call: SolveCall, problem: Problem, result: Result, read: float, 
         threads=call.threads,
     )
     return write_page(text, call.html, quiet=True)
-
-
-def _json_of(problem: Problem, result: Result, read: float) -> dict[str, Any]:
-    """Return the JSON of the answer, with the time that reading took."""
-    data = result_to_json(problem, result)
-    return {**data, "time": {"read": read, **data["time"], "total": read + data["time"]["total"]}}
 
 
 def write_file(path: Path, write: Callable[[Path], None]) -> bool:

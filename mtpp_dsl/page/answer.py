@@ -11,7 +11,7 @@ from mtpp_dsl.page.tables import facts
 from mtpp_dsl.page.view import View
 from mtpp_dsl.report.reached import headed, still_better
 
-__all__ = ["ENDED", "proof_of", "section", "verdict"]
+__all__ = ["ended", "proof_of", "section", "verdict"]
 
 ENDED = {
     "gap": "the gap asked for was reached",
@@ -77,6 +77,14 @@ def verdict(view: View) -> str:
     return f"This plan has {shown}; {limit}{f', so the best is at most {room}' if room else ''}."
 
 
+def ended(view: View) -> str:
+    """Return why the search ended: of several objectives, each but the last has a share of the time."""
+    termination = str(view.answer["termination"])
+    if view.problem.later and termination == "time_limit":
+        return "an objective used up its share of the time"
+    return ENDED[termination]
+
+
 def _sentence(text: str) -> str:
     return text if text.endswith(".") else f"{text}."
 
@@ -111,7 +119,7 @@ def _figures(view: View) -> Iterator[tuple[str, Child]]:
     yield "devices", f"{k:,}" if used is None or used.all() or not used.any() else f"{int(used.sum()):,} of {k:,} used"
     yield "graph", f"{counted(view.problem.graph.n, 'node')}, {counted(view.problem.graph.m, 'edge')}"
     yield "interconnect", view.problem.interconnect.keyword
-    yield "ended", ENDED[str(answer["termination"])]
+    yield "ended", ended(view)
     if answer["plan"] is not None:
         yield "verified", "every constraint and every load, independently" if answer["verified"] else "no"
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from mtpp_dsl.base.units import format_quantity
-from mtpp_dsl.page.answer import ENDED
+from mtpp_dsl.page.answer import ended
 from mtpp_dsl.page.markup import Child, name, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import facts, fold, table
@@ -44,7 +44,7 @@ def _facts(view: View) -> Iterator[tuple[Child, Child]]:
     yield "seed", str(answer["seed"])
     if "total" in answer["time"]:
         yield "time", format_quantity(answer["time"]["total"], "s")
-    yield "ended", ENDED[str(answer["termination"])]
+    yield "ended", ended(view)
     yield "versions", ", ".join(f"{package} {version}" for package, version in answer["versions"].items())
     times = answer.get("times")
     if times:

@@ -148,7 +148,7 @@ class Result(Picklable):
         bound: the best bound proved, or None.
         evaluation: of the plan, by :func:`mtpp_dsl.plans.evaluation.evaluate`; None without a plan.
         method, solver, seed: how it was found; ``solver`` is None where no solver was used.
-        time: seconds by phase; "total", and where known "read", "build", "solve".
+        time: seconds by phase; "total", and where known "start", "read", "build", "solve".
         log: incumbent and bound over time.
         infeasibility: why there is no plan, when that is proven.
         objectives: what is reached of each of several objectives, in their order; () where there is one. The bound of

@@ -93,13 +93,13 @@ def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole
     if result.bound is not None and not result.objectives:
         found.append(("bound", _bound(problem, result.bound)))
     if result.objectives and result.plan is not None:
-        ended = "optimal" if result.status == "optimal" else _ENDED[result.termination]
+        ended = "optimal" if result.status == "optimal" else _ended(problem, result)
         found.append(("ended", Text(ended)))
     elif result.gap is not None:
         found.append(("gap", _gap(result)))
     elif result.infeasibility is None:
         missing = [name for name, part in (("plan", result.plan), ("bound", result.bound)) if part is None]
-        found.append(("ended", Text(f"{_ENDED[result.termination]}, without a {' or a '.join(missing)}")))
+        found.append(("ended", Text(f"{_ended(problem, result)}, without a {' or a '.join(missing)}")))
     if result.target is not None:
         found.append(("target", limits_cost(problem, result.target, result)))
     if result.plan is not None:
@@ -142,6 +142,13 @@ def _bound(problem: Problem, bound: Bound) -> Text:
     word = "no plan is below" if problem.objective.sense == "minimize" else "no plan is above"
     value = format_quantity(problem.objective.value(bound.cost), problem.objective.unit(problem.time_unit))
     return Text.assemble((value, "bold"), f"  {word} this: {bound.method} by {bound.by}, {bound.proof}")
+
+
+def _ended(problem: Problem, result: Result) -> str:
+    """Return why the search ended: of several objectives, each but the last has a share of the time."""
+    if problem.later and result.termination == "time_limit":
+        return "an objective used up its share of the time"
+    return _ENDED[result.termination]
 
 
 def _gap(result: Result) -> Text:

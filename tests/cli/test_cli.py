@@ -446,3 +446,12 @@ def test_help_is_quick() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_time_counts_from_the_start_of_the_command(toy: str, tmp_path: Path) -> None:
+    """What an answer says that it took is what the time limit counts: starting, reading, and solving."""
+    out = tmp_path / "answer.json"
+    assert run(["solve", toy, "--method", "ideals", "--quiet", "--json", str(out)]) == 0
+    spent = json.loads(out.read_text(encoding="utf-8"))["time"]
+    assert list(spent)[:2] == ["start", "read"]
+    assert spent["total"] > spent["start"] + spent["read"] > 0

@@ -17,9 +17,10 @@ from mtpp_dsl.page import what_if
 from mtpp_dsl.page.answer import verdict
 from mtpp_dsl.page.front import front_page
 from mtpp_dsl.page.view import View
-from mtpp_dsl.plans.result import Bound, LogEntry
+from mtpp_dsl.plans.result import Bound, LogEntry, Result
 from mtpp_dsl.problem import Objective
 from mtpp_dsl.report.fronts import front_to_json
+from mtpp_dsl.report.terminal import summary
 from mtpp_dsl.reporting import page_of
 from tests.amount import stride
 from tests.page.answers import ANSWERS, EXAMPLES
@@ -186,6 +187,16 @@ def test_axes_have_round_marks() -> None:
     assert re.findall(r'class="tick \w+">([^<]*)</text>', chart) == [
         *("12", "14", "16", "18"), *("0 ms", "200 ms", "400 ms", "600 ms"), "ms"
     ]  # fmt: skip
+
+
+def test_an_objective_may_use_up_its_share() -> None:
+    """Of several objectives each but the last has a share of the time: the limit of all may not be reached."""
+    problem = mtpp_dsl.load(EXAMPLES / "cheapest.mtpp")
+    result = replace(Result("time_limit", method="auto", time={"total": 1.0}), objectives=()).of(problem)
+    assert "an objective used up its share of the time" in page_of(problem, result)
+    assert "the time limit was reached" not in page_of(problem, result)
+    said = "\n".join(map(str, summary(problem, result)))
+    assert "an objective used up its share of the time, without a plan or a bound" in said
 
 
 def test_front_has_a_page() -> None:
