@@ -113,7 +113,7 @@ def _figures(view: View) -> Iterator[tuple[str, Child]]:
     if bound is not None and answer["infeasible"] is None:
         yield "bound", view.value(bound)
     if answer["gap"] is not None:
-        yield "gap", format_gap(answer["gap"])
+        yield "gap", format_gap(0.0 if answer["status"] == "optimal" else answer["gap"])
     used = view.evaluation.used if view.evaluation is not None else None
     k = view.problem.k
     yield "devices", f"{k:,}" if used is None or used.all() or not used.any() else f"{int(used.sum()):,} of {k:,} used"

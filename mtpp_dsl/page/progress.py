@@ -11,6 +11,7 @@ from mtpp_dsl.page.markup import Markup, svg, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import fold, legend, table
 from mtpp_dsl.page.view import View
+from mtpp_dsl.plans.result import searched_for
 
 __all__ = ["section"]
 
@@ -57,7 +58,7 @@ def _gap(view: View, entry: Mapping[str, Any]) -> str:
 
 def _picture(view: View, entries: Sequence[Mapping[str, Any]]) -> Markup:
     """Return two lines of steps over the time, each a value that holds until the next."""
-    total = float(view.answer["time"].get("total", 0.0))
+    total = searched_for(view.answer["time"])
     end = max(total, entries[-1]["time"], 1e-9)
     values = [entry[what] for entry in entries for what in ("incumbent", "bound") if entry[what] is not None]
     low, high = min(values), max(values)

@@ -8,7 +8,7 @@ from typing import Any
 from mtpp_dsl.base.units import display_unit, format_quantity, format_value
 from mtpp_dsl.pictures.canvas import COLUMN, Picture, ink, new_picture, short
 from mtpp_dsl.pictures.loads import title_of
-from mtpp_dsl.plans.result import Result
+from mtpp_dsl.plans.result import Result, searched_for
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.palette import LINES
 
@@ -34,7 +34,7 @@ def draw_gap(problem: Problem, result: Result, width: float | None = None) -> Pi
     """
     objective = problem.objective
     plans, bounds = _steps(problem, result)
-    end = max([result.time.get("total", 0.0), *(at for at, _ in plans + bounds)])
+    end = max([searched_for(result.time), *(at for at, _ in plans + bounds)])
     unit, per = display_unit([value for _, value in plans + bounds], objective.unit(problem.time_unit))
     figure = new_picture(width or COLUMN, 2.3)
     axes = figure.subplots()
@@ -74,7 +74,7 @@ def _steps(problem: Problem, result: Result) -> tuple[Points, Points]:
             if cost is not None and isfinite(value(cost)) and (not points or value(cost) != points[-1][1]):
                 points.append((max(entry.time, 1e-3), value(cost)))
         if points and last is not None and isfinite(value(last)) and value(last) != points[-1][1]:
-            points.append((result.time.get("total", points[-1][0]), value(last)))
+            points.append((max(searched_for(result.time), points[-1][0]), value(last)))
         found.append(points)
     return found[0], found[1]
 

@@ -33,6 +33,7 @@ __all__ = [
     "Status",
     "Termination",
     "relative_gap",
+    "searched_for",
 ]
 
 Status: TypeAlias = Literal["optimal", "feasible", "bound", "infeasible", "unknown"]
@@ -327,6 +328,15 @@ class Result(Picklable):
         if self.problem is None:
             return format_value(value)
         return format_quantity(value, self.problem.objective.unit(self.problem.time_unit))
+
+
+def searched_for(time: Mapping[str, float]) -> float:
+    """Return the seconds of a search, of the times by phase of a result: entries of its log count from its begin.
+
+    >>> searched_for({"start": 0.5, "read": 0.25, "total": 3.0}), searched_for({"total": 2.0}), searched_for({})
+    (2.25, 2.0, 0.0)
+    """
+    return max(0.0, time.get("total", 0.0) - time.get("start", 0.0) - time.get("read", 0.0))
 
 
 def relative_gap(cost: float, bound: float, size: float = 0.0) -> float:
