@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mtpp_dsl.base.units import COMPUTE, NONE, RATE, Dimension, format_share
+from mtpp_dsl.base.units import COMPUTE, NONE, RATE, Dimension
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import Complaint
 from mtpp_dsl.language.values import MapValue, Quantity, shown
@@ -35,7 +35,7 @@ def figures(options: Options) -> dict[str, Any]:
     for kind, share in found.get("efficiency", {}).items():
         if share > 1:
             of = f" of {kind}" if kind else ""
-            message = f"an efficiency{of} is more than 0 %, at most 100 %; this is {format_share(share)}"
+            message = f"an efficiency{of} is more than 0 %, at most 100 %; this is {100 * share:g} %"
             raise Complaint(message, options.span("efficiency"), code="MTPP-E214")
     return found
 

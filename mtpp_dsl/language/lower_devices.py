@@ -22,7 +22,6 @@ from mtpp_dsl.base.units import (
     TIME,
     Dimension,
     format_exact,
-    format_share,
 )
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
@@ -200,7 +199,7 @@ def _device(
     fixed, overhead = options.quantity("fixed", (NONE,)), options.quantity("overhead", (TIME, NONE))
     if fixed is not None and fixed.value > 1:
         raise Complaint(
-            f"the fixed share of a batch is at most 100 %; this is {format_share(float(fixed.value))}",
+            f"the fixed share of a batch is at most 100 %; this is {100 * float(fixed.value):g} %",
             options.span("fixed"),
             code="MTPP-E214",
         )
