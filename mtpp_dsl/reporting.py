@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def page_of(
 def view_of(question: Question, answer: Mapping[str, Any], *, asked: bool) -> View:
     """Return the view of an answer, explained as far as that takes no time, or, if *asked*, in the question's time."""
     parts = [name for name in PARTS if _fits(name, question, asked=asked)]
-    found = explained(question, parts)
+    found = explained(replace(question, claimed=True), parts)  # a page is read away from the search
     return View(
         problem=question.problem,
         plan=question.plan,

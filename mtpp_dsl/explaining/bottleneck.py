@@ -44,6 +44,7 @@ class Held(Short):
         second: the largest that is below a bottleneck; None where there is none.
         bound: no plan's cost is below it; None where none was proved.
         optimal: whether the bound proves that no plan is better.
+        claimed: whether the bound is only what a file says.
         limits: simple reasons why no plan costs less than so much, the highest first.
     """
 
@@ -55,6 +56,7 @@ class Held(Short):
     bound: float | None = None
     optimal: bool = False
     limits: tuple[Limit, ...] = ()
+    claimed: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON; values are those of the objective, amounts and limits are costs."""
@@ -125,7 +127,14 @@ def bottleneck(question: Question, seconds: float = 0.0) -> Bottleneck | None:  
             limits = tuple(limit for limit in limits_of(problem) if limit.cost > 0)
             gap = question.gap
             optimal = gap is not None and gap <= OPTIMAL_GAP
-            one = replace(one, holders=(*one.holders, *paid), bound=question.bound, optimal=optimal, limits=limits)
+            one = replace(
+                one,
+                holders=(*one.holders, *paid),
+                bound=question.bound,
+                optimal=optimal,
+                limits=limits,
+                claimed=question.claimed,
+            )
         held.append(one)
     limit = np.minimum(problem.memory_limit, problem.stage_limit)
     memory = [
@@ -251,6 +260,8 @@ def _bound_words(each: Held, time_unit: str) -> str:
     assert each.bound is not None
     word = "below" if each.objective.sense == "minimize" else "above"
     shown = format_quantity(each.objective.value(each.bound), each.objective.unit(time_unit))
+    if each.claimed:
+        shown += ", as the answer says"
     if each.optimal:
         return f"no plan is {word} {shown}: so it is optimal"
     room = still_better(each.objective, each.objective.value(each.cost), each.objective.value(each.bound))

@@ -59,7 +59,9 @@ def constraints(question: Question, seconds: float) -> ConstraintCosts | None:
     prices.sort(key=lambda price: (-abs(price.most or 0.0) if price.why == "" else 1.0, price.effect))
     prices.sort(key=lambda price: -_known(question, price))
     gap = None if question.bound is None else relative_gap(question.cost, question.bound, size_of(question))
-    return ConstraintCosts(tuple(prices), question.shown(question.cost), gap is not None and gap <= OPTIMAL_GAP)
+    return ConstraintCosts(
+        tuple(prices), question.shown(question.cost), gap is not None and gap <= OPTIMAL_GAP, question.claimed
+    )
 
 
 def _known(question: Question, price: Price) -> float:

@@ -93,11 +93,13 @@ class ConstraintCosts(Short):
         prices: the dearest first.
         shown: the value of the objective of the plan, for people.
         proved: whether the plan was proved to be the best.
+        claimed: whether only a file says so.
     """
 
     prices: tuple[Price, ...]
     shown: str
     proved: bool
+    claimed: bool = False
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return it as JSON."""
@@ -106,6 +108,7 @@ class ConstraintCosts(Short):
     def words(self) -> list[str]:
         """Return it in words."""
         best = "which is proved to be the best" if self.proved else "which may not be the best"
+        best = "the best, as the answer says" if self.proved and self.claimed else best
         head = f"What the constraints cost. With all of them the plan is at {self.shown}, {best}:"
         return [head, *(line for price in self.prices for line in price.words())]
 

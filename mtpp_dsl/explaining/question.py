@@ -37,6 +37,7 @@ class Question(Short):
         evaluation: of the plan.
         answer: the JSON answer, with the bound, the status and why there is no plan.
         bound: no plan's cost is below it; None where none was proved.
+        claimed: whether the bound is what a file says, which nobody has proved again.
         node: the number of the node that is asked about; None for none.
         time: seconds that all parts together may take.
         method, solver, seed, threads: by which altered problems are solved.
@@ -49,6 +50,7 @@ class Question(Short):
     evaluation: Evaluation | None
     answer: Mapping[str, Any]
     bound: float | None = None
+    claimed: bool = field(default=False, kw_only=True)
     node: int | None = None
     time: float = 30.0
     method: str = "auto"
@@ -110,7 +112,8 @@ def question_of(problem: Problem, given: Result | Answered | Plan | Mapping[str,
     if plan is not None and evaluation is not None and _in_front(problem, answer):
         problem, bound = _within(problem, evaluation, answer)
         evaluation = evaluate(problem, plan)
-    return Question(problem, plan, evaluation, answer, bound, **options)
+    claimed = isinstance(given, Answered)
+    return Question(problem, plan, evaluation, answer, bound, claimed=claimed, **options)
 
 
 def _in_front(problem: Problem, answer: Mapping[str, Any]) -> bool:

@@ -95,14 +95,16 @@ def _bound(view: View) -> float | None:
 
 
 def proof_of(view: View) -> str | None:
-    """Return in a sentence what proves the bound, and whether that was checked; None without a bound."""
+    """Return in a sentence what proves the bound, as far as the answer says; None without a bound."""
     bound = view.answer["bound"]
     if bound is None or view.answer["infeasible"] is not None:
         return None
     if bound["proof"] == "trusted":
         return f"The bound is by {bound['method']}, and rests on the word of {bound['by']}."
-    again = "" if bound["certificate"] is None else "; mtpp verify derives it again from its certificate"
-    return f"The bound is by {bound['method']} ({bound['by']}), and was checked{again}."
+    said = f"The answer says that its bound is by {bound['method']} ({bound['by']}), and was checked"
+    if bound["certificate"] is None:
+        return f"{said}; it holds no certificate that proves it again."
+    return f"{said}; mtpp verify tells whether its certificate proves it."
 
 
 def _figures(view: View) -> Iterator[tuple[str, Child]]:

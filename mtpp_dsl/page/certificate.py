@@ -38,7 +38,12 @@ def section(view: View) -> Section | None:
         ("bound", "none is finite" if bound["value"] is None else view.value(bound["value"])),
         ("method", name(bound["method"])),
         ("by", name(bound["by"])),
-        ("proof", "checked by code of its own" if bound["proof"] == "checked" else "trusted: the solver's word"),
+        (
+            "proof",
+            "checked by code of its own, as the answer says"
+            if bound["proof"] == "checked"
+            else "trusted: the solver's word",
+        ),
     ]
     if bound["detail"]:
         pairs.append(("argument", bound["detail"]))

@@ -154,3 +154,18 @@ def test_an_interrupt_leaves_what_was_found(tmp_path: Path) -> None:
     assert found["interrupted"] is True
     assert found["bottleneck"]["objectives"][0]["holders"]
     Draft202012Validator(explain_schema()).validate(found)
+
+
+def test_what_a_file_says_of_a_bound_is_told_as_its_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody has proved it again: of a result that was just found it is told as it is."""
+    answer = tmp_path / "answer.json"
+    problem = mtpp_dsl.load(QUICK)
+    result = mtpp_dsl.solve(problem, "ideals")
+    answer.write_text(result.to_json())
+    only = ["bottleneck", "constraints"]
+    assert run(["explain", str(QUICK), str(answer), "--only", ",".join(only), "-q", "--time-limit", "9s"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "no plan is below 14.465 ms, as the answer says: so it is optimal" in said
+    assert "With all of them the plan is at 14.465 ms, the best, as the answer says:" in said
+    told = " ".join(mtpp_dsl.explain(problem, result, only=["bottleneck"]).words())
+    assert "no plan is below 14.465 ms: so it is optimal" in told

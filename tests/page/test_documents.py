@@ -252,3 +252,12 @@ def test_changes_are_said_of_the_value() -> None:
     shown = what_if.section(replace(view, problem=faster))
     assert shown is not None
     assert "no worse, 25 % higher at most" in shown.body
+
+
+def test_what_is_only_claimed_of_a_bound_is_not_told_as_shown() -> None:
+    """A page is made of a file that anybody may have written: that its bound was checked is what it says."""
+    spec = "graph { node a (work = 2) } device d\ninterconnect shared (bandwidth = 1)\nminimize bottleneck"
+    page = mtpp_dsl.solve(mtpp_dsl.load(spec), "ideals").to_html()
+    assert "The answer says that its bound is by" in page
+    assert "; mtpp verify tells whether its certificate proves it." in page
+    assert "checked by code of its own, as the answer says" in page
