@@ -155,7 +155,7 @@ CASES = [
     ("time a on gpu at batch 1 = nan", "nan", "nothing is called 'nan'"),
     ('times from "no.csv"', '"no.csv"', "there is no file no.csv"),
     ('times from "no.csv" (unit = MB)', "MB", "unit is one of ns, us"),
-    ("device x (fixed = 120%)", "120%", "the fixed share of a batch is at most 100 %; this is 120%"),
+    ("device x (fixed = 120%)", "120%", "the fixed share of a batch is at most 100 %; this is 120 %"),
     ("device x (overhead = 3 MiB)", "3 MiB", "overhead must be a time or a number without a unit"),
     ("device x (overhead = 3)", "3", "overhead of x is a number without a unit, but other times"),
     ("device x (fixd = 3)", "fixd", "a device has no option 'fixd'; did you mean 'fixed'?"),
