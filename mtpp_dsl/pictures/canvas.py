@@ -5,19 +5,17 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.font_manager import findfont
-from matplotlib.ft2font import FT2Font
 from matplotlib.patches import Patch
 
+from mtpp_dsl.pictures.fonts import BASE, fall_back, signs
 from mtpp_dsl.report.palette import LINES, Tint
-from mtpp_dsl.text.visible import visible
 
 __all__ = ["COLUMN", "PAGE", "Picture", "bar", "headed", "ink", "key", "legend", "new_picture", "short"]
 
@@ -35,7 +33,7 @@ STYLE: dict[str, Any] = {
     "axes.titlesize": 7.5,
     "axes.unicode_minus": False,
     "figure.dpi": 150,
-    "font.family": "DejaVu Sans",
+    "font.family": BASE,
     "font.size": 7,
     "grid.color": LINES["grid"][0],
     "grid.linewidth": 0.5,
@@ -64,6 +62,11 @@ class Picture(Figure):
         options.setdefault("metadata", _UNDATED.get(suffix, {}))
         with style():
             super().savefig(fname, **options)
+
+    def draw(self, renderer: Any) -> None:
+        """Draw all parts, by fonts that have the characters of each text."""
+        fall_back(self)
+        super().draw(renderer)
 
     def _repr_svg_(self) -> str:
         """Return what notebooks show."""
@@ -95,22 +98,29 @@ def new_picture(width: float, height: float) -> Picture:
     return figure
 
 
-@cache
-def _drawn() -> frozenset[int]:
-    """Return the characters that the font has."""
-    return frozenset(FT2Font(findfont("DejaVu Sans")).get_charmap())
-
-
 def short(text: str, most: int) -> str:
-    """Return *text* on one line, its middle left out beyond *most* characters; signs for what the font lacks.
+    """Return *text* on one line, its middle left out beyond the width of *most* letters; codes for what no font has.
 
     >>> short("encoder.layer.11.attention", 13), short("a$b", 9)
     ('encode…ention', 'a$b')
     """
-    text = " ".join(visible(text[: 4 * most] + text[-4 * most :] if len(text) > 8 * most else text).split())
-    if len(text) > most:
-        text = f"{text[: most // 2]}…{text[len(text) - (most - 1 - most // 2) :]}"
-    return "".join(char if ord(char) in _drawn() else "\ufffd" for char in text)
+    text = text[: 4 * most] + text[-4 * most :] if len(text) > 8 * most else text
+    drawn = _stripped(signs(text))
+    if sum(width for _, width in drawn) > most:
+        drawn = [*_within(drawn, most // 2), ("…", 1), *reversed(_within(drawn[::-1], most - 1 - most // 2))]
+    return "".join(sign for sign, _ in drawn)
+
+
+def _stripped(drawn: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return the signs with one blank in place of several, and none at either end."""
+    kept = [one for one, before in zip(drawn, [(" ", 1), *drawn], strict=False) if one[0] != " " or before[0] != " "]
+    return kept[:-1] if kept and kept[-1][0] == " " else kept
+
+
+def _within(drawn: list[tuple[str, int]], most: int) -> list[tuple[str, int]]:
+    """Return the first signs, as many as fit into the width of *most* letters."""
+    ends = accumulate(width for _, width in drawn)
+    return [one for one, end in zip(drawn, ends, strict=True) if end <= most]
 
 
 def ink(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["coded", "escaped", "on_a_line", "printable", "visible"]
+__all__ = ["code", "coded", "escaped", "on_a_line", "printable", "visible"]
 
 _BIDIRECTIONAL = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"
 _UNSEEN = "\u200b\u2028\u2029\u2060-\u2065\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
@@ -53,9 +53,17 @@ def coded(text: str) -> str:
     return _NO_CHARACTER.sub(_code, _HARMFUL.sub(_code, text))
 
 
+def code(char: str) -> str:
+    r"""Return the code of a character as Python has it.
+
+    >>> code("\u6ce8"), code("\U0001f9fe")
+    ('\\u6ce8', '\\U0001f9fe')
+    """
+    return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"
+
+
 def _code(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return code(match[0])
 
 
 def escaped(json: str) -> str:
