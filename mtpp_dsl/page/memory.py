@@ -9,6 +9,7 @@ from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import bar, bars, legend
 from mtpp_dsl.page.view import View
 from mtpp_dsl.report.loads import memory
+from mtpp_dsl.report.memory_shares import MOST_SHARE, drawn_as_shares
 
 __all__ = ["section"]
 
@@ -21,19 +22,22 @@ def section(view: View) -> Section | None:
     limited = [d for d, device in enumerate(devices) if device.memory is not None]
     if not limited and not any(used):
         return None
-    most = max([*used, *(devices[d].memory or 0.0 for d in limited)])
     order = sorted(range(len(devices)), key=lambda d: (-_share(view, d, used[d]), d))
     shown = sorted(order[:MAX_SHOWN])
-    rows = [_row(view, d, used[d], most) for d in shown]
+    shares = drawn_as_shares(view.problem, view.evaluation, shown)
+    most = max([*(used[d] for d in shown), *(devices[d].memory or 0.0 for d in shown)])
+    fullest = max([1.0, *(min(_share(view, d, used[d]), MOST_SHARE) for d in shown)])
+    rows = [_row(view, d, used[d], fullest * (devices[d].memory or 0.0) if shares else most) for d in shown]
     left = len(order) - len(shown)
     entries = [("memory", "taken"), ("deviation", "kept free"), ("limit", "the memory of the device")]
     if not any(device.reserve for device in devices):
         entries.pop(1)
     if not limited:
         entries.pop()
+    alike = "" if not shares else " Limits differ by much: each bar is a share of what its own device has."
     body = tag(
         "",
-        tag("p", _told(view, order, used)),
+        tag("p", _told(view, order, used), alike),
         bars("Memory of each device", "Memory", rows),
         legend(entries),
         tag("p", f"{left:,} devices that are less full are not shown.") if left else None,
@@ -69,6 +73,7 @@ def _told(view: View, order: list[int], used: list[float]) -> Markup:
 
 
 def _row(view: View, d: int, used: float, most: float) -> Markup:
+    """Return the row of a device whose bar is full at *most*."""
     assert view.evaluation is not None
     device = view.problem.devices[d]
     over = device.memory is not None and used + device.reserve > device.memory * (1 + 1e-6)
