@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from time import monotonic
 
 from mtpp_dsl.api import DEFAULT_TIME, find_method
 from mtpp_dsl.base.amounts import Duration, Share, seconds_of, share_of, whole
 from mtpp_dsl.contracts import Executor, Method, Progress
-from mtpp_dsl.drivers.rows import keeping, worded
+from mtpp_dsl.drivers.front_point import point_of
+from mtpp_dsl.drivers.rows import keeping
 from mtpp_dsl.drivers.several import Several
 from mtpp_dsl.drivers.stage import Stage
 from mtpp_dsl.executors.addresses import opened
-from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.front import Front, costs_of, without_dominated
 from mtpp_dsl.plans.plan import Plan, plan_of
-from mtpp_dsl.plans.result import Reached, Result, Termination
+from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER, check_solver
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.pair import with_objectives
@@ -28,6 +29,8 @@ STEP = 1e-5
 LEAST_SHARE, END_SHARE = 0.05, 0.15
 """Of the whole time, what a solve may take at least, and each of those that find the ends."""
 FIRST, SECOND = 0, 1
+ENDS = 4
+"""Solves that find the ends: two for each."""
 
 
 def front(
@@ -107,28 +110,37 @@ class _Search:
         self._unproved: list[tuple[Result, Result, float]] = []
         self._proved = True
         self._failed: Result | None = None
+        self._solves = ENDS
+        """Solves that are still to come for the ends, which share the time with those for further points."""
+        self._least = [-inf, -inf]
+        """What is proved of each objective where nothing is asked of the other one."""
+        self._again: list[int] = []
+        """The ends that the time cut short and that no point has reached: to be looked for again."""
 
     def front(self) -> Front:
         """Search, and return the front."""
         self._ends()
-        while not self._over and (self._unproved or (self._gaps and len(self._points) < self._most)):
-            if self._gaps and len(self._points) < self._most:
+        while not self._over and (self._again or self._unproved or (self._gaps and len(self._points) < self._most)):
+            if self._again:
+                self._end_again(self._again.pop(0))
+            elif self._gaps and len(self._points) < self._most:
                 self._divide(max(self._gaps, key=self._area))
             elif self._gaps:
                 break  # it is not the whole front in any case
             else:
                 self._prove()
+        points = without_dominated(self._points)
+        ends = bool(points) and not any(self._open(which, points) for which in (FIRST, SECOND))
         ended: Termination = "complete"
         if self._progress.stopped:
             ended = "interrupted"
-        elif self._over and (self._gaps or self._unproved or not self._points):
+        elif self._over and (self._gaps or self._unproved or not ends):
             ended = "time_limit"
-        points = without_dominated(self._points)
-        proved = all(point.status == "optimal" for point in points)
+        proved = self._proved and ends and all(point.status == "optimal" for point in points)
         return Front(
             self._pair,
             tuple(point.of(self._pair) for point in points),
-            complete=bool(points) and self._proved and proved and not self._gaps and not self._unproved,
+            complete=proved and not self._gaps and not self._unproved,
             termination=ended,
             infeasibility=None if self._failed is None else self._failed.infeasibility,
             notes=() if points or self._failed is None else self._failed.notes,
@@ -143,16 +155,50 @@ class _Search:
         """Find the best plans in one objective that are then the best in the other one."""
         first = self._solve(FIRST, None, self._start)
         if first.plan is None and first.infeasibility is None and not self._over:
-            first = self._solve(FIRST, None, self._start, share=1.0)
+            first = self._solve(FIRST, None, self._start, share=max(0.0, self._left_share - 2 * END_SHARE))
         if first.plan is None:
             self._failed = first
             return
         left = self._then(first, FIRST, None)
         second = self._solve(SECOND, None, left.plan)
-        right = self._then(second, SECOND, None)
-        self._points = [left, right] if costs_of(left)[0] < costs_of(right)[0] else [left]
-        if len(self._points) == 2:
-            self._gaps = [_Gap(left, right, costs_of(left)[0])]
+        self._points = without_dominated(
+            [left, self._then(second, SECOND, None)] if second.plan is not None else [left]
+        )
+        self._gaps = self._between()
+        for which, found in ((FIRST, first), (SECOND, second)):
+            self._learn(which, found)
+            if not found.finished and not self._gaps and self._open(which, self._points):
+                self._again.append(which)
+
+    def _learn(self, which: int, found: Result) -> None:
+        """Keep what is proved of one objective where nothing is asked of the other one."""
+        if found.bound is not None:
+            self._least[which] = max(self._least[which], found.bound.cost)
+
+    def _end_again(self, which: int) -> None:
+        """Look again for an end, from the point that is all there is, in its share of the time left."""
+        only = self._points[0]
+        if len(self._points) > 1 or not self._open(which, self._points):
+            return
+        self._solves = ENDS // 2 * (1 + len(self._again))
+        found = self._solve(which, None, only.plan)
+        self._learn(which, found)
+        if found.cost is not None and found.cost < costs_of(only)[which] - STEP * abs(costs_of(only)[which]):
+            self._points = without_dominated([only, self._then(found, which, None)])
+            self._gaps = self._between()
+        self._solves = 0
+
+    def _between(self) -> list[_Gap]:
+        """Return the gap between the ends, if there are two."""
+        if len(self._points) < 2:
+            return []
+        left, right = self._points
+        return [_Gap(left, right, costs_of(left)[0])]
+
+    def _open(self, which: int, points: Sequence[Result]) -> bool:
+        """Return whether there may be a better plan in one objective than the best of *points*."""
+        best = min(costs_of(point)[which] for point in points)
+        return self._least[which] < best - 2 * STEP * abs(best)
 
     def _divide(self, gap: _Gap) -> None:
         """Look for a point between two others: in the middle first, then just before the right one."""
@@ -215,33 +261,10 @@ class _Search:
         """
         assert found.cost is not None
         other = 1 - which
-        one, two = self._pair.objectives[which], self._pair.objectives[other]
         last = self._solve(other, found.cost, found.plan)
         plan = last.plan or found.plan
         assert plan is not None
-        evaluation = evaluate(self._pair, plan)
-        under = "" if limit is None else worded(self._pair, two, limit)
-        reached = [
-            (which, Reached(one, evaluation.costs[which], found.cost, found.bound, found.gap, under)),
-            (
-                other,
-                Reached(
-                    two, evaluation.costs[other], last.cost, last.bound, last.gap, worded(self._pair, one, found.cost)
-                ),
-            ),
-        ]
-        ordered = tuple(one for _, one in sorted(reached, key=lambda pair: pair[0]))
-        return replace(
-            last,
-            plan=plan,
-            evaluation=evaluation,
-            bound=ordered[0].bound,
-            objectives=ordered,
-            notes=tuple(dict.fromkeys((*found.notes, *last.notes))),
-            log=found.log if which == FIRST else last.log,
-            time={"total": found.time.get("total", 0.0) + last.time.get("total", 0.0)},
-            verified=True,
-        )
+        return point_of(self._pair, which, limit, found, replace(last, plan=plan))
 
     def _solve(self, which: int, limit: float | None, start: Plan | None, share: float = LEAST_SHARE) -> Result:
         """Optimise objective number *which* where the other one costs at most *limit*, if there is one.
@@ -253,12 +276,14 @@ class _Search:
         rows = [] if limit is None else [keeping(self._pair, other, limit)]
         asked = self._pair.asking(objective, [*self._pair.constraints, *rows])
         heading = f"point {len(self._points) + 1}: {objective.shown}"
-        return self._once(asked, self._time(share), start, Stage(self._progress, objective, heading))
+        time = self._time(share)
+        self._solves = max(0, self._solves - 1)
+        return self._once(asked, time, start, Stage(self._progress, objective, heading))
 
     def _time(self, share: float) -> float | None:
         """Return what a solve may take: as much as each of those that are left to do, or *share* of the whole time."""
         if self._end is None or self._limit is None:
             return None
         left = max(0.0, self._end - monotonic())
-        solves = max(1, 2 * (self._most - len(self._points)))
+        solves = max(1, self._solves + 2 * (self._most - max(2, len(self._points))))
         return min(left, max(left / solves, share * self._limit))

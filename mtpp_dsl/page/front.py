@@ -41,7 +41,7 @@ def _head(data: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> Secti
     whole = (
         "every plan is no better in both than one of them, as the search that made it says"
         if data["complete"]
-        else "there may be others between them"
+        else f"there may be others{' between them' if len(points) > 1 else ''}"
     )
     said = f"{counted(len(points), 'plan')} of which none is better in both objectives than another: {whole}."
     open_ones = any(one["gap"] for point in points for one in point["objectives"])

@@ -56,7 +56,8 @@ def front_table(front: Front, width: int | None = None) -> list[Text]:
     if front.complete:
         said = f"{found}: every plan is no better in both than one of them"
     else:
-        said = f"{found}: {_ENDED.get(front.termination, '')}there may be others between them"
+        where = " between them" if len(front.points) > 1 else ""
+        said = f"{found}: {_ENDED.get(front.termination, '')}there may be others{where}"
     notes = [line for note in front.notes for line in wrapped(Text(note), width)]
     return [*lines, Text(""), *wrapped(Text(said), width), *notes]
 

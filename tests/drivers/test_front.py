@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mtpp_dsl import Progress, front, load, verify
 from mtpp_dsl.cli.run import run
+from mtpp_dsl.drivers.several import Several
 from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.pair import with_objectives
 from tests.weighted_problems import all_costs, random_problem
@@ -86,6 +92,73 @@ def test_stopping_keeps_the_points_found() -> None:
     assert 2 <= len(found) < 5
     assert not found.complete
     assert front(problem, ["bottleneck", "cost"], method="exact").values[-1] == pytest.approx((0.018, 1.0))
+
+
+class Clock:
+    """A clock that solves of a front advance by a share of what they may take, of which some find nothing new.
+
+    Args:
+        weak: the numbers of the solves that return their start, without a bound.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, weak: Container[int]) -> None:
+        self.now, self.limits, self.weak, self.share = 0.0, list[float](), weak, 1.0
+        self.solve = Several.__call__
+        monkeypatch.setattr("mtpp_dsl.drivers.front.monotonic", lambda: self.now)
+        monkeypatch.setattr(Several, "__call__", lambda *arguments: self.called(*arguments))
+
+    def called(
+        self, several: Several, problem: Problem, limit: float, start: Plan | None, progress: Progress
+    ) -> Result:
+        """Solve, or find nothing new."""
+        self.limits.append(limit)
+        self.now += self.share * limit
+        result = self.solve(several, problem, None, start, progress)
+        if len(self.limits) - 1 not in self.weak or start is None:
+            return result
+        return replace(
+            result, plan=start, evaluation=evaluate(problem, start), bound=None, termination="time_limit", verified=True
+        )
+
+
+def test_both_ends_get_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the four solves of the ends has the same time where each takes all that it gets."""
+    clock = Clock(monkeypatch, ())
+    found = front(load(SPEC), ["bottleneck", "cost"], points=2, method="exact", time_limit=8)
+    assert clock.limits == pytest.approx([2, 2, 2, 2])
+    assert len(found) == 2
+
+
+def test_an_end_that_was_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An end that no solve got to is looked for again in the time left; else the front is not called complete."""
+    with monkeypatch.context() as patched:
+        Clock(patched, {2, 3})
+        found = front(load(SPEC), ["bottleneck", "cost"], points=2, method="exact", time_limit=8)
+        assert len(found) == 1
+        assert not found.complete
+    with monkeypatch.context() as patched:
+        clock = Clock(patched, {2})
+        clock.share = 0.5
+        found = front(load(SPEC), ["bottleneck", "cost"], points=2, method="exact", time_limit=8)
+        assert found.values[-1] == pytest.approx((0.018, 1.0))
+    Clock(monkeypatch, range(2, 99))
+    found = front(load(SPEC), ["bottleneck", "cost"], points=2, method="exact", time_limit=8)
+    assert len(found) == 1
+    assert found.points[0].status == "optimal"
+    assert not found.complete
+    assert found.termination == "time_limit"
+
+
+def test_a_start_that_is_bad_in_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first end that the second one beats in both objectives is dropped, and the first one is looked for again."""
+    problem = load(SPEC.replace("device cpu (speed = 0.5)", "device cpu (speed = 0.1)"))
+    start = {"assignment": {"a": "gpu[0]", "b": "cpu", "c": "gpu[1]"}}
+    whole = front(problem, ["cost", "bottleneck"], points=9, method="exact")
+    clock = Clock(monkeypatch, {0, 1})
+    clock.share = 0.1
+    found = front(problem, ["cost", "bottleneck"], points=9, method="exact", time_limit=800, start=start)
+    assert [v for pair in found.values for v in pair] == pytest.approx([v for pair in whole.values for v in pair])
+    assert found.complete
 
 
 def test_what_cannot_be_asked() -> None:
