@@ -27,6 +27,7 @@ _LINKING = frozenset(["for", "forall", "if", "then", "else", "in", "and", "or", 
 _JOINING = frozenset(["for", "and", "or"])
 _BEFORE_LOOP = "options stand before 'for' and 'if': 'constraint c: … <= 3 (penalty = 2) for d in devices'"
 _DOTS_BEFORE = re.compile(r"\.\.<?\s*$")
+_QUOTED_BEFORE = re.compile(r'"[ \t]*\Z')
 _WORD_BEFORE = re.compile(r"([A-Za-z_]\w*)[ \t]*\Z")
 
 _CHARACTERS = {
@@ -116,6 +117,9 @@ def misplaced(source: Source, failure: Failure, token: Token, opened: Span | Non
     at_number = _at_number(source, token)
     if at_number:
         return at_number
+    if token.text == "[" and _QUOTED_BEFORE.search(source.text, max(0, token.start - 100), token.start):
+        plain = "'device d[4]'" if word.startswith("device") else "'node v[i in 0..3]', and any text as its label"
+        return f"a name in quotes has no members: a family has a plain name, as in {plain}"
     before = _WORD_BEFORE.search(source.text, max(0, token.start - 100), token.start)
     takes_options = opened is None and word not in ("def", "block", "time", "let", "assert")
     if "LPAR" in failure.expected and takes_options and _is_option(source, token):
