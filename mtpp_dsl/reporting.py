@@ -17,6 +17,7 @@ from mtpp_dsl.errors import MtppError
 from mtpp_dsl.explaining.explain import PARTS, explained
 from mtpp_dsl.explaining.question import FRONT, Question, question_of
 from mtpp_dsl.language.lower import analyse
+from mtpp_dsl.language.origin import lost_files
 from mtpp_dsl.page.document import page
 from mtpp_dsl.page.spec_text import spec_text
 from mtpp_dsl.page.view import SpecText, View
@@ -88,8 +89,9 @@ def to_html(problem: Problem, result: Result, what_if: Duration | None = None) -
 
 
 def spec_of(question: Question) -> SpecText | None:
-    """Return the spec of a problem with what its lines are about; None where it is gone, or has changed since.
+    """Return the spec of a problem, with what it includes and what its lines are about; None where there is none.
 
+    Of one that is gone, or has changed since, there is the name alone; of files that it includes and that have, too.
     Of a problem that no file says, it is written as a spec, unless it has thousands of nodes or what no spec can say.
     """
     problem = question.problem
@@ -103,5 +105,6 @@ def spec_of(question: Question) -> SpecText | None:
             return spec_text(problem, analyse(text).places, "<text>", text)
         data = read_bytes(Path(origin.path))
         if origin.sha256 is not None and hashlib.sha256(data).hexdigest() == origin.sha256:
-            return spec_text(problem, question.places, origin.path, data.decode())
-    return None
+            lost = None if question.places.sources else lost_files(origin)
+            return spec_text(problem, question.places, origin.path, data.decode(), lost)
+    return None if origin.path is None else SpecText(origin.path, None)

@@ -251,7 +251,7 @@ class Spec:
                 lowering.findings.wrong.append(_too_deep(self.source))
         found = [*parsed.diagnostics, *lowering.wrong, *lowering.warnings]
         of = self.source, parsed.sources, parsed.own, lowering.scope
-        return Analysis.of(*of, found, problem, lowering.places)
+        return Analysis.of(*of, found, problem, replace(lowering.places, sources=tuple(parsed.sources)))
 
 
 def _too_deep(source: Source) -> Diagnostic:

@@ -9,8 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mtpp_dsl.base.exact import plain_number
-from mtpp_dsl.base.files import absolute
+from mtpp_dsl.base.files import absolute, read_bytes
 from mtpp_dsl.base.units import NONE, format_exact
+from mtpp_dsl.errors import MtppError
 from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.language.values import MapValue, Quantity, Table, Value
 from mtpp_dsl.language.values import Sequence as Values
@@ -18,10 +19,11 @@ from mtpp_dsl.library.entries import FOLDER, LIBRARY
 from mtpp_dsl.problem import Origin
 from mtpp_dsl.text.source import Source
 
-__all__ = ["origin_of", "plain"]
+__all__ = ["lost_files", "origin_of", "plain"]
 
 MAX_SHOWN = 100
 """Longer lists are told by their length in what results say of params."""
+_PARTLY_READ = (".gguf", ".pt2")
 
 
 def origin_of(
@@ -61,6 +63,28 @@ def _seen_from(folder: Path, path: str) -> str:
     except ValueError:  # another drive
         return path.replace(os.sep, "/")
     return min(ways, key=lambda way: way.count("../"))
+
+
+def lost_files(origin: Origin) -> list[str]:
+    """Return the files beside the spec of a problem that have changed since it was read, or are gone.
+
+    Of models, of which not all is read, only those that are gone.
+    """
+    folder, begin = Path(origin.path or "").parent, f"{LIBRARY}/"
+    found = []
+    for name, digest in origin.files.items():
+        path = FOLDER / name.removeprefix(begin) if name.startswith(begin) else folder / name
+        if not path.is_file() or (path.suffix not in _PARTLY_READ and _digest(path) != digest):
+            found.append(name)
+    return found
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file; "" of one that cannot be read."""
+    try:
+        return hashlib.sha256(read_bytes(path)).hexdigest()
+    except (MtppError, OSError, ValueError):
+        return ""
 
 
 def plain(value: Value) -> object:

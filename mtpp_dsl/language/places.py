@@ -12,13 +12,15 @@ from typing import Any, TypeAlias
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.constraints import Constraint, Linear
 from mtpp_dsl.language import tree
+from mtpp_dsl.library.entries import LIBRARY
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.text.source import Span, named_line, place_of
+from mtpp_dsl.text.source import Source, Span, named_line, place_of
 
 __all__ = ["Places", "SpecLines"]
 
 _GRAPHS = (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator)
 _JOINS = (tree.InterconnectStatement, tree.LinkStatement, tree.SwitchStatement)
+_LIBRARY = f"{LIBRARY}/"
 
 
 @dataclass(frozen=True, order=True)
@@ -68,11 +70,13 @@ class Places(Picklable):
         statements: those that count, of the spec and of all that it includes, in their order.
         stated: the statements of every constraint, by the constraint: several if they say the same.
         asked: the statements of the objectives, in their order.
+        sources: the texts that were read: that of the spec, and those that it includes, in their order.
     """
 
     statements: tuple[tree.Statement, ...] = ()
     stated: Mapping[Constraint, tuple[Span, ...]] = field(default_factory=lambda: MappingProxyType({}))
     asked: tuple[Span, ...] = ()
+    sources: tuple[Source, ...] = ()
 
     def of_constraint(self, constraint: Constraint) -> Found:
         """Return the statements that a constraint stems from.
@@ -166,6 +170,19 @@ class Places(Picklable):
         for each in self._items():
             if isinstance(each, tree.EdgeItem):
                 yield tuple(_end(end, declared) for end in each.ends), SpecLines.of(each.span)
+
+    @property
+    def included(self) -> tuple[Source, ...]:
+        """The texts of the files that the spec includes, each once; without those of the library."""
+        return tuple(each for name, each in self._named().items() if not name.startswith(_LIBRARY))
+
+    @property
+    def library(self) -> tuple[str, ...]:
+        """The files of the library that the spec includes, as ``include`` has them."""
+        return tuple(name.removeprefix(_LIBRARY) for name in self._named() if name.startswith(_LIBRARY))
+
+    def _named(self) -> dict[str, Source]:
+        return {source.name: source for source in self.sources if source.included_from is not None}
 
     @property
     def graph(self) -> Found:

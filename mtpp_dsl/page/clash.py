@@ -19,7 +19,7 @@ def section(view: View) -> Section | None:
         return None
     words = view.told.get("infeasible")
     if words:
-        return Section("clash", TITLE, lines(words), nav=NAV)
+        return Section("clash", TITLE, lines(view, words), nav=NAV)
     how = (
         "Leave any one of these out, and there is a plan:"
         if found["minimal"]

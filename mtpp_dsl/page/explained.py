@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from mtpp_dsl.page.markup import Markup, tag
+from mtpp_dsl.page.markup import Child, Markup, tag
 from mtpp_dsl.page.section import Section
+from mtpp_dsl.page.spec_blocks import linked
 from mtpp_dsl.page.view import View
 
 __all__ = ["lines", "section"]
@@ -27,22 +28,25 @@ def section(view: View) -> Section | None:
     for key, title in TITLES.items():
         words = view.told.get(key)
         if words:
-            parts += [tag("h3", title, id=f"explained-{key}"), lines(words)]
+            parts += [tag("h3", title, id=f"explained-{key}"), lines(view, words)]
     notes = [] if view.explanation is None else view.explanation["notes"]
     if parts and notes:
         parts += [tag("h3", "Left out of the explanation"), tag("ul", [tag("li", note) for note in notes])]
     return Section("explained", "Why it is so", tag("", parts), nav="Why") if parts else None
 
 
-def lines(words: Sequence[str]) -> Markup:
-    """Return the first lines of what is told as a list; those that are indented are lists within it."""
+def lines(view: View, words: Sequence[str]) -> Markup:
+    """Return the first lines of what is told as a list; those that are indented are lists within it.
+
+    Places in the spec are links to its lines.
+    """
     items = [(len(word) - len(word.lstrip(" ")), word.strip()) for word in words[:MAX_LINES] if word.strip()]
     left = len(words) - MAX_LINES
     more = tag("p", f"{left:,} lines more are told by mtpp explain.") if left > 0 else None
-    return tag("", tag("ul", _items(items), class_="words"), more)
+    return tag("", tag("ul", _items(items, linked(view.spec)), class_="words"), more)
 
 
-def _items(told: Sequence[tuple[int, str]]) -> list[Markup]:
+def _items(told: Sequence[tuple[int, str]], links: Callable[[str], Child]) -> list[Markup]:
     items: list[Markup] = []
     at = 0
     while at < len(told):
@@ -51,6 +55,6 @@ def _items(told: Sequence[tuple[int, str]]) -> list[Markup]:
         while end < len(told) and told[end][0] > depth:
             end += 1
         inner = told[at + 1 : end]
-        items.append(tag("li", text, tag("ul", _items(inner)) if inner else None))
+        items.append(tag("li", links(text), tag("ul", _items(inner, links)) if inner else None))
         at = end
     return items

@@ -10,7 +10,7 @@
   const count = parent.length, columns = data.columns.length;
   const row = figures.column(data.row), kinds = figures.column(data.kinds), labels = figures.column(data.labels);
   const memory = figures.column(data.memory), params = figures.column(data.params);
-  const lines = figures.column(data.lines);
+  const lines = data.lines.map((file) => ({ ...file, line: figures.column(file.line) }));
   const output = figures.column(data.output), carried = figures.column(data.carried);
   const children = Array.from({ length: count }, () => []);
   const column = new Array(count), size = new Array(count).fill(0), time = new Array(count).fill(0), name = new Array(count);
@@ -335,17 +335,19 @@
       pairs.push(["Its tensor", asSize(output[v])]);
     }
     const [reads, writes] = neighbours(item);
-    if (v >= 0 && lines && lines[v]) pairs.push(["In the spec", lineOfSpec(lines[v])]);
+    const made = v < 0 ? undefined : lines.find((file) => file.line[v]);
+    if (made) pairs.push(["In the spec", lineOfSpec(made, made.line[v])]);
     pairs.push(["Reads", reads], ["Read by", writes], ["Module", way(item)]);
     figures.describe(panel, name[item], pairs);
   }
 
   /** Return a link to the line of the spec that makes a node, or to the statement that it is in. */
-  function lineOfSpec(line) {
+  function lineOfSpec(made, line) {
     let shown = line;
-    while (shown > 0 && !document.getElementById("line-" + shown)) shown -= 1;
-    if (!shown) return "line " + line;
-    return figures.made("a", "line " + line, { href: "#line-" + shown });
+    while (shown > 0 && !document.getElementById(made.anchor + shown)) shown -= 1;
+    const called = "line " + line + (made.file ? " of " + made.file : "");
+    if (!shown) return called;
+    return figures.made("a", called, { href: "#" + made.anchor + shown });
   }
 
   function way(item) {

@@ -16,7 +16,7 @@ from mtpp_dsl.page.layout.places import arranged, opened
 from mtpp_dsl.page.markup import Markup, data_block, short, tag
 from mtpp_dsl.page.packed import packed
 from mtpp_dsl.page.section import Section
-from mtpp_dsl.page.view import View
+from mtpp_dsl.page.view import SpecText, View
 from mtpp_dsl.report.names import fold_names
 
 __all__ = ["section"]
@@ -82,6 +82,15 @@ def _controls() -> Markup:
     )
 
 
+def _lines(spec: SpecText | None) -> list[dict[str, Any]]:
+    """Return of each file that makes nodes what links to its lines begin with, and [n] the line that makes a node."""
+    return [
+        {"file": each.called, "anchor": each.anchor, "line": packed([float(line) for line in each.nodes])}
+        for each in (() if spec is None else spec.files)
+        if any(each.nodes)
+    ]
+
+
 def _data(facts: Facts, first: set[int]) -> dict[str, Any]:
     """Return what the script needs to draw any part of the graph: items by number, nodes by number."""
     problem, forest = facts.view.problem, facts.forest
@@ -111,7 +120,7 @@ def _data(facts: Facts, first: set[int]) -> dict[str, Any]:
         "memory": packed(graph.memory.tolist()),
         "params": packed(graph.params.tolist()) if graph.params.any() else None,
         "output": packed(graph.output.tolist()),
-        "lines": None if facts.view.spec is None else packed([float(line) for line in facts.view.spec.nodes]),
+        "lines": _lines(facts.view.spec),
         "source": forest.source,
         "target": forest.target,
         "carried": packed([float(size) for size in np.asarray(facts.carried)]),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from mtpp_dsl.base.units import counted, format_quantity, format_share
 from mtpp_dsl.constraints import Linear, Memory
@@ -11,84 +10,98 @@ from mtpp_dsl.page.coloured import coloured_lines
 from mtpp_dsl.page.graph_lines import edges_said, nodes_said
 from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.section import Section
+from mtpp_dsl.page.spec_blocks import FOLDED, MAX_LINES, Block, addresses, blocks
 from mtpp_dsl.page.tables import fold
-from mtpp_dsl.page.view import Mark, View
+from mtpp_dsl.page.view import Mark, SpecText, View
 
-__all__ = ["Block", "blocks", "section"]
+__all__ = ["section"]
 
 TEXT = "<text>"
 WRITTEN = "The problem was made in Python, or read from a text. Written as a spec, it is this:"
-FOLDED = 24
-"""A statement, or what stands between two, of more lines is folded."""
-MAX_LINES = 20_000
+NEWLINE = "\n"
 MAX_NAMED = 4
-"""Limits that are reached of one statement, named one by one."""
+"""Limits that are reached of one statement, and files that are gone, named one by one."""
 
 
 def section(view: View) -> Section | None:
-    """Return the text of the spec with notes at its statements; None where there is no spec."""
-    if view.spec is None:
+    """Return the text of the spec, and of what it includes, with notes at its statements; None where there is none."""
+    spec = view.spec
+    if spec is None:
         return None
-    every = coloured_lines(view.spec.text.removesuffix("\n"))
-    lines = every[:MAX_LINES]
-    shown = [_block(view, lines, block) for block in blocks(view.spec.marks, 1, len(lines))]
-    left = len(every) - len(lines)
+    if spec.text is None:
+        body = tag("p", name(spec.name), " has changed since this answer was found, or is gone: it is not shown.")
+        return Section("spec", "The spec", body, nav="Spec")
+    room = MAX_LINES
+    shown: list[Child] = []
+    for number, file in enumerate(spec.files):
+        text, used = _text(view, file, room)
+        room -= used
+        shown.append(text if file is spec else fold(_of_file(file), _includer(spec, file), text, id=f"file-{number}"))
+    named = [[", " if i else "", name(each)] for i, each in enumerate(spec.library)]
     body = tag(
         "",
-        tag("p", WRITTEN if view.spec.name == TEXT else name(view.spec.name)),
-        tag("div", shown, class_="spec"),
-        tag("p", f"{counted(left, 'line')} more are not shown.") if left else None,
+        tag("p", WRITTEN if spec.name == TEXT else name(spec.name)),
+        _lost(spec),
+        shown,
+        tag("p", "Included from the library of mtpp: ", named, ".") if named else None,
     )
     return Section("spec", "The spec, and what its lines cost", body, nav="Spec")
 
 
-@dataclass(frozen=True)
-class Block:
-    """Lines of the spec.
-
-    Attributes:
-        first, last: numbers of the lines.
-        marks: what they are about.
-        parts: the blocks that they consist of, where some of them are about something by themselves.
-    """
-
-    first: int
-    last: int
-    marks: tuple[Mark, ...] = ()
-    parts: tuple[Block, ...] = ()
+def _text(view: View, file: SpecText, room: int) -> tuple[Markup, int]:
+    """Return the lines of a file, *room* at most, with their notes, and how many of them are shown."""
+    every = coloured_lines((file.text or "").removesuffix("\n"))
+    lines = every[:room]
+    shown = [_block(view, file, lines, block) for block in blocks(file.marks, 1, len(lines))]
+    left = len(every) - len(lines)
+    more = tag("p", f"{counted(left, 'line')} {'more are' if lines else 'are'} not shown.") if left else None
+    return tag("", tag("div", shown, class_="spec") if shown else None, more), len(lines)
 
 
-def blocks(marks: Sequence[Mark], first: int, last: int) -> Iterator[Block]:
-    """Yield the blocks of which the lines from *first* to *last* consist, with what is said of each."""
-    at = first
-    left = sorted(marks, key=lambda mark: (mark.first, -mark.last))
-    while left:
-        begin, end = max(left[0].first, at), min(left[0].last, last)
-        own = [mark for mark in left if (mark.first, mark.last) == (left[0].first, left[0].last)]
-        inner = [mark for mark in left[len(own) :] if mark.last <= left[0].last]
-        left = left[len(own) + len(inner) :]
-        if end < begin:
-            continue
-        if begin > at:
-            yield Block(at, begin - 1)
-        yield _whole(begin, end, tuple(own), tuple(blocks(inner, begin, end)) if inner else ())
-        at = end + 1
-    if at <= last:
-        yield Block(at, last)
+def _of_file(file: SpecText) -> Markup:
+    """Return what the fold of an included file is called: its path as it is written, with how long it is."""
+    assert file.text is not None
+    return tag(
+        "", name(file.called), f", included, {counted(file.text.removesuffix(NEWLINE).count(NEWLINE) + 1, 'line')}"
+    )
 
 
-def _whole(first: int, last: int, marks: tuple[Mark, ...], parts: tuple[Block, ...]) -> Block:
-    """Return a block of some parts; what is said of all of it stands beside its first line, unless it is folded."""
-    if parts and not parts[0].marks and last - first < FOLDED:
-        return Block(first, last, parts=(replace(parts[0], marks=marks), *parts[1:]))
-    return Block(first, last, marks, parts)
+def _includer(spec: SpecText, file: SpecText) -> Markup | None:
+    """Return where an included file is included, as a link to the line."""
+    assert file.includer is not None
+    path, line = file.includer
+    outer = next((each for each in spec.files if each.name == path), None)
+    if outer is None:
+        return None
+    where = [f"line {line} of ", name(outer.called or outer.name)]
+    href = addresses(outer)(line)
+    return tag("p", "Included in ", where if href is None else tag("a", where, href=href), ".")
 
 
-def _block(view: View, lines: Sequence[Markup], block: Block) -> Markup:
-    """Return some lines with their numbers and their notes."""
+def _lost(spec: SpecText) -> Markup | None:
+    """Return why included files are not shown, where they are not what they were."""
+    if spec.lost is None:
+        return None
+    if not spec.lost:
+        why: Child = "What the spec includes was not found again"
+    else:
+        names = [[", " if i else "", name(each)] for i, each in enumerate(spec.lost[:MAX_NAMED])]
+        more = f" and {len(spec.lost) - MAX_NAMED} more" if len(spec.lost) > MAX_NAMED else ""
+        why = [
+            names,
+            more,
+            " changed since this answer was found, or ",
+            "is" if len(spec.lost) == 1 else "are",
+            " gone",
+        ]
+    return tag("p", why, ": included files are not shown, and not all is said beside the lines of the spec.")
+
+
+def _block(view: View, file: SpecText, lines: Sequence[Markup], block: Block) -> Markup:
+    """Return some lines of a file with their numbers and their notes."""
     first, last = block.first, block.last
     if block.parts:
-        both = tag("div", [_block(view, lines, part) for part in block.parts], class_="parts")
+        both = tag("div", [_block(view, file, lines, part) for part in block.parts], class_="parts")
     else:
         numbers = tag("pre", "\n".join(map(str, range(first, last + 1))), class_="numbers", aria_hidden="true")
         text = tag("pre", tag("code", Markup("\n".join(lines[first - 1 : last]))), tabindex=0)
@@ -96,12 +109,12 @@ def _block(view: View, lines: Sequence[Markup], block: Block) -> Markup:
     inner = both if last - first < FOLDED else fold(f"Lines {first:,} to {last:,}", both)
     named = sum(mark.kind in ("node", "edge") for mark in block.marks) > 1
     notes = [note for mark in block.marks for note in _notes(view, mark, named=named)]
-    notes += [] if block.parts else _costs(view, first, last)
+    notes += [] if block.parts else _costs(view, file, first, last)
     told = tag("ul", [tag("li", note) for note in notes], class_="costs") if notes else None
     kind = "statement marked" if notes else "statement"
     if block.parts:
         return tag("div", inner, told, class_=f"{kind} whole")
-    return tag("div", inner, told, class_=kind, id=f"line-{first}")
+    return tag("div", inner, told, class_=kind, id=f"{file.anchor}{first}")
 
 
 def _notes(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
@@ -126,17 +139,19 @@ def _notes(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
         yield from nodes_said(view, mark, named=named)
     elif mark.kind == "edge":
         yield from edges_said(view, mark, named=named)
+    elif mark.kind == "include" and view.spec is not None:
+        for i in mark.indices:
+            yield tag("a", "shown below", href=f"#file-{i + 1}")
     elif mark.kind == "constraint":
         yield from _of_constraints(view, mark)
 
 
-def _costs(view: View, first: int, last: int) -> list[Child]:
+def _costs(view: View, file: SpecText, first: int, last: int) -> list[Child]:
     """Return what the constraints of some lines cost, and which of their limits are reached, where somebody asked."""
-    assert view.spec is not None
     found: list[Child] = []
     for price in (view.explanation or {}).get("constraints") or ():
         place = next(iter(price["lines"]), None)
-        if place is None or place["file"] != view.spec.name or not first <= place["first_line"] <= last:
+        if place is None or place["file"] != file.name or not first <= place["first_line"] <= last:
             continue
         found.append(tag("a", price["said"], href="#explained-constraints"))
         binding = [each["name"] for each in price["slack"] if each["binding"]]

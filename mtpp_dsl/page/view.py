@@ -21,30 +21,48 @@ class Mark:
     Attributes:
         first, last: numbers of the lines, from 1.
         kind: what they are about.
-        indices: which constraints, objectives, devices, nodes or edges of the problem.
+        indices: which constraints, objectives, devices, nodes or edges of the problem, or included files of the page.
     """
 
     first: int
     last: int
-    kind: Literal["constraint", "objective", "device", "interconnect", "graph", "node", "edge"]
+    kind: Literal["constraint", "objective", "device", "interconnect", "graph", "node", "edge", "include"]
     indices: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class SpecText:
-    """The text of the spec.
+    """The text of the spec, or of a file that it includes.
 
     Attributes:
-        name: its path, as it was given.
-        text: all of it.
+        name: its path, as messages call it.
+        text: all of it; None of a spec that has changed since, or is gone.
         marks: which lines are about what.
         nodes: [n] the number of the line that makes each node, 0 where it is in another file; () where nobody looked.
+        called: of an included file, its path as the file that includes it has it.
+        includer: of an included file, the name of the file that includes it, and the line.
+        anchor: what the identifiers of its lines on the page begin with; their number follows.
+        included: of the spec, the files that it includes, and that they include, in their order.
+        library: of the spec, the files of the library of the package that it includes.
+        lost: of the spec, the files it read that have changed or are gone, so that nobody knows what is in others than
+            itself; None where all of them are as they were.
     """
 
     name: str
-    text: str
+    text: str | None
     marks: tuple[Mark, ...] = ()
     nodes: tuple[int, ...] = ()
+    called: str = ""
+    includer: tuple[str, int] | None = None
+    anchor: str = "line-"
+    included: tuple[SpecText, ...] = ()
+    library: tuple[str, ...] = ()
+    lost: tuple[str, ...] | None = None
+
+    @property
+    def files(self) -> tuple[SpecText, ...]:
+        """The spec itself, and what it includes."""
+        return (self, *self.included)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from html import unescape
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import mtpp_dsl
 from mtpp_dsl.page.coloured import coloured_lines
-from mtpp_dsl.page.spec import Block, blocks
+from mtpp_dsl.page.spec_blocks import Block, blocks
 from mtpp_dsl.page.view import Mark
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
@@ -103,3 +106,102 @@ def test_lines_of_a_graph_say_where_their_nodes_are(tmp_path: Path) -> None:
     assert found[11] == ["d[0] → d[1], 3 MB"]
     assert found[13] == ["d[1] → d[0], 1 MB"]
     assert found[14] == ["d[0] → d[1], 1 MB"]
+
+
+MAIN = """mtpp 1
+include "cluster/devices.mtpp"
+include "devices/nvidia.mtpp"
+graph {
+  node a (work = 3 ms, output = 2 MB, params = 3 GB)
+  node b (work = 2 ms)
+  edge a -> b
+}
+constraint memory
+minimize bottleneck
+"""
+DEVICES = """include "joins.mtpp"
+device fast[2] (memory = 8 GB)
+constraint pin a on fast[0]
+"""
+JOINS = "# one bus\ninterconnect shared (bandwidth = 4 GB/s)\n"
+
+
+def included_spec(folder: Path) -> Path:
+    """Write a spec whose devices, and what joins them, are in files that it includes."""
+    (folder / "cluster").mkdir()
+    (folder / "cluster" / "devices.mtpp").write_text(DEVICES, encoding="utf-8")
+    (folder / "cluster" / "joins.mtpp").write_text(JOINS, encoding="utf-8")
+    (folder / "spec.mtpp").write_text(MAIN, encoding="utf-8")
+    return folder / "spec.mtpp"
+
+
+def solved_page(problem: mtpp_dsl.Problem, assignment: list[int], **options: Any) -> str:
+    """Return the page of a plan that is known."""
+    plan = Plan.create(problem, assignment)
+    result = Result("complete", plan=plan, evaluation=evaluate(problem, plan), method="by hand").of(problem)
+    return page_of(problem, result, **options)
+
+
+def words_of(markup: str) -> str:
+    """Return the text of some markup, with plain spaces."""
+    return unescape(re.sub("<[^>]*>", "", markup)).replace("\xa0", " ")
+
+
+def test_included_files_stand_below_with_their_notes(tmp_path: Path) -> None:
+    """Files that are included are folded under the name the spec has for them, their lines with notes of their own."""
+    page = solved_page(mtpp_dsl.load(included_spec(tmp_path)), [0, 1], what_if=2.0)
+    shown = page[page.index('<section id="spec"') :].partition("</section>")[0]
+    folds = re.findall(r'<details id="(file-\d)"><summary>(.*?)</summary>(.*?)</details>', shown, re.DOTALL)
+    assert [(each, words_of(called)) for each, called, _ in folds] == [
+        ("file-1", "cluster/devices.mtpp, included, 3 lines"),
+        ("file-2", "joins.mtpp, included, 2 lines"),
+    ]
+    assert "Included in line 2 of" in words_of(folds[0][2])
+    assert 'href="#line-2"' in folds[0][2]
+    assert 'href="#file-1-line-1"' in folds[1][2]
+    assert 'href="#file-1">shown below' in shown
+    notes = words_of(folds[0][2])
+    assert "2 devices, loads up to" in notes
+    assert "without it no plan is better" in notes
+    assert 'id="file-2-line-2"' in folds[1][2]
+    assert '<a href="#network">devices read and write for' in folds[1][2]
+    assert "Included from the library of mtpp: devices/nvidia.mtpp." in words_of(shown)
+    assert "type h100" not in words_of(shown)
+    explained = page[page.index('<section id="explained"') :].partition("</section>")[0]
+    assert re.search(r'<a href="#file-1-line-3">[^<]*devices.mtpp:3</a>', explained)
+    addresses = set(re.findall(r'href="#([^"]+)"', page))
+    assert addresses <= set(re.findall(r'id="([^"]+)"', page))
+
+
+def test_nodes_of_an_included_graph_lead_to_its_lines(tmp_path: Path) -> None:
+    """The data of the graph says in which file, and in which line of it, a node is made."""
+    included_spec(tmp_path)
+    (tmp_path / "outer.mtpp").write_text('include "spec.mtpp"\n', encoding="utf-8")
+    page = solved_page(mtpp_dsl.load(tmp_path / "outer.mtpp"), [0, 1])
+    found = re.search(r'"lines":(\[\{.*?\}\])', page)
+    assert found is not None
+    (file,) = json.loads(found[1])
+    assert (file["file"], file["anchor"]) == ("spec.mtpp", "file-1-line-")
+    assert 'id="file-1-line-5"' in page
+
+
+@pytest.mark.parametrize("name", ["cluster/devices.mtpp", "cluster/joins.mtpp"])
+@pytest.mark.parametrize("gone", [True, False])
+def test_included_files_that_have_changed_are_not_shown(tmp_path: Path, name: str, gone: bool) -> None:
+    """Of included files that are others now, or gone, the page says so, and shows none of their lines."""
+    problem = mtpp_dsl.load(included_spec(tmp_path))
+    (tmp_path / name).unlink() if gone else (tmp_path / name).write_text("# new words\n", encoding="utf-8")
+    page = words_of(solved_page(problem, [0, 1]))
+    assert f"{name} changed since this answer was found, or is gone: included files are not shown" in page
+    assert "new words" not in page
+    assert "device fast[2] (memory" not in page
+    assert "node a (work = 3 ms" in page
+
+
+def test_spec_that_has_changed_is_not_shown(tmp_path: Path) -> None:
+    """Of a spec that is another one now the page says so."""
+    problem = mtpp_dsl.load(included_spec(tmp_path))
+    (tmp_path / "spec.mtpp").write_text("# new words\n", encoding="utf-8")
+    page = words_of(solved_page(problem, [0, 1]))
+    assert "spec.mtpp has changed since this answer was found, or is gone: it is not shown." in page
+    assert "new words" not in page
