@@ -75,11 +75,19 @@ class TimeTables:
         graph = self.with_own(self.graph, "")
         if self.first_batch is None:
             return graph
+        self.drop_excluded()
         tables = {
             device.name: MappingProxyType({size: frozen(rows[size], np.float64) for size in sorted(rows)})
             for device, rows in zip(self.devices, self.tables, strict=True)
         }
         return replace(graph, batch_times=MappingProxyType(tables))
+
+    def drop_excluded(self) -> None:
+        """Leave out the times of batches of nodes that a device cannot run, as their own time there is said to be inf."""
+        for key, row in self.own.items():
+            excluded = self.said[key] & np.isinf(row)
+            for times in self.tables[key[1]].values():
+                times[excluded] = np.nan
 
     def with_own(self, graph: Graph, phase: str) -> Graph:
         """Return the graph of a phase, or of all, with the times of single devices that were given."""

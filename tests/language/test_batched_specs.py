@@ -92,6 +92,16 @@ def test_times_by_law() -> None:
     assert takes(problem, "b[1]", "cpu") == pytest.approx([3e-3 * p for p in (1, 2, 3, 4)])
 
 
+def test_a_node_that_cannot_run_has_no_batches() -> None:
+    """The time inf on a device, without a size, stands over times of batches before and after it."""
+    times = "time v on gpu at batch p = p * 1 ms for v in nodes for p in 1..4\n"
+    never = "time a on gpu[1] = inf\n"
+    for text in (times + never, never + times):
+        problem = load(BATCHED + text)
+        assert takes(problem, "a", "gpu[1]") == [float("inf")] * 4
+        assert takes(problem, "a", "gpu[0]") == pytest.approx([1e-3 * p for p in (1, 2, 3, 4)])
+
+
 def test_a_table_of_a_device_is_not_that_of_a_type() -> None:
     """What a statement says of a device called like another's type stays with that device."""
     problem = load(
