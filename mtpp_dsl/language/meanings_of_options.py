@@ -56,7 +56,10 @@ _SCHEDULE = {
         "The order in which the pipeline runs microbatches.", "word", "stages.md#what-a-stage-keeps", "none"
     ),
 }
+_CHANNEL = {"bandwidth": Meaning("The bandwidth of the channel. It is required.", "bandwidth", _JOINED)}
 _OF: Mapping[str, Mapping[str, Meaning]] = {
+    "interconnect shared": _CHANNEL,
+    "interconnect host": _CHANNEL,
     "node": {
         "work": Meaning("Running time on a device of speed 1, or operations.", "time or FLOP", _NODE, "0"),
         "time": Meaning(
@@ -114,9 +117,7 @@ _OF: Mapping[str, Mapping[str, Meaning]] = {
         "ties": Meaning("What becomes of nodes that read one weight.", "word", "models.md#tied-weights", "colocate"),
     },
     "interconnect": {
-        "bandwidth": Meaning(
-            "The bandwidth of the channel, or of every pair without a link.", "bandwidth", _JOINED, "none"
-        ),
+        "bandwidth": Meaning("The bandwidth of every pair without a link.", "bandwidth", _JOINED, "none"),
         "latency": Meaning("The latency of every pair without a link.", "time", _JOINED, "0"),
         "overflow": Meaning("stream: parameters beyond the memory are read for each input.", "word", _JOINED, "none"),
         "between": Meaning("The bandwidth between groups of devices.", "bandwidth", _JOINED, "bandwidth"),
@@ -185,4 +186,4 @@ _OF: Mapping[str, Mapping[str, Meaning]] = {
 def meaning_of_option(owner: str, option: str) -> Meaning | None:
     """Return what an option of *owner* means (see :func:`mtpp_dsl.language.vocabulary.owners`); None if unknown."""
     kind = owner.partition(" ")[0]
-    return _OF.get(kind, {}).get(option)
+    return _OF.get(owner, {}).get(option) or _OF.get(kind, {}).get(option)

@@ -98,6 +98,30 @@ def test_what_is_said(place: str, parts: list[str]) -> None:
         assert part in found, found
 
 
+@pytest.mark.parametrize("kind", ["shared", "host"])
+def test_a_bandwidth_that_is_required(kind: str) -> None:
+    """The channel of all devices has no default bandwidth; pairs of devices without a link have none."""
+    text = SPEC.replace("interconnect shared", f"interconnect {kind}")
+    told = said("(band|width", text)
+    assert "It is required." in told
+    assert "by default" not in told
+    told = said(
+        "(band|width", text.replace(f"{kind} (bandwidth = 8 GiB/s, overflow = stream)", "links (bandwidth = 1 GB/s)")
+    )
+    assert "by default `none`" in told
+
+
+def test_sizes_in_the_units_that_they_are_written_in() -> None:
+    """A spec that mixes MB and GiB has its sizes in hovers as they are written."""
+    text = SPEC.replace("params = 96 MiB", "params = 1 MB, output = 96 MiB")
+    told = said("node em|bed", text)
+    assert "params `1 MB`" in told
+    assert "output `96 MiB`" in told
+    told = said("device sl|ow", text.replace("memory = 8 GiB", "memory = 16 GB"))
+    assert "memory `16 GB`" in told
+    assert "memory `8 GiB`" in said("device sl|ow", text)
+
+
 @pytest.mark.parametrize("place", ["# how |many", 'kind = "mat|mul', "attn[0]|, attn"])
 def test_where_nothing_is_said(place: str) -> None:
     found = said(place)

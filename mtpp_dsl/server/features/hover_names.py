@@ -6,15 +6,13 @@ from itertools import islice
 
 import numpy as np
 
-from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.language import tree
-from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.language.values import DeviceRef, NodeRef, Sequence, Value, describe
 from mtpp_dsl.library.entries import FOLDER, entries
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.server.features.evaluated import value_of
 from mtpp_dsl.server.features.markdown import block, code, plain
-from mtpp_dsl.server.features.values import in_base, listed, short
+from mtpp_dsl.server.features.values import amount, in_base, listed, short
 from mtpp_dsl.server.index import Occurrence
 from mtpp_dsl.server.reading import Reading
 from mtpp_dsl.text.source import Span, shortened
@@ -194,15 +192,11 @@ def _family(reading: Reading, value: Sequence) -> list[str]:
         for column, unit in (("work", graph.work_unit), ("memory", graph.memory_unit)):
             total = float(np.asarray(getattr(graph, column))[nodes].sum())
             if total:
-                parts.append(f"{column} {code(_amount(total, unit, scope))}")
+                parts.append(f"{column} {code(amount(total, unit, scope))}")
         said += [f"together {', '.join(parts)}"] if parts else []
     elif refs and isinstance(refs[0], DeviceRef):
         said += _device(reading, refs[0].index)
     return said
-
-
-def _amount(value: float, unit: str, scope: Scope) -> str:
-    return format_quantity(value, unit, decimal=scope.decimal)
 
 
 def _node(reading: Reading, graph: Graph, v: int) -> list[str]:
@@ -212,15 +206,15 @@ def _node(reading: Reading, graph: Graph, v: int) -> list[str]:
     parts = [f"kind {code(graph.kinds[v])}"] if graph.kinds[v] else []
     units = {"work": graph.work_unit, "params": graph.size_unit, "output": graph.size_unit, "memory": graph.memory_unit}
     for column, unit in units.items():
-        amount = float(getattr(graph, column)[v])
-        if amount:
-            parts.append(f"{column} {code(_amount(amount, unit, scope))}")
+        figure = float(getattr(graph, column)[v])
+        if figure:
+            parts.append(f"{column} {code(amount(figure, unit, scope))}")
     said.append(", ".join(parts) or "no work and no memory")
     if problem is not None and problem.graph.n == graph.n:
         rows: dict[str, list[str]] = {}
         for d, device in enumerate(problem.devices[:1_000]):
             time = float(problem.time[v, d])
-            shown = "cannot run" if time == float("inf") else _amount(time, problem.time_unit, scope)
+            shown = "cannot run" if time == float("inf") else amount(time, problem.time_unit, scope)
             rows.setdefault(shown, []).append(device.name)
         listed_times = [
             f"- {code(time) if time != 'cannot run' else time} on {listed([code(d) for d in names], len(names), 4)}"
@@ -245,9 +239,9 @@ def _device(reading: Reading, d: int) -> list[str]:
         parts.append(f"type {code(device.type)}")
     memory_unit = "B" if scope.sizes or (scope.graph is not None and scope.graph.memory_unit == "B") else ""
     if device.memory is not None:
-        parts.append(f"memory {code(_amount(device.memory, memory_unit, scope))}")
+        parts.append(f"memory {code(amount(device.memory, memory_unit, scope))}")
     if device.reserve:
-        parts.append(f"reserve {code(_amount(device.reserve, memory_unit, scope))}")
+        parts.append(f"reserve {code(amount(device.reserve, memory_unit, scope))}")
     if device.speed != 1.0:
         flops = scope.graph is not None and scope.graph.work_unit == "FLOP"
         parts.append(f"speed {code(f'{device.speed:.5g}' + (' FLOP/s' if flops else ''))}")
@@ -258,9 +252,9 @@ def _device(reading: Reading, d: int) -> list[str]:
     if device.group is not None:
         parts.append(f"group {code(device.group)}")
     if device.price is not None:
-        parts.append(f"price {code(_amount(device.price, device.price_unit, scope))}")
+        parts.append(f"price {code(amount(device.price, device.price_unit, scope))}")
     if device.power is not None:
-        parts.append(f"power {code(_amount(device.power, device.power_unit, scope))}")
+        parts.append(f"power {code(amount(device.power, device.power_unit, scope))}")
     said = [", ".join(parts) or "no limits and a speed of 1"] if parts or "options" not in scope.unsettled else []
     entry = entries().get(device.type)
     kinds = reading.index.declared.kinds.get("type", frozenset())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
-from mtpp_dsl.base.exact import plain_number
-from mtpp_dsl.base.units import NONE, SIZE, TIME, format_quantity
+from mtpp_dsl.base.exact import exact_number, plain_number
+from mtpp_dsl.base.units import NONE, SIZE, TIME, UNITS, format_quantity
 from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.language.values import (
     Affine,
@@ -23,7 +23,7 @@ from mtpp_dsl.language.values import (
     shown,
 )
 
-__all__ = ["in_base", "listed", "short"]
+__all__ = ["amount", "in_base", "listed", "short"]
 
 _FEW = 4
 
@@ -68,9 +68,23 @@ def _quantity(value: Quantity, scope: Scope) -> str:
         return shown(value)
     exact = shown(value)
     if value.dimension in (TIME, SIZE):
-        near = format_quantity(float(value.value), "s" if value.dimension == TIME else "B", decimal=scope.decimal)
+        near = amount(float(value.value), "s" if value.dimension == TIME else "B", scope)
         return exact if len(exact) <= len(near) + 2 else f"{near}"
     return exact
+
+
+def amount(value: float, unit: str, scope: Scope) -> str:
+    """Return a figure in the unit that fits; a size in units of 1,000 or 1,024, whichever it is a round number of."""
+    said = format_quantity(value, unit, decimal=scope.decimal)
+    if unit != "B" or _exact(said, value):
+        return said
+    other = format_quantity(value, unit, decimal=not scope.decimal)
+    return other if _exact(other, value) else said
+
+
+def _exact(said: str, value: float) -> bool:
+    number, _, unit = said.partition(" ")
+    return float(exact_number(number) * UNITS[unit][0]) == value
 
 
 def in_base(value: Value) -> str:
