@@ -46,6 +46,20 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+_BINARY = (
+    (b"SQLite format 3\0", "a SQLite database"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x1f\x8b", "compressed by gzip"),
+    (b"%PDF-", "a PDF"),
+    (b"\x89PNG", "a picture"),
+    (b"PAR1", "a Parquet file"),
+    (b"GGUF", "a GGUF model"),
+    (b"\xff\xfe", "text in UTF-16"),
+    (b"\xfe\xff", "text in UTF-16"),
+)
+"""How files begin that people hand over in place of text."""
+_REMEDY = {"text in UTF-16": ": save the file as UTF-8"}
+_HEAD = 8192
 NAMES = (("sourceId", "destId"), ("source", "target"), ("id", ""))
 """What JSON objects are known by in messages."""
 
@@ -149,24 +163,35 @@ def _size(number: int) -> str:
     return f"{number >> 20} MiB" if number >= 2**20 else f"{number >> 10} KiB"
 
 
-def read_text(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES, name: str = "") -> str:
+def read_text(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES, name: str = "", wanted: str = "text") -> str:
     """Return the text of a regular file of at most *most* bytes, in UTF-8 with or without a byte order mark.
 
     Line ends become newlines, as :meth:`pathlib.Path.read_text` makes them.
 
+    Args:
+        path: of the file.
+        most: bytes.
+        name: of the file in messages; "" for its path.
+        wanted: what should be in the file, for the message about one that is no text.
+
     Raises:
-        UsageError: as :func:`read_bytes`; or a byte that is not UTF-8, with its line and column.
+        UsageError: as :func:`read_bytes`; or it is no text, or a byte is not UTF-8, with its line and column.
     """
     name = name or os.fspath(path)
     data = read_bytes(path, most, name)
-    return _decoded(data, name).replace("\r\n", "\n").replace("\r", "\n")
+    return _decoded(data, name, wanted).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _decoded(data: bytes, name: str) -> str:
+def _decoded(data: bytes, name: str, wanted: str) -> str:
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
+        kind = next((kind for start, kind in _BINARY if data.startswith(start)), "")
+        if not kind and b"\0" in data[:_HEAD]:
+            kind = "a binary file"
+        if kind:
+            raise UsageError(f"{name} is {kind}, where {wanted} is expected{_REMEDY.get(kind, '')}") from None
         before = data[: error.start].decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         raise UsageError(
@@ -194,7 +219,7 @@ def parse_json(data: bytes, name: str) -> Any:
     if values > MAX_JSON_VALUES:
         raise UsageError(f"{name} holds some {values:,} JSON values; at most {MAX_JSON_VALUES:,} are read")
     try:
-        return json.loads(_decoded(data, name), object_pairs_hook=once)
+        return json.loads(_decoded(data, name, "JSON"), object_pairs_hook=once)
     except json.JSONDecodeError as error:
         raise UsageError(f"{name}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
     except RecursionError:

@@ -144,7 +144,7 @@ def _table(
     Raises:
         UsageError: no header, a column that is unknown or given twice, a row of another length, or more than *most*.
     """
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(read_text(path, wanted="CSV"), newline=""), strict=True)
     try:
         columns = [_column(path, cell, known) for cell in next(reader, [])]
         names = [name for name, _ in columns]

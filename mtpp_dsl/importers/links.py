@@ -53,7 +53,7 @@ def links_of_table(path: Path, unit: str | None = None, *, both_ways: bool = Fal
     """
     if unit is not None:
         _check_unit(unit, RATE, "--unit")
-    rows = _rows(read_text(path, MAX_BYTES), str(path))
+    rows = _rows(read_text(path, MAX_BYTES, wanted="CSV"), str(path))
     number, header = next(rows, (1, []))
     place = f"{path}:{number}"
     if header and not header[0].strip() and len(header) > 2:

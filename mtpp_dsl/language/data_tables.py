@@ -49,7 +49,9 @@ def read_table(path: Path, place: Span | None) -> Table:
         Complaint: it cannot be read, with the place in the file where it has one.
     """
     try:
-        source = Source(str(path), read_text(path, MAX_BYTES), place)
+        source = Source(
+            str(path), read_text(path, MAX_BYTES, wanted="JSON" if path.suffix.lower() == ".json" else "CSV"), place
+        )
     except UsageError as error:
         raise Complaint(str(error), place, code="MTPP-E701") from None
     return _from_json(source, path) if path.suffix.lower() == ".json" else _from_csv(source, path, place)

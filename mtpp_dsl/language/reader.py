@@ -49,7 +49,9 @@ def read_source(
         UsageError: it is not there, no regular file, not readable, not text (says where), or too large.
     """
     held = None if not texts else texts.get(os.path.realpath(path))
-    return Source(name, read_text(path, MAX_SPEC_BYTES, name) if held is None else held, included_from, path)
+    return Source(
+        name, read_text(path, MAX_SPEC_BYTES, name, "the text of a spec") if held is None else held, included_from, path
+    )
 
 
 @dataclass(frozen=True)

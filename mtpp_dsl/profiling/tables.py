@@ -27,7 +27,7 @@ def profile_of_table(path: Path, model: Model, device: str) -> Profile:
     Raises:
         UsageError: a column is missing, a line has no time, or names an operator that the model does not have.
     """
-    rows = csv.reader(io.StringIO(read_text(path)))
+    rows = csv.reader(io.StringIO(read_text(path, wanted="CSV")))
     name, time, factor = _columns(next(rows, []), path)
     found: dict[str, list[float]] = {}
     for row in rows:

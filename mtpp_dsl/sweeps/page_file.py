@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mtpp_dsl.base.files import read_text
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.sweeps.figures import Column, Rule
 from mtpp_dsl.sweeps.published import PublishedTable, read_published
@@ -221,13 +222,10 @@ def _column(data: Any, place: str) -> PageColumn:
 
 def _toml(path: Path) -> dict[str, Any]:
     """Read a TOML file that begins with ``mtpp-page = 1``, and return the rest."""
+    text = read_text(path, MAX_BYTES, wanted="a description of a page, in TOML that begins with mtpp-page = 1,")
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path} is larger than {MAX_BYTES} bytes")
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: {error}") from None
     if data.pop("mtpp-page", None) != VERSION:
         raise UsageError(f"{path} is no description of a page: it begins with mtpp-page = {VERSION}")

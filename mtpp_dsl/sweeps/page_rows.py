@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mtpp_dsl.base.files import read_text
 from mtpp_dsl.base.writing import write_text
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.sweeps.measures import found_after, trained_for
@@ -121,11 +122,11 @@ def read_rows(path: Path) -> Runs:
     Raises:
         UsageError: there is no such file, or it is of another form.
     """
+    if not path.exists():
+        raise UsageError(f"there is no file {path}; mtpp bench page --take all makes it")
     try:
-        lines = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"))))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}; mtpp bench page --take all makes it") from None
-    except (csv.Error, UnicodeDecodeError) as error:
+        lines = list(csv.reader(io.StringIO(read_text(path, wanted="a table of rows in CSV"))))
+    except csv.Error as error:
         raise UsageError(f"{path}: {error}") from None
     if not lines or tuple(lines[0]) != _COLUMNS or any(len(line) != len(_COLUMNS) for line in lines):
         raise UsageError(f"{path} does not have the columns of rows for a page: take them anew, by --take")

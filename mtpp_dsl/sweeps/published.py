@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from mtpp_dsl.base.files import read_text
 from mtpp_dsl.errors import UsageError, did_you_mean
 
 __all__ = ["Printed", "PublishedTable", "read_published", "rounding"]
@@ -105,9 +106,8 @@ def read_published(path: Path, name: str) -> PublishedTable:
 
 @lru_cache(maxsize=16)
 def _read(path: Path) -> dict[str, Any]:
+    text = read_text(path, wanted="TOML with published numbers")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Printed)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(text, parse_float=Printed)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: {error}") from None

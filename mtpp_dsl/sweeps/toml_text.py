@@ -74,7 +74,7 @@ def read_toml(path: Path) -> TomlText:
         SpecError: it is not TOML; says where.
         UsageError: it is not there, not readable, too large, or not UTF-8.
     """
-    return TomlText(Source(str(path), read_text(path, MAX_BYTES), path=path))
+    return TomlText(Source(str(path), read_text(path, MAX_BYTES, wanted="TOML"), path=path))
 
 
 def _parsed(source: Source) -> dict[str, Any]:

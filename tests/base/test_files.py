@@ -12,6 +12,7 @@ import pytest
 
 from mtpp_dsl.base.files import MAX_FILE_BYTES, parse_json, read_bytes, read_json, read_text
 from mtpp_dsl.cli.fmt import format_files
+from mtpp_dsl.cli.run import run
 from mtpp_dsl.cli.solve import read_plan
 from mtpp_dsl.cli.verify import verify_plan
 from mtpp_dsl.errors import MtppError, UsageError
@@ -86,6 +87,47 @@ def test_a_bad_byte_has_a_place(reader: str, tmp_path: Path) -> None:
     bad.write_bytes("graph {\r\n  nöde ".encode() + b"\xff\n")
     with pytest.raises(MtppError, match=r"bad\.json:2:8: the byte 0xff is not UTF-8"):
         READERS[reader](tmp_path, bad)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"SQLite format 3\0\xff", "a SQLite database"),
+        (b"PK\x03\x04\xff", "a zip archive"),
+        (b"\0\1\xff", "a binary file"),
+        ("mtpp 1".encode("utf-16"), "text in UTF-16"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        ("solve FILE", "the text of a spec"),
+        ("check FILE", "the text of a spec"),
+        ("fmt FILE", "the text of a spec"),
+        ("explain FILE", "the text of a spec"),
+        ("diff FILE FILE", "JSON"),
+        ("report FILE", "JSON"),
+        ("solve SPEC --start FILE", "JSON"),
+        ("verify SPEC FILE", "JSON"),
+        ("bench run FILE", "TOML"),
+        ("bench page FILE", "a description of a page, in TOML that begins with mtpp-page = 1,"),
+        ("train FILE -o x", "the text of a spec"),
+    ],
+)
+def test_files_that_are_no_text(
+    content: bytes, kind: str, command: str, wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command that is given a file of another sort says what it is and what is wanted, without Python's words."""
+    file, spec = tmp_path / "file", tmp_path / "spec.mtpp"
+    file.write_bytes(content)
+    spec.write_text(
+        "mtpp 1\ngraph { node a (work = 1 ms) }\ndevice gpu\n"
+        "interconnect shared (bandwidth = 1 GiB/s)\nminimize bottleneck\n"
+    )
+    assert run(command.replace("FILE", str(file)).replace("SPEC", str(spec)).split()) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"{kind}, where {wanted} is expected" in said
+    assert "codec" not in said
 
 
 def test_files_that_grow_when_read(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ def page(
     Exit codes: 0 written, or unchanged · 1 --check: the page differs · 2 a file cannot be read, or says what is not
     known.
     """
+    from mtpp_dsl.base.files import read_text
     from mtpp_dsl.base.writing import write_text
     from mtpp_dsl.cli.screen import say
     from mtpp_dsl.errors import UsageError
@@ -51,7 +52,7 @@ def page(
         raise UsageError("--check writes nothing, and --take does")
     _take(read, take, db)
     text = page_text(read)
-    there = read.output.read_text(encoding="utf-8") if read.output.exists() else None
+    there = read_text(read.output, wanted="a page") if read.output.exists() else None
     if check:
         if there != text:
             say(f"{read.output} is not what {description} and its rows say: run mtpp bench page {description}")

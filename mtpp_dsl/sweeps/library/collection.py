@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mtpp_dsl.base.files import read_text
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -50,7 +51,7 @@ class Library:
         lists = sorted((folder / PROBLEMS).glob("*.toml"))
         if not lists:
             raise UsageError(f"{folder} is no library of problems: it has no {PROBLEMS}/*.toml")
-        without = [path for path in lists if not data_folder() and DATA in path.read_text(encoding="utf-8")]
+        without = [path for path in lists if not data_folder() and DATA in read_text(path, wanted="TOML")]
         sweeps = tuple(read_sweep(path) for path in lists if path not in without)
         runs: dict[str, Run] = {}
         for sweep in sweeps:

@@ -131,7 +131,7 @@ def read_records(path: Path) -> dict[str, Record]:
     """
     if not path.exists():
         return {}
-    reader = csv.DictReader(io.StringIO(read_text(path)))
+    reader = csv.DictReader(io.StringIO(read_text(path, wanted="CSV")))
     if tuple(reader.fieldnames or ()) != _COLUMNS:
         raise UsageError(f"{path} is no table of records: its columns must be {', '.join(_COLUMNS)}")
     found: dict[str, Record] = {}
