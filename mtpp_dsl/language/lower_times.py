@@ -83,7 +83,7 @@ class TimeTables:
         return replace(graph, batch_times=MappingProxyType(tables))
 
     def drop_excluded(self) -> None:
-        """Leave out the times of batches of nodes that a device cannot run, as their own time there is said to be inf."""
+        """Leave out times of batches of nodes that a device cannot run: their own time there is said to be inf."""
         for key, row in self.own.items():
             excluded = self.said[key] & np.isinf(row)
             for times in self.tables[key[1]].values():
