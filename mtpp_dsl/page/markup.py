@@ -4,17 +4,38 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, Union
 
+from mtpp_dsl.base.units import UNITS
 from mtpp_dsl.text.visible import printable
 
 __all__ = ["Child", "Markup", "data_block", "escape", "name", "seen", "short", "svg", "tag"]
 
 VOID = {"br", "col", "hr", "img", "input", "meta"}
+PROSE = {
+    "p",
+    "li",
+    "td",
+    "th",
+    "dt",
+    "dd",
+    "a",
+    "caption",
+    "figcaption",
+    "summary",
+    "h1",
+    "h2",
+    "h3",
+    "strong",
+    "label",
+}
+"""What holds sentences, in whose own words no line ends between a number and its unit; not what is to be copied."""
 LONG = 40
 """Longer names may be broken anywhere."""
 _SIGNS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
+_UNITS = "|".join(sorted((*map(re.escape, UNITS), "1/s"), key=len, reverse=True))
+_QUANTITY = re.compile(rf"(?<=[0-9]) (?=(?:{_UNITS})(?!\w))")
 _SPECIAL = re.compile("[&<>\"']")
 _IN_SCRIPT = re.compile("[<>&]")
 
@@ -47,7 +68,7 @@ def tag(element: str, *children: Child, **attributes: object) -> Markup:
     >>> tag("a", "1 < 2", None, [tag("b", "!")], href="#x", aria_current=True, class_=None)
     '<a href="#x" aria-current>1 &lt; 2<b>!</b></a>'
     """
-    inner = "".join(_flat(children))
+    inner = "".join(_flat(children, _unbroken if element in PROSE else str))
     if not element:
         return Markup(inner)
     shown = "".join(_attribute(key, value) for key, value in attributes.items())
@@ -57,16 +78,21 @@ def tag(element: str, *children: Child, **attributes: object) -> Markup:
     return Markup(f"<{element}{shown}>{inner}</{element}>")
 
 
-def _flat(children: Iterable[Child]) -> Iterable[str]:
+def _flat(children: Iterable[Child], words: Callable[[str], str]) -> Iterable[str]:
     for child in children:
         if child is None:
             continue
         if isinstance(child, Markup):
             yield child
         elif isinstance(child, (str, int, float)):
-            yield escape(child)
+            yield escape(words(str(child)))
         else:
-            yield from _flat(child)
+            yield from _flat(child, words)
+
+
+def _unbroken(text: str) -> str:
+    """Return text with a no-break space between each number and its unit."""
+    return _QUANTITY.sub("\u00a0", text)
 
 
 def _attribute(key: str, value: object) -> str:

@@ -86,7 +86,7 @@ def test_what_if_is_solved_and_shown(here: Path) -> None:
     """The page has each changed problem with its plan and its bound, and what constraints cost beside their lines."""
     assert solved("--html", "plan.html", "--what-if", "20s") == 0
     page = Path("plan.html").read_text(encoding="utf-8")
-    for shown in ("one more device like", "twice the bandwidth", "a quarter more memory", ">14 % lower<"):
+    for shown in ("one more device like", "twice the bandwidth", "a quarter more memory", ">14\xa0% lower<"):
         assert shown in page
     assert 'href="#explained-constraints"' in page
 

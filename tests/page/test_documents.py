@@ -24,6 +24,7 @@ from mtpp_dsl.report.terminal import summary
 from mtpp_dsl.reporting import page_of
 from tests.amount import stride
 from tests.page.answers import ANSWERS, EXAMPLES
+from tests.page.plain import plain
 
 OUTSIDE = re.compile(r"""(?:src|href|action|data|poster)\s*=\s*["'](?!\#)|url\((?!["']?\#)|@import|<link|<base""")
 FEW = ("hostile", "infeasible", "bound", "unknown", "target")
@@ -68,7 +69,7 @@ def test_answers_of_every_kind() -> None:
     chosen = dict.fromkeys([*FEW, *list(ANSWERS)[:: stride(7)]])
     for name in chosen:
         problem, result = ANSWERS[name]()
-        text = page_of(problem, result)
+        text = plain(page_of(problem, result))
         found = check(text)
         assert ("loads" in found.ids) == (result.plan is not None), name
         assert ("clash" in found.ids) == (result.infeasibility is not None), name
@@ -90,7 +91,7 @@ def test_page_without_a_plan_says_once_what_clashes_and_what_would_help() -> Non
     problem, result = ANSWERS["infeasible"]()
     found = page_of(problem, result)
     assert "Leave any one of these out" in found or "These cannot all hold" in found
-    text = page_of(problem, result, what_if=10)
+    text = plain(page_of(problem, result, what_if=10))
     assert "It was not tried whether fewer of them clash" not in text
     assert text.count("cannot hold together, and without any one of them") == 1
     assert "Without any one of these there is a plan." in text
@@ -109,7 +110,7 @@ interconnect shared (bandwidth = 1 GB/s)
 minimize bottleneck
 """)
     assert "\n" in problem.warnings[0]
-    text = page_of(problem, mtpp_dsl.solve(problem, time_limit=2))
+    text = plain(page_of(problem, mtpp_dsl.solve(problem, time_limit=2)))
     assert "say &#39;constraint memory&#39;" in text
     assert re.search(r"<pre tabindex=\"0\"><code> *3 \| device gpu\[2\] \(memory = 4 GB\)\n", text)
 
@@ -128,7 +129,7 @@ def test_answer_and_result_have_one_page(tmp_path: Path) -> None:
 def test_lines_of_the_spec_have_what_came_of_them() -> None:
     """The statements of the spec stand beside what they cost."""
     _, result = ANSWERS["quickstart"]()
-    text = result.to_html()
+    text = plain(result.to_html())
     assert 'id="line-22"' in text
     assert "14.465 ms in this plan" in text
     assert "the fullest device is at 88 % of its room" in text
@@ -153,7 +154,7 @@ def test_schedules_are_held_against_the_makespan() -> None:
     found = mtpp_dsl.solve(problem, "heft")
     result = replace(found, bound=Bound(0.03, "by hand", "trusted", "nobody")).of(problem)
     assert result.evaluation is not None
-    text = result.to_html()
+    text = plain(result.to_html())
     loads = text[text.index('<section id="loads"') : text.index('<section id="graph"')]
     assert "How busy the devices are" in loads
     assert "the bound of the makespan, " in loads
@@ -173,7 +174,7 @@ device d[2]\ninterconnect shared (bandwidth = {0})\nminimize bottleneck"""
         ("1/3 GB/s", "333.33 MB/s"),
     ):
         problem = mtpp_dsl.load(text.format(rate.replace("1/3 GB/s", "1 GB/s / 3")))
-        page = page_of(problem, mtpp_dsl.solve(problem, "ideals"))
+        page = plain(page_of(problem, mtpp_dsl.solve(problem, "ideals")))
         assert f"A shared channel of {shown} joins" in page
         assert "in sum" not in page or 'href="#network">devices read' in page
 
@@ -182,7 +183,7 @@ def test_axes_have_round_marks() -> None:
     """The marks of a gap over time are round numbers, not quarters of what is drawn."""
     problem, result = ANSWERS["bound"]()
     log = (LogEntry(0.1, None, 0.0101), LogEntry(0.7, 0.0193, 0.0152))
-    text = page_of(problem, replace(result, log=log, time={"start": 1.0, "read": 0.5, "total": 2.23}))
+    text = plain(page_of(problem, replace(result, log=log, time={"start": 1.0, "read": 0.5, "total": 2.23})))
     chart = text[text.index('<section id="progress"') :].partition("</figure>")[0]
     assert re.findall(r'class="tick \w+">([^<]*)</text>', chart) == [
         *("12", "14", "16", "18"), *("0 ms", "200 ms", "400 ms", "600 ms"), "ms"
@@ -221,7 +222,7 @@ minimize price: sum(price(d) * used(d) for d in devices)
 minimize bottleneck
 """)
     front = mtpp_dsl.front(problem, ["price", "bottleneck"], points=2)
-    text = front.points[1].to_html()
+    text = plain(front.points[1].to_html())
     found = check(text)
     assert "spec" in found.ids
     assert "keep bottleneck" not in text
@@ -231,7 +232,7 @@ def test_gap_over_time_is_drawn() -> None:
     """The log is two lines of steps, in the unit of the objective, and a table of all its entries."""
     problem, result = ANSWERS["bound"]()
     log = (LogEntry(0.1, None, 0.010), LogEntry(0.2, 0.02, 0.010), LogEntry(1.0, 0.016, 0.0152))
-    text = page_of(problem, replace(result, log=log))
+    text = plain(page_of(problem, replace(result, log=log)))
     check(text)
     assert text.count('class="line bottleneck"') == text.count('class="line bound"') == 1
     assert "plan from none to 16 ms, bound from 10 ms to 15.2 ms" in text
@@ -247,17 +248,17 @@ def test_changes_are_said_of_the_value() -> None:
     view = View(problem, result.plan, result.evaluation, result.to_dict(), explanation=asked, asked=True)
     shown = what_if.section(view)
     assert shown is not None
-    assert "no worse, 20 % lower at most" in shown.body
+    assert "no worse, 20 % lower at most" in plain(shown.body)
     faster = replace(problem, objective=Objective("throughput"))
     shown = what_if.section(replace(view, problem=faster))
     assert shown is not None
-    assert "no worse, 25 % higher at most" in shown.body
+    assert "no worse, 25 % higher at most" in plain(shown.body)
 
 
 def test_what_is_only_claimed_of_a_bound_is_not_told_as_shown() -> None:
     """A page is made of a file that anybody may have written: that its bound was checked is what it says."""
     spec = "graph { node a (work = 2) } device d\ninterconnect shared (bandwidth = 1)\nminimize bottleneck"
-    page = mtpp_dsl.solve(mtpp_dsl.load(spec), "ideals").to_html()
+    page = plain(mtpp_dsl.solve(mtpp_dsl.load(spec), "ideals").to_html())
     assert "The answer says that its bound is by" in page
     assert "; mtpp verify tells whether its certificate proves it." in page
     assert "checked by code of its own, as the answer says" in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import html5lib
 import pytest
@@ -65,3 +66,16 @@ def test_hostile_problem_is_a_problem() -> None:
 def test_hostile_spec_is_a_spec() -> None:
     """As many of these names as texts of the language may hold can be read."""
     assert mtpp_dsl.load(hostile_spec()).graph.names[0] == HOSTILE[0]
+
+
+def test_numbers_stay_with_their_units() -> None:
+    """In sentences there is a no-break space before a unit; names, and what is to be copied, stay as they are."""
+    said = tag(
+        "p", "24.5 ms and 3 nodes, 4 GiB/s, 5 %, 9 1/s, 2 minutes", name("x 4 ms"), [" 4 s"], tag("code", "3 ms")
+    )
+    assert said.count("\xa0") == 5
+    assert {"24.5\xa0ms", "4\xa0GiB/s", "5\xa0%", "9\xa01/s", "4\xa0s"} <= set(
+        re.findall(r"[0-9.]+\xa0[A-Za-z%1/]+", said)
+    )
+    assert '<bdi class="name">x 4 ms</bdi>' in said
+    assert "<code>3 ms</code>" in said

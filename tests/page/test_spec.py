@@ -22,6 +22,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.reporting import page_of
 from tests.hostile_names import HOSTILE, hostile_spec
+from tests.page.plain import plain
 
 PIECES = st.sampled_from([*HOSTILE[:8], "node", " ", "\n", "\r\n", "\f", "#", '"', "2 ms", "constraint memory", "\x85"])
 
@@ -94,7 +95,7 @@ def test_lines_of_a_graph_say_where_their_nodes_are(tmp_path: Path) -> None:
     for line, block in re.findall(r'id="line-(\d+)"(.*?)(?=<div class="statement|</section>)', page, re.DOTALL):
         notes = re.findall(r"<li>(.*?)</li>", block, re.DOTALL)
         if notes:
-            found[int(line)] = [unescape(re.sub("<[^>]*>", "", note)) for note in notes]
+            found[int(line)] = [words_of(note) for note in notes]
     assert found[3] == ["9 nodes, 10 edges"]
     assert found[4] == ["on d[0], 1 ms"]
     assert found[5] == ["4 nodes on d[0..1], 8 ms in sum"]
@@ -144,7 +145,7 @@ def solved_page(problem: mtpp_dsl.Problem, assignment: list[int], **options: Any
 
 def words_of(markup: str) -> str:
     """Return the text of some markup, with plain spaces."""
-    return unescape(re.sub("<[^>]*>", "", markup)).replace("\xa0", " ")
+    return plain(unescape(re.sub("<[^>]*>", "", markup)))
 
 
 def test_included_files_stand_below_with_their_notes(tmp_path: Path) -> None:
