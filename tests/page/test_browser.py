@@ -173,3 +173,21 @@ def test_front_in_a_browser(tmp_path: Path, open_page: Opening) -> None:
         page = open_page(path, width).page
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert axe_findings(page) == []
+
+
+@pytest.mark.slow
+def test_what_belongs_together_is_printed_together(pages: dict[str, Path], open_page: Opening) -> None:
+    """On paper a sentence stays with its picture, a table's head with its first rows, and it stands on every page."""
+    page = open_page(pages["quickstart"]).page
+    page.emulate_media(media="print")
+
+    def style(selector: str, name: str) -> str:
+        return str(page.evaluate(f"getComputedStyle(document.querySelector('{selector}'))['{name}']"))
+
+    for selector in ("#network > p", "#network-title", "#graph > p", "#nodes-table thead", "#nodes-table caption"):
+        assert style(selector, "break-after") == "avoid", selector
+    for selector in (".network-frame", ".gantt-frame", ".statement.marked"):
+        assert style(selector, "break-inside") == "avoid", selector
+    assert style("#nodes-table tbody tr", "break-before") == "avoid"
+    assert style("#nodes-table thead", "display") == "table-header-group"
+    assert style("#nodes-table thead button", "display") == "contents"  # a button is not drawn in a head that repeats
