@@ -83,6 +83,8 @@ def read_again(answer_path: str | os.PathLike[str], spec: Path | None = None, *,
     """Read an answer with a plan, the spec that it names, and the data files that the spec reads.
 
     The spec is looked for as the answer names it, from the working folder, and then from the folder of the answer.
+    What the answer says beside its plan is held against the plan and the spec; that its bound holds is for
+    ``mtpp verify``.
 
     Args:
         answer_path: JSON of ``mtpp solve --json``.
@@ -91,7 +93,7 @@ def read_again(answer_path: str | os.PathLike[str], spec: Path | None = None, *,
 
     Raises:
         UsageError: the file is no answer with a plan; the spec is not there; the spec, a data file or a param has
-            changed since; or the plan is not one of the spec.
+            changed since; the plan is not one of the spec; or what the answer says contradicts its plan or itself.
     """
     path = Path(answer_path)
     data = read_json(path)
@@ -101,7 +103,7 @@ def read_again(answer_path: str | os.PathLike[str], spec: Path | None = None, *,
     check_shape(data, str(path))
     if data["plan"] is None:
         raise UsageError(f"{path} is an answer without a plan: its status is {data['status']}")
-    found = _answered(path, data, spec, search)
+    found = _held(path, _answered(path, data, spec, search))
     assert found.plan is not None
     return Again(found.problem, found.plan, data)
 
@@ -124,17 +126,19 @@ def read_answer(
         point: which point of a front, from 1.
 
     Raises:
-        UsageError: the file is no answer; a front, and no point of it is chosen; a point of what is none; what the
-            answer says contradicts its plan or itself; or what :func:`read_again` complains of.
+        UsageError: the file is no answer; a front, and no point of it is chosen; a point of what is none; or what
+            :func:`read_again` complains of.
     """
     path = Path(answer_path)
     data = read_json(path)
     points = points_of(data)
     if points is not None:
+        answers_of(data, str(path))
+        if not points:
+            raise UsageError(f"{path} is a front without a point: there is no answer in it")
         if point is None or not 1 <= point <= len(points):
             which = f"which has no point {point}" if point is not None else "of which one is to be chosen"
             raise UsageError(f"{path} is a front of {len(points)} points, {which}: take one with --point 1")
-        answers_of(data, str(path))
         return _held(path, _answered(path, points[point - 1], spec, search, in_front=True), in_front=True)
     if not isinstance(data, dict) or "plan" not in data or "spec" not in data:
         raise UsageError(f"{path} is no answer of mtpp with its spec: make one with --json")

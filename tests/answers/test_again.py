@@ -135,6 +135,23 @@ def test_answers_that_say_what_is_not_so_are_refused(answer: Path, edits: list[t
     answer.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(UsageError, match="says what is not so"):
         read_answer(answer)
+    with pytest.raises(UsageError, match="says what is not so"):
+        read_again(answer)
+
+
+def test_fronts_that_are_none_are_refused_before_a_point_is_asked_for(answer: Path) -> None:
+    one = json.loads(answer.read_text())
+    front = {"schema": 2, "front": [one], "complete": True}
+    for damaged, message in (
+        ({**front, "front": []}, "is a front without a point"),
+        ({**front, "front": [one, 3]}, "point 2 of .* is no answer of mtpp"),
+        ({**front, "schema": 9}, "is no front of mtpp"),
+        ({**front, "complete": "yes"}, "is no front of mtpp"),
+    ):
+        answer.write_text(json.dumps(damaged), encoding="utf-8")
+        for point in (None, 1):
+            with pytest.raises(UsageError, match=message):
+                read_answer(answer, point=point)
 
 
 def test_reads_one_point_of_a_front(answer: Path) -> None:
