@@ -81,8 +81,11 @@ def _marks(problem: Problem, places: Places) -> Iterator[tuple[SpecLines, Mark]]
     for lines in places.graph:
         yield lines, Mark(lines.first_line, lines.last_line, "graph")
     yield from graph_marks(problem, places)
+    counting = [lines for lines in places.interconnect if lines.text.startswith("interconnect")][
+        -1:
+    ]  # a later overrides
     joined = {lines.file: lines for lines in reversed(places.interconnect)}  # links and switches are said together
-    for lines in joined.values():
+    for lines in counting or joined.values():
         yield lines, Mark(lines.first_line, lines.last_line, "interconnect")
     for number in range(len(problem.objectives)):
         for lines in places.of_objective(number):

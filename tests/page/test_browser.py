@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mtpp_dsl
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.page.front import front_page
 from mtpp_dsl.plans.evaluation import evaluate
@@ -191,3 +192,32 @@ def test_what_belongs_together_is_printed_together(pages: dict[str, Path], open_
     assert style("#nodes-table tbody tr", "break-before") == "avoid"
     assert style("#nodes-table thead", "display") == "table-header-group"
     assert style("#nodes-table thead button", "display") == "contents"  # a button is not drawn in a head that repeats
+
+
+@pytest.mark.slow
+def test_links_lead_into_included_files(tmp_path: Path, open_page: Opening) -> None:
+    """A place in the words of the explanation, and the line of a node, open the file that holds it."""
+    (tmp_path / "parts.mtpp").write_text(
+        "graph {\n  node a (work = 2, output = 1)\n  node b (work = 3)\n  edge a -> b\n}\nconstraint pin a on d[0]\n",
+        encoding="utf-8",
+    )
+    spec = tmp_path / "spec.mtpp"
+    spec.write_text(
+        'include "parts.mtpp"\ndevice d[2]\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\n',
+        encoding="utf-8",
+    )
+    problem = mtpp_dsl.load(spec)
+    path = tmp_path / "page.html"
+    path.write_text(page_of(problem, mtpp_dsl.solve(problem, "ideals"), what_if=2.0), encoding="utf-8")
+    page = open_page(path).page
+    fold = page.locator("#file-1")
+    assert not fold.evaluate("fold => fold.open")
+    page.locator("#explained a", has_text="parts.mtpp:6").click()
+    expect(page.locator("#file-1-line-6")).to_be_visible()
+    assert axe_findings(page) == []
+    fold.evaluate("fold => { fold.open = false; }")
+    page.locator(".box[aria-label^='b'], .box:has-text('b')").last.click()
+    link = page.locator("#graph-details a", has_text="of parts.mtpp")
+    assert link.inner_text() == "line 3 of parts.mtpp"
+    link.click()
+    expect(page.locator("#file-1-line-3")).to_be_visible()

@@ -186,6 +186,16 @@ def test_nodes_of_an_included_graph_lead_to_its_lines(tmp_path: Path) -> None:
     assert 'id="file-1-line-5"' in page
 
 
+def test_interconnect_of_a_scenario_is_the_one_that_is_said(tmp_path: Path) -> None:
+    """Where a file that a scenario includes says anew what joins the devices, the note is there and not beside both."""
+    spec = included_spec(tmp_path)
+    (tmp_path / "slow.mtpp").write_text("interconnect shared (bandwidth = 1 MB/s)\n", encoding="utf-8")
+    spec.write_text(MAIN + 'scenario slow { include "slow.mtpp" }\n', encoding="utf-8")
+    page = solved_page(mtpp_dsl.load(spec, scenario="slow"), [0, 1])
+    assert page.count("devices read and write for") == 1
+    assert page.index('id="file-3"') < page.index("devices read and write for")
+
+
 @pytest.mark.parametrize("name", ["cluster/devices.mtpp", "cluster/joins.mtpp"])
 @pytest.mark.parametrize("gone", [True, False])
 def test_included_files_that_have_changed_are_not_shown(tmp_path: Path, name: str, gone: bool) -> None:
