@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 
 from rich.text import Text
 
@@ -13,7 +13,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.stages import stages_after
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.columns import Row, table, wrapped
-from mtpp_dsl.report.names import fold_names
+from mtpp_dsl.report.names import fold_modules, fold_names, module_sizes
 
 __all__ = ["busiest", "loads", "memory"]
 
@@ -46,13 +46,14 @@ def loads(problem: Problem, plan: Plan, evaluation: Evaluation, width: int | Non
     shown, others = busiest(evaluation.load.tolist(), width)
     names = None if width is None else MAX_NAMES
     leads = plan.leads(problem.k).tolist()
+    sizes = cache(partial(module_sizes, problem.graph.names))
     with_memory = any(device.memory is not None for device in problem.devices)
     rows = []
     for d in (d for d in plan.order or range(problem.k) if d in shown):
         peak = "bold" if evaluation.load[d] >= evaluation.bottleneck * (1 - 1e-9) > 0 else ""
         load = Text(format_quantity(float(evaluation.load[d]), problem.time_unit), peak)
         used = Text(memory(problem, evaluation, d) if with_memory else "", "dim")
-        nodes = Text(_placed(problem, plan, leads, d, names), "dim")
+        nodes = Text(_placed(problem, plan, leads, d, names, sizes), "dim")
         rows.append(Row(Text(problem.devices[d].name, peak), partial(_bar, evaluation, d), (load, used), nodes))
     lines = table(rows, width, _BAR, _LEAST_BAR)
     said = [Text(others, "dim"), Text(channels(problem, evaluation), "dim"), _legend(evaluation)]
@@ -103,13 +104,29 @@ def memory(problem: Problem, evaluation: Evaluation, d: int) -> str:
     return used if limit is None else f"{used} of {problem.size(limit)}"
 
 
-def _placed(problem: Problem, plan: Plan, leads: Sequence[int], d: int, most: int | None) -> str:
-    """Return the nodes of a device, and the further devices that run them, or whose replica it is."""
+def _placed(
+    problem: Problem,
+    plan: Plan,
+    leads: Sequence[int],
+    d: int,
+    most: int | None,
+    sizes: Callable[[], Mapping[str, int]],
+) -> str:
+    """Return the nodes of a device, and the further devices that run them, or whose replica it is.
+
+    Args:
+        problem: what was asked.
+        plan: without a schedule.
+        leads: [devices] the device that leads the stage of each.
+        d: the device.
+        most: so many nodes or families are shown; None shows all.
+        sizes: gives how many nodes each module has.
+    """
     if leads[d] != d:
         word = "shard" if plan.shards.get(leads[d], 1) > 1 else "replica"
         return f"{word} of {problem.devices[leads[d]].name}"
     held = (plan.assignment == d).nonzero()[0] if not plan.routes else sorted(plan.nodes_on(problem.k)[d])
-    nodes = fold_names([problem.graph.names[v] for v in held], most)
+    nodes = fold_modules([problem.graph.names[v] for v in held], sizes, most)
     further = fold_names([problem.devices[e].name for e in plan.replicas.get(d, (d,))[1:]], most)
     told = [nodes] if nodes else []
     told += [f"also on {further}"] if further else []

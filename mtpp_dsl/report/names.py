@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["fold_names"]
+__all__ = ["fold_modules", "fold_names", "module_sizes"]
 
 _INSTANCE = re.compile(r"\[(\d+)\](?=\.)")
 _MEMBER = re.compile(r"(.*)\[(\d+)\]")
+_SEPARATOR = re.compile(r"(?<=[^./])[./](?=[^./])")
+_NUMBERED = re.compile(r"(.*?)(0|[1-9]\d{0,8})", re.DOTALL)
+MAX_NAME = 300
+"""Longer names are no paths."""
 
 
 def fold_names(names: Sequence[str], most: int | None = 6) -> str:
@@ -21,6 +26,74 @@ def fold_names(names: Sequence[str], most: int | None = 6) -> str:
     >>> fold_names([f"layer[{i}].{x}" for i in (0, 1, 2) for x in ("norm", "head[0]", "head[1]")])
     'layer[0..2].norm, layer[0..2].head[0..1]'
     """
+    return _listed(_parts(names), most)
+
+
+def fold_modules(names: Sequence[str], sizes: Callable[[], Mapping[str, int]], most: int | None = 6) -> str:
+    """Return names as :func:`fold_names` does; where there are too many, modules that are whole take one place.
+
+    Args:
+        names: such as those of the nodes of a device.
+        sizes: gives how many names each module has (see :func:`module_sizes`); called where it is needed.
+        most: so many are shown.
+
+    >>> every = ["embed", *(f"/block{i}/{x}" for i in range(4) for x in ("norm", "MatMul", "Add"))]
+    >>> fold_modules(every[:11], lambda: module_sizes(every))
+    'embed, /block0..2 (9 nodes), /block3/norm'
+    """
+    parts = _parts(names)
+    if most is None or len(parts) <= most + 1:
+        return _listed(parts, most)
+    here, whole = module_sizes(names), sizes()
+    found: list[tuple[str, int, bool]] = []
+    alone: list[str] = []
+    seen: set[str] = set()
+    for name in names:
+        module = next((each for each in _modules(name) if here[each] == whole.get(each) and here[each] > 1), None)
+        if module is None:
+            alone.append(name)
+        elif module not in seen:
+            seen.add(module)
+            found += [*((*part, False) for part in _parts(alone)), (module, here[module], True)]
+            alone = []
+    return _listed(_numbered([*found, *((*part, False) for part in _parts(alone))]), most)
+
+
+def module_sizes(names: Sequence[str]) -> Mapping[str, int]:
+    """Return how many of *names* are in each module that dots and slashes speak of."""
+    return Counter(module for name in names for module in _modules(name))
+
+
+def _modules(name: str) -> list[str]:
+    """Return the modules that a name speaks of, the outermost first; none of families, which are folded otherwise."""
+    if "[" in name or len(name) > MAX_NAME:
+        return []
+    return [name[: match.start()] for match in _SEPARATOR.finditer(name)]
+
+
+def _numbered(parts: list[tuple[str, int, bool]]) -> list[tuple[str, int]]:
+    """Return names and modules, each with its number of nodes and whether it is one; numbered modules are folded."""
+    found: list[tuple[str, int]] = []
+    last: tuple[str, int, int] | None = None
+    for name, count, module in parts:
+        match = _NUMBERED.fullmatch(name) if module else None
+        shown = name
+        if match is None:
+            last = None
+        else:
+            base, number = match[1], int(match[2])
+            first = number
+            if last is not None and last[:2] == (base, number - 1):
+                first = last[2]
+                count += found.pop()[1]
+                shown = f"{base}{first}..{number}"
+            last = (base, number, first)
+        found.append((f"{shown} ({count} nodes)" if module else name, count))
+    return found
+
+
+def _parts(names: Sequence[str]) -> list[tuple[str, int]]:
+    """Return names with families folded, and how many are in each."""
     families: dict[str, list[int]] = {}
     for name in names:
         match = _MEMBER.fullmatch(name)
@@ -33,6 +106,11 @@ def fold_names(names: Sequence[str], most: int | None = 6) -> str:
             parts += [(f"{base}[{run}]", count) for run, count in _runs(sorted(numbers))]
     for depth in reversed(range(max((len(_INSTANCE.findall(name)) for name, _ in parts), default=0))):
         parts = _folded(parts, depth)
+    return parts
+
+
+def _listed(parts: list[tuple[str, int]], most: int | None) -> str:
+    """Return parts as text, the middle left out where there are more than *most*."""
     if most is None or len(parts) <= most + 1:
         return ", ".join(name for name, _ in parts)
     half = most // 2
