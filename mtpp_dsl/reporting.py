@@ -105,6 +105,6 @@ def spec_of(question: Question) -> SpecText | None:
             return spec_text(problem, analyse(text).places, "<text>", text)
         data = read_bytes(Path(origin.path))
         if origin.sha256 is not None and hashlib.sha256(data).hexdigest() == origin.sha256:
-            lost = None if question.places.sources else lost_files(origin)
+            lost = None if question.places.sources or not origin.files else lost_files(origin)
             return spec_text(problem, question.places, origin.path, data.decode(), lost)
     return None if origin.path is None else SpecText(origin.path, None)

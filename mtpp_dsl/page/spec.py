@@ -83,7 +83,7 @@ def _lost(spec: SpecText) -> Markup | None:
     if spec.lost is None:
         return None
     if not spec.lost:
-        why: Child = "What the spec includes was not found again"
+        why: Child = "What the spec includes or reads was not found again"
     else:
         names = [[", " if i else "", name(each)] for i, each in enumerate(spec.lost[:MAX_NAMED])]
         more = f" and {len(spec.lost) - MAX_NAMED} more" if len(spec.lost) > MAX_NAMED else ""

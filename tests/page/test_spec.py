@@ -216,3 +216,15 @@ def test_spec_that_has_changed_is_not_shown(tmp_path: Path) -> None:
     page = words_of(solved_page(problem, [0, 1]))
     assert "spec.mtpp has changed since this answer was found, or is gone: it is not shown." in page
     assert "new words" not in page
+
+
+def test_included_files_that_only_a_search_finds(tmp_path: Path) -> None:
+    """Files in a folder of the search are shown where the page knows it; elsewhere it says that they are left out."""
+    spec = included_spec(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "cluster").rename(tmp_path / "elsewhere" / "cluster")
+    problem = mtpp_dsl.load(spec, search=[tmp_path / "elsewhere"])
+    assert "device fast[2] (memory" in words_of(solved_page(problem, [0, 1], search=[tmp_path / "elsewhere"]))
+    page = words_of(solved_page(problem, [0, 1]))
+    assert "What the spec includes or reads was not found again: included files are not shown" in page
+    assert "device fast[2] (memory" not in page
