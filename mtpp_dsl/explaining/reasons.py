@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.explaining.bottleneck import Held, held_of
@@ -18,6 +19,7 @@ __all__ = ["amounts", "reasons"]
 MOST = 6
 """Terms, or parts of a critical path, whose changes are told."""
 ALL = 100_000
+PAID = "what row "
 SAME = 1e-9
 
 
@@ -42,7 +44,7 @@ def reasons(a: Side, b: Side, renamed: Mapping[str, str], moves: Sequence[Moved]
         if holder.role == "paid":
             continue
         names = tuple(renamed.get(name, name) for name in holder.names)
-        what = {"forward": " in the forward part", "backward": " in the backward part"}.get(holder.role, "")
+        what = _part(holder)
         text = f"{called_all(holder.names)} holds {a.name} back{what}, with {format_quantity(holder.amount, unit)}"
         if holder.kind == "device" and not what and names[0] in loads:
             now = loads[names[0]]
@@ -54,9 +56,28 @@ def reasons(a: Side, b: Side, renamed: Mapping[str, str], moves: Sequence[Moved]
             )
         yield text
         yield from _flows(holder, names, moves)
-    top = other.holders[0] if other.holders else None
-    if top is not None and top.role != "paid":
-        yield f"{b.name} is held back by {called_all(top.names)}, with {format_quantity(top.amount, unit)}"
+    told: set[str] = set()
+    for holder in other.holders:  # of each part the first, as others are as large
+        if holder.role != "paid" and holder.role not in told:
+            told.add(holder.role)
+            amount = format_quantity(holder.amount, unit)
+            yield f"{b.name} is held back by {called_all(holder.names)}{_part(holder)}, with {amount}"
+    yield from _rows(a, b, one, other)
+
+
+def _part(holder: Holder) -> str:
+    return {"forward": " in the forward part", "backward": " in the backward part"}.get(holder.role, "")
+
+
+def _rows(a: Side, b: Side, one: Held, other: Held) -> Iterator[str]:
+    """Yield which rows that may be broken cost one plan more than the other."""
+    before, after = (
+        {holder.named: holder.amount for holder in held.holders if holder.role == "paid"} for held in (one, other)
+    )
+    for row in {**before, **after}:
+        x, y = before.get(row, 0.0), after.get(row, 0.0)
+        if abs(x - y) > SAME * max(x, y):
+            yield f"row {row} costs {a.name} {format_quantity(x, _unit(a))}; {b.name} {format_quantity(y, _unit(b))}"
 
 
 def _flows(holder: Holder, names: Sequence[str], moves: Sequence[Moved]) -> Iterator[str]:
@@ -83,7 +104,8 @@ def _by_amounts(a: Side, one: Held, other: Held, renamed: Mapping[str, str]) -> 
         x, y = before.get(key, 0.0), after.get(key, 0.0)
         change = "less" if y < x else "more"
         amount = format_quantity(abs(y - x), unit)
-        yield f"{amount} {change} of the {what} is {key}: {format_quantity(x, unit)} -> {format_quantity(y, unit)}"
+        of = "cost" if key.startswith(PAID) else what
+        yield f"{amount} {change} of the {of} is {key}: {format_quantity(x, unit)} -> {format_quantity(y, unit)}"
     if len(told) > MOST:
         yield f"and {len(told) - MOST} smaller changes"
 
@@ -94,7 +116,7 @@ def amounts(one: Held, renamed: Mapping[str, str]) -> dict[str, float]:
     for holder in one.holders:
         names = [renamed.get(name, name) for name in holder.names]
         name = called_all(names) if holder.kind != "link" else called_there(holder.names[0], renamed)
-        word = {"wait": "waiting", "paid": f"what row {name} costs"}.get(holder.role, name)
+        word = {"wait": "waiting", "paid": f"{PAID}{name} costs"}.get(holder.role, name)
         if holder.role == "path":
             word = f"sending over {name}" if holder.kind == "link" else f"on {name}"
         found[word] = found.get(word, 0.0) + holder.amount
@@ -102,11 +124,16 @@ def amounts(one: Held, renamed: Mapping[str, str]) -> dict[str, float]:
 
 
 def held(side: Side) -> Held | None:
-    """Return what holds the first objective of a side; None without a problem or a plan."""
+    """Return what holds the first objective of a side, broken rows too; None without a problem or a plan."""
     if side.problem is None or side.plan is None:
         return None
-    found = evaluate(side.problem, side.plan)
-    return held_of(side.problem, side.plan, found, side.problem.objective, found.cost, ALL)
+    found, objective = evaluate(side.problem, side.plan), side.problem.objective
+    one = held_of(side.problem, side.plan, found, objective, found.cost, ALL)
+    if not objective.penalised:
+        return one
+    sign = -1.0 if objective.maximized else 1.0
+    paid = [Holder("row", (row,), sign * amount, "paid") for row, amount in found.penalties.items() if amount > 0]
+    return replace(one, holders=(*one.holders, *paid))
 
 
 def _unit(side: Side, one: Held | None = None) -> str:

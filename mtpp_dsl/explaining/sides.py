@@ -56,10 +56,19 @@ class Side(Short):
 
     @property
     def assignment(self) -> dict[str, tuple[str, ...]]:
-        """The devices of every node by name: one, or several of a batch; {} without a plan."""
+        """The devices of every node by name: one, all replicas of its stage, or several of a batch; {} without a plan.
+
+        Replicas are in the order of the devices: which of them leads the others makes no other plan.
+        """
         plan = self.answer["plan"]
         found = {} if plan is None else plan["assignment"]
-        return {node: (where,) if isinstance(where, str) else tuple(where) for node, where in found.items()}
+        place = {row["name"]: d for d, row in enumerate(self.answer["devices"])}
+        given = {} if plan is None else plan.get("replicas") or {}
+        replicas = {lead: tuple(sorted(all_, key=lambda name: place.get(name, 0))) for lead, all_ in given.items()}
+        return {
+            node: replicas.get(where, (where,)) if isinstance(where, str) else tuple(where)
+            for node, where in found.items()
+        }
 
     @property
     def loads(self) -> dict[str, float]:

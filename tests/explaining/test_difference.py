@@ -18,6 +18,8 @@ import mtpp_dsl
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.explaining.difference import Difference, diff, diff_schema
+from mtpp_dsl.explaining.reasons import amounts, held
+from mtpp_dsl.explaining.sides import side_of
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result
@@ -76,12 +78,19 @@ def test_moves_lead_from_one_plan_to_the_other(kind: str) -> None:
         for one, other in pairwise(every_plan(problem, 5)):
             a, b = result_of(problem, one), result_of(problem, other)
             found = compared(a, b)
-            where = {v: found.renamed.get(d, d) for v, d in dict(one.of(problem)).items()}
+            where, there = (
+                {
+                    name: tuple(problem.devices[d].name for d in sorted(plan.replicas.get(lead, (lead,))))
+                    for name, lead in zip(problem.graph.names, plan.assignment.tolist(), strict=True)
+                }
+                for plan in (one, other)
+            )
+            where = {v: tuple(found.renamed.get(d, d) for d in devices) for v, devices in where.items()}
             for move in found.moved:
                 for node in move.nodes:
-                    assert (where[node],) == move.source
-                    (where[node],) = move.target
-            assert where == dict(other.of(problem)), (kind, seed)
+                    assert where[node] == move.source
+                    where[node] = move.target
+            assert where == there, (kind, seed)
             assert found.stayed + sum(len(move.nodes) for move in found.moved) == problem.graph.n
             assert a.evaluation is not None
             assert b.evaluation is not None
@@ -224,6 +233,32 @@ def test_names_of_others_are_shown_and_not_obeyed(capsys: pytest.CaptureFixture[
         assert visible(out) == out
         assert max(map(len, words)) < 2_000
         assert json.loads(dumps(data))
+
+
+def test_a_stage_with_more_replicas_has_moved() -> None:
+    """Two plans whose nodes are led by the same device are not the same where one of them replicates it."""
+    problem = mtpp_dsl.load(SPEC + "constraint replicate gpu up to 2\n")
+    nodes = np.zeros(problem.graph.n, np.int64)
+    plans = [Plan.create(problem, nodes, replicas=given) for given in ({}, {0: (0, 1)}, {1: (1, 0)})]
+    one, two, other = (result_of(problem, replace(plan, assignment=nodes + i // 2)) for i, plan in enumerate(plans))
+    found = compared(one, two)
+    assert (found.better, found.same_plan, found.stayed) == ("b", False, 0)
+    (move,) = found.moved
+    assert (move.source, move.target) == (("gpu[0]",), ("gpu[0]", "gpu[1]"))
+    assert compared(two, other).same_plan
+
+
+@pytest.mark.parametrize("seed", [1, 4, 7, 11])
+def test_what_terms_and_broken_rows_cost_adds_up(seed: int) -> None:
+    """What is told of a linear objective, with the rows that a plan breaks, sums up to its value."""
+    problem = problem_of("objectives", seed)
+    for plan in every_plan(problem, 10):
+        result = result_of(problem, plan)
+        found = held(side_of(result, "A"))
+        assert found is not None
+        assert result.evaluation is not None
+        value = problem.objective.value(result.evaluation.cost)
+        assert sum(amounts(found, {}).values()) == pytest.approx(value, abs=1e-9)
 
 
 def test_names_with_spaces_are_renamed_with_their_loads() -> None:
