@@ -14,11 +14,13 @@ from typing import Any, Literal
 import numpy as np
 
 from mtpp_dsl.base.shown import Short
+from mtpp_dsl.base.units import counted
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.explaining.called import called_all
 from mtpp_dsl.explaining.moved import Moved, moved
 from mtpp_dsl.explaining.reasons import reasons
 from mtpp_dsl.explaining.renamed import called_there, matched
-from mtpp_dsl.explaining.sides import SAME, Side, asked_differently, objectives_of, side_of, traded
+from mtpp_dsl.explaining.sides import SAME, Side, asked_differently, objectives_of, side_of, stages_of, traded
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.text.visible import visible
 from mtpp_dsl.views.symmetry import interchangeable
@@ -62,7 +64,21 @@ class Difference(Short):
     def same_plan(self) -> bool:
         """Whether both have plans with every node at the same place, up to the names of alike devices."""
         both = bool(self.a.assignment) and bool(self.b.assignment)
-        return both and not (self.moved or self.only_a or self.only_b)
+        return both and not (self.moved or self.only_a or self.only_b or self.stages)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """How stages on the same devices run otherwise in *b*: recomputed or not, with other shards; in words."""
+        one, other = stages_of(self.a, self.renamed), stages_of(self.b, {})
+        found = []
+        for devices, (again, shards) in one.items():
+            name = f"the stage on {called_all(devices)}"
+            now, parts = other.get(devices, (again, shards))
+            if again != now:
+                found.append(f"{name} recomputes {'in B, and not in A' if now else 'in A, and not in B'}")
+            if shards != parts:
+                found.append(f"{name} has {counted(shards, 'shard')} in A, {counted(parts, 'shard')} in B")
+        return tuple(found)
 
     @property
     def ratio(self) -> float | None:
@@ -95,6 +111,7 @@ class Difference(Short):
             "renamed": dict(self.renamed),
             "moved": [one.to_json() for one in self.moved],
             "stayed": self.stayed,
+            "stages": list(self.stages),
             "only_a": list(self.only_a),
             "only_b": list(self.only_b),
             "loads": [{"a": a or None, "b": b or None, "load_a": x, "load_b": y} for a, b, x, y in self.rows()],

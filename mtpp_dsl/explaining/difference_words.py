@@ -102,6 +102,9 @@ def _moves(found: Difference) -> Iterator[str]:
         yield f"  {one.words}: {called_all(one.source)} -> {called_all(one.target)}"
     if len(found.moved) > MOST_MOVES:
         yield f"  and {counted(len(found.moved) - MOST_MOVES, 'smaller group')}"
+    yield from found.stages[:MOST_MOVES]
+    if len(found.stages) > MOST_MOVES:
+        yield f"and {counted(len(found.stages) - MOST_MOVES, 'more change')} of stages"
     for which, names, side in (("A", found.only_a, found.a), ("B", found.only_b, found.b)):
         if names:
             yield f"only {which} has {counted(len(names), 'node')}: {folded(names, list(side.assignment))}"

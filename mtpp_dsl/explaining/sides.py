@@ -18,7 +18,7 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.json import result_to_json
 
-__all__ = ["SAME", "Side", "asked_differently", "objectives_of", "side_of", "traded"]
+__all__ = ["SAME", "Side", "asked_differently", "objectives_of", "side_of", "stages_of", "traded"]
 
 SAME = 1e-9
 """Values that differ by no more than this share are one."""
@@ -129,6 +129,18 @@ def objectives_of(side: Side) -> Sequence[Mapping[str, Any]]:
     """Return the objectives of an answer in their order, each with its value."""
     found: Sequence[Mapping[str, Any]] = side.answer.get("objectives") or [side.answer["objective"]]
     return found
+
+
+def stages_of(side: Side, renamed: Mapping[str, str]) -> dict[tuple[str, ...], tuple[bool, int]]:
+    """Return by the devices of each stage of a plan, renamed, whether it recomputes, and how many shards it has."""
+    stages = [] if side.answer["plan"] is None else side.answer["plan"].get("stages") or []
+    return {
+        tuple(sorted(renamed.get(name, name) for name in stage["devices"])): (
+            bool(stage.get("recompute")),
+            int(stage.get("shards") or 1),
+        )
+        for stage in stages
+    }
 
 
 def traded(a: Side, b: Side) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from random import Random
 
@@ -91,6 +91,9 @@ def test_moves_lead_from_one_plan_to_the_other(kind: str) -> None:
                     assert where[node] == move.source
                     where[node] = move.target
             assert where == there, (kind, seed)
+            assert found.same_plan == (not found.moved and not found.stages)
+            if found.better in ("a", "b") and not problem.timed:  # a plan is not better than itself
+                assert not found.same_plan, (kind, seed)
             assert found.stayed + sum(len(move.nodes) for move in found.moved) == problem.graph.n
             assert a.evaluation is not None
             assert b.evaluation is not None
@@ -246,6 +249,23 @@ def test_a_stage_with_more_replicas_has_moved() -> None:
     (move,) = found.moved
     assert (move.source, move.target) == (("gpu[0]",), ("gpu[0]", "gpu[1]"))
     assert compared(two, other).same_plan
+
+
+def test_a_stage_that_recomputes_is_told() -> None:
+    """Plans with every node at the same place differ where a stage recomputes in one of them alone."""
+    seen = 0
+    for one, other in combinations(every_plan(problem_of("stages", 0), 40), 2):
+        if (one.assignment == other.assignment).all() and one.recomputed != other.recomputed:
+            problem = problem_of("stages", 0)
+            found = compared(result_of(problem, one), result_of(problem, other))
+            changed = sorted(problem.devices[d].name for d in set(one.recomputed) ^ set(other.recomputed))
+            told = [line for line in found.words() if line.startswith("the stage on ") and "recomputes" in line]
+            assert sorted(line.split()[3] for line in told) == changed
+            assert not found.same_plan
+            seen += 1
+            if seen == 5:
+                return
+    assert seen
 
 
 @pytest.mark.parametrize("seed", [1, 4, 7, 11])
