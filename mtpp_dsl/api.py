@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl.base.amounts import Duration, Share, seconds_of, share_of, whole
+from mtpp_dsl.base.files import Folders
 from mtpp_dsl.base.late import late
 from mtpp_dsl.contracts import Executor, Method, Progress
 from mtpp_dsl.errors import UsageError
@@ -31,7 +32,7 @@ DEFAULT_TIME = 60.0
 
 
 def load(
-    spec: str | os.PathLike[str], *, search: Sequence[Path] = (), scenario: str | None = None, **params: object
+    spec: str | os.PathLike[str], *, search: Folders = (), scenario: str | None = None, **params: object
 ) -> Problem:
     """Read and check a spec.
 
@@ -50,7 +51,7 @@ def load(
     return load_spec(spec, params, search, scenario=scenario)
 
 
-def read(spec: str | os.PathLike[str], *, search: Sequence[Path] = ()) -> Spec:
+def read(spec: str | os.PathLike[str], *, search: Folders = ()) -> Spec:
     """Read and parse a spec once, for problems with different values of its params: ``read(path).problem(k=4)``.
 
     Args:
@@ -69,7 +70,7 @@ def read(spec: str | os.PathLike[str], *, search: Sequence[Path] = ()) -> Spec:
 def analyse(
     spec: str | os.PathLike[str],
     *,
-    search: Sequence[Path] = (),
+    search: Folders = (),
     texts: Mapping[str | os.PathLike[str], str] | None = None,
     scenario: str | None = None,
     **params: object,

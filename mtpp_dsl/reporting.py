@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 from mtpp_dsl.answers.again import Answered
 from mtpp_dsl.base.amounts import Duration, seconds_of
-from mtpp_dsl.base.files import read_bytes
+from mtpp_dsl.base.files import Folders, folders_of, read_bytes
 from mtpp_dsl.contracts import Progress
 from mtpp_dsl.errors import MtppError
 from mtpp_dsl.explaining.explain import PARTS, explained
@@ -38,7 +38,7 @@ def page_of(
     *,
     what_if: float | None = None,
     answer: Mapping[str, Any] | None = None,
-    search: Sequence[Path] = (),
+    search: Folders = (),
     **options: Any,
 ) -> str:
     """Return the page of an answer.
@@ -51,7 +51,7 @@ def page_of(
         search: folders where ``include`` looks, for the spec.
         options: of :class:`mtpp_dsl.explaining.question.Question`: method, solver, seed, threads and progress.
     """
-    question = question_of(problem, given, search=tuple(search), time=what_if or 0.0, **options)
+    question = question_of(problem, given, search=folders_of(search), time=what_if or 0.0, **options)
     return page(view_of(question, answer or question.answer, asked=what_if is not None))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from mtpp_dsl.answers.claims import cost_of_value, false_claims, false_source
 from mtpp_dsl.answers.front import answers_of
 from mtpp_dsl.answers.plans import false_plan
 from mtpp_dsl.answers.shape import check_shape
-from mtpp_dsl.base.files import read_bytes, read_json
+from mtpp_dsl.base.files import Folders, read_bytes, read_json
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Target
 from mtpp_dsl.errors import MtppError, UsageError
@@ -79,7 +79,7 @@ class Answered(NamedTuple):
         return cost_of_value(self.problem.objective, said["value"])
 
 
-def read_again(answer_path: str | os.PathLike[str], spec: Path | None = None, *, search: Sequence[Path] = ()) -> Again:
+def read_again(answer_path: str | os.PathLike[str], spec: Path | None = None, *, search: Folders = ()) -> Again:
     """Read an answer with a plan, the spec that it names, and the data files that the spec reads.
 
     The spec is looked for as the answer names it, from the working folder, and then from the folder of the answer.
@@ -112,7 +112,7 @@ def read_answer(
     answer_path: str | os.PathLike[str],
     spec: Path | None = None,
     *,
-    search: Sequence[Path] = (),
+    search: Folders = (),
     point: int | None = None,
 ) -> Answered:
     """Read an answer, with or without a plan, the spec that it names, and the data files that the spec reads.
@@ -169,7 +169,7 @@ def points_of(data: object) -> list[Any] | None:
 
 
 def _answered(
-    path: Path, data: Mapping[str, Any], spec: Path | None, search: Sequence[Path], *, in_front: bool = False
+    path: Path, data: Mapping[str, Any], spec: Path | None, search: Folders, *, in_front: bool = False
 ) -> Answered:
     """Return an answer with its problem and its plan, after all of them were held against each other."""
     check_shape(data, str(path))
@@ -229,7 +229,7 @@ def recorded_params(source: Mapping[str, Any], spec: Path) -> dict[str, object]:
     return {name: Recorded(value, path_of(value, source["path"], spec)) for name, value in source["params"].items()}
 
 
-def places_of(problem: Problem, search: Sequence[Path] = ()) -> Places:
+def places_of(problem: Problem, search: Folders = ()) -> Places:
     """Return which statements of the spec of a problem say what of it, by reading the spec again.
 
     Of a problem made in Python, or of a text, and where the files are no longer what they were, it knows no more than

@@ -7,18 +7,20 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 from mtpp_dsl.errors import UsageError
 
 __all__ = [
     "MAX_FILE_BYTES",
+    "Folders",
     "absolute",
     "called",
+    "folders_of",
     "hashing",
     "note_digest",
     "note_hash",
@@ -30,6 +32,9 @@ __all__ = [
     "read_json",
     "read_text",
 ]
+
+Folders: TypeAlias = Iterable[str | os.PathLike[str]] | os.PathLike[str]
+"""Folders to look in, one after the other."""
 
 MAX_FILE_BYTES = 128 * 2**20
 """A larger file is refused."""
@@ -76,6 +81,15 @@ def hashing() -> Iterator[dict[str, str]]:
         yield hashes
     finally:
         _HASHES.reset(token)
+
+
+def folders_of(folders: Folders) -> tuple[Path, ...]:
+    """Return folders as paths; one alone is meant as one.
+
+    >>> [path.name for path in folders_of("lib")], [path.name for path in folders_of(["a", Path("b")])]
+    (['lib'], ['a', 'b'])
+    """
+    return (Path(folders),) if isinstance(folders, (str, os.PathLike)) else tuple(Path(each) for each in folders)
 
 
 def absolute(path: str | os.PathLike[str]) -> str:

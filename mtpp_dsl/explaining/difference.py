@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mtpp_dsl.base.files import Folders
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.units import counted
 from mtpp_dsl.errors import UsageError
@@ -158,7 +159,7 @@ def diff(
     b: Result | str | os.PathLike[str],
     *,
     spec: str | os.PathLike[str] | None = None,
-    search: Sequence[Path] = (),
+    search: Folders = (),
     points: tuple[int | None, int | None] = (None, None),
 ) -> Difference:
     """Compare two answers: what moved, loads before and after, objectives and bounds, and why one is better.

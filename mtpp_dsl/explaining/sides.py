@@ -10,7 +10,7 @@ from typing import Any
 
 from mtpp_dsl.answers.again import points_of, read_answer
 from mtpp_dsl.answers.shape import check_shape
-from mtpp_dsl.base.files import read_json
+from mtpp_dsl.base.files import Folders, read_json
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.errors import MtppError, UsageError
 from mtpp_dsl.plans.plan import Plan
@@ -83,7 +83,7 @@ def side_of(
     given: Result | str | os.PathLike[str],
     name: str,
     spec: Path | None = None,
-    search: Sequence[Path] = (),
+    search: Folders = (),
     point: int | None = None,
 ) -> Side:
     """Return one side of a comparison.

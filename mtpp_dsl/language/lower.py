@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from mtpp_dsl.base.files import hashing
+from mtpp_dsl.base.files import Folders, folders_of, hashing
 from mtpp_dsl.base.spec_limits import check_table
 from mtpp_dsl.base.units import NONE
 from mtpp_dsl.errors import ConstraintError, DeviceError, MtppError, SpecError
@@ -44,7 +44,7 @@ __all__ = ["Lowering", "Spec", "analyse", "load", "read"]
 def load(
     spec: str | os.PathLike[str],
     params: Mapping[str, object] | None = None,
-    search: Sequence[Path] = (),
+    search: Folders = (),
     graph: Graph | None = None,
     *,
     scenario: str | None = None,
@@ -61,7 +61,7 @@ def load(
 def analyse(
     spec: str | os.PathLike[str] | Source,
     params: Mapping[str, object] | None = None,
-    search: Sequence[Path] = (),
+    search: Folders = (),
     graph: Graph | None = None,
     texts: Mapping[str | os.PathLike[str], str] | None = None,
     *,
@@ -86,7 +86,7 @@ def analyse(
     return _read(spec, search, held).analyse(params, graph=graph, scenario=scenario)
 
 
-def read(spec: str | os.PathLike[str], search: Sequence[Path] = (), *, folder: Path | None = None) -> Spec:
+def read(spec: str | os.PathLike[str], search: Folders = (), *, folder: Path | None = None) -> Spec:
     """Read and parse a spec, with what it includes, and give its params no value yet.
 
     Args:
@@ -106,7 +106,7 @@ def read(spec: str | os.PathLike[str], search: Sequence[Path] = (), *, folder: P
 
 def _read(
     spec: str | os.PathLike[str] | Source,
-    search: Sequence[Path],
+    search: Folders,
     texts: Mapping[str, str] | None = None,
     within: Path | None = None,
 ) -> Spec:
@@ -157,7 +157,7 @@ class Spec:
         cls,
         source: Source,
         folder: Path,
-        search: Sequence[Path] = (),
+        search: Folders = (),
         texts: Mapping[str, str] | None = None,
         memories: dict[Path | None, Memory] | None = None,
     ) -> Spec:
@@ -173,7 +173,9 @@ class Spec:
         """
         with hashing() as hashes:
             try:
-                return cls(source, read_statements(source, folder, search, texts, memories), source.path, hashes)
+                return cls(
+                    source, read_statements(source, folder, folders_of(search), texts, memories), source.path, hashes
+                )
             except RecursionError:
                 return cls(source, Read([], [_too_deep(source)], [], (), [source]), source.path, hashes)
 

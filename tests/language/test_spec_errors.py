@@ -335,7 +335,8 @@ def test_includes(tmp_path: Path) -> None:
     assert load(tmp_path / "a.mtpp").graph.n == 4
     (tmp_path / "lib").mkdir()
     (tmp_path / "c.mtpp").rename(tmp_path / "lib" / "c.mtpp")
-    assert load(tmp_path / "a.mtpp", search=[tmp_path / "lib"]).graph.n == 4
+    for search in ([tmp_path / "lib"], [str(tmp_path / "lib")], tmp_path / "lib"):
+        assert load(tmp_path / "a.mtpp", search=search).graph.n == 4
 
 
 def test_byte_order_mark(tmp_path: Path) -> None:
