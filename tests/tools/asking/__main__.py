@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 
+from tests.tools.asking.compared import compared
 from tests.tools.asking.trial import asked
 from tests.tools.fuzzer.families import FAMILIES
 
@@ -19,13 +20,19 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the first spec")
     parser.add_argument("--seconds", type=float, default=20.0, help="time limit of each explanation")
     parser.add_argument("--infeasible", action="store_true", help="only specs without a plan")
+    parser.add_argument("--compare", action="store_true", help="compare plans with each other, and explain none")
     options = parser.parse_args()
     failed = 0
     for family in options.family or list(FAMILIES):
         tried: Counter[str] = Counter()
         began = time.process_time()
         for seed in range(options.seed, options.seed + options.count):
-            for what in asked(family, seed, options.seconds, tried, infeasible=options.infeasible):
+            found = (
+                compared(family, seed, tried)
+                if options.compare
+                else asked(family, seed, options.seconds, tried, infeasible=options.infeasible)
+            )
+            for what in found:
                 failed += 1
                 print(f"WRONG {family} {seed}: {what}", flush=True)
         told = ", ".join(f"{what} {count}" for what, count in sorted(tried.items()))
