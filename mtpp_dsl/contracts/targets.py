@@ -34,7 +34,7 @@ class Stamp:
         spec: the path of the spec; "" for a problem without one.
         devices: the names of the devices, in their order.
         value: of the plan, in the unit of the objective.
-        bound: no plan is better than this; None where none is known.
+        bound: no plan is better than this, as the answer says where there is one; None where none is known.
         objective: what *value* is of, such as "bottleneck".
         unit: of both, as :meth:`mtpp_dsl.problem.objective.Objective.unit` has it.
         target: the runtime whose limits the bound counts; "" for none.
@@ -68,7 +68,8 @@ class Stamp:
         ]
         if self.bound is not None:
             under = f" for {self.target}" if self.target else ""
-            found.append(f"no plan{under} is better than: {format_quantity(self.bound, self.unit)}")
+            said = "by that answer, " if self.answer else ""
+            found.append(f"{said}no plan{under} is better than: {format_quantity(self.bound, self.unit)}")
         return [on_a_line(line) for line in found]
 
     def to_json(self) -> dict[str, object]:
