@@ -41,8 +41,8 @@ from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.graph_items import NODE_OPTIONS
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.lower_devices import DEVICE_OPTIONS
+from mtpp_dsl.language.params import _TEXT_TYPES, _TYPES
 from mtpp_dsl.language.parser import MAX_DEPTH, MAX_ERRORS, MAX_WORDS
-from mtpp_dsl.language.reader import _TEXT_TYPES, _TYPES
 from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
 from mtpp_dsl.registry import BACKENDS, BUILTIN, EXECUTORS, FORMATS, GENERATORS, TARGETS
 from mtpp_dsl.report.json import schema

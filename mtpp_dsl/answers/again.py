@@ -19,8 +19,8 @@ from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Target
 from mtpp_dsl.errors import MtppError, UsageError
 from mtpp_dsl.language.lower import load, read
+from mtpp_dsl.language.params import Recorded
 from mtpp_dsl.language.places import Places
-from mtpp_dsl.language.reader import Recorded
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.pair import with_objectives

@@ -29,10 +29,10 @@ from mtpp_dsl.language.lower_times import TimeTables
 from mtpp_dsl.language.lower_transfers import TransferTimes
 from mtpp_dsl.language.lower_units import check_io, given_in_seconds, times_in_seconds
 from mtpp_dsl.language.old_plans import read_old_plan
+from mtpp_dsl.language.params import bind_params
 from mtpp_dsl.language.partial import Broken
 from mtpp_dsl.language.phases import check_phase_names, declare_phases, in_phases
 from mtpp_dsl.language.profiles import times_from
-from mtpp_dsl.language.reader import bind_params
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
 from mtpp_dsl.problem import Device, Interconnect, Links, Objective
 from mtpp_dsl.problem.graph import Graph

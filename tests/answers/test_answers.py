@@ -26,7 +26,7 @@ from mtpp_dsl.cli import verify as command
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.constraints import Replicate, Subgraphs
 from mtpp_dsl.errors import MtppError
-from mtpp_dsl.language.reader import Recorded
+from mtpp_dsl.language.params import Recorded
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared

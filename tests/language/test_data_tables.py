@@ -10,7 +10,7 @@ import pytest
 from mtpp_dsl import constraints as c
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language.lower import load
-from mtpp_dsl.language.reader import Recorded
+from mtpp_dsl.language.params import Recorded
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.text.source import Diagnostic
 
