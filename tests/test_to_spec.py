@@ -108,10 +108,8 @@ def test_random_specs(family: str, tmp_path: Path) -> None:
     read = 0
     for seed in range(part(60)):
         instance = make(family, seed)
-        for name, text in {**instance.files, "spec.mtpp": instance.text}.items():
-            (tmp_path / name).write_text(text, encoding="utf-8")
         try:
-            problem = mtpp_dsl.load(tmp_path / "spec.mtpp", **instance.defines)
+            problem = mtpp_dsl.load(instance.written(tmp_path), **instance.defines)
         except SpecError:
             continue
         read += 1

@@ -73,12 +73,10 @@ def a_feasible(family: str, seed: int, folder: Path) -> tuple:
     while True:
         inst = make(family, seed)
         seed += 1
-        for name, text in {**inst.files, "spec.mtpp": inst.text}.items():
-            (folder / name).write_text(text, encoding="utf-8")
         best = optimum(inst)
         usual = inst.k > 1 and inst.edges and not inst.rows and not inst.of("Replicate") and inst.between is None
         if best is not None and best > 0 and usual:
-            return inst, mtpp_dsl.load(folder / "spec.mtpp", **inst.defines), best
+            return inst, mtpp_dsl.load(inst.written(folder), **inst.defines), best
 
 
 METHOD = {"shared": "auto", "host": "auto", "links": "moirai", "latency": "latency", "batch": "batched"}

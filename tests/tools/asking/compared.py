@@ -31,10 +31,8 @@ def compared(family: str, seed: int, tried: Counter[str]) -> list[str]:
     """Return what is wrong with the differences of some plans of one instance, and count in *tried* what was seen."""
     inst = make(family, seed)
     with TemporaryDirectory() as folder:
-        for name, text in {**inst.files, "spec.mtpp": inst.text}.items():
-            (Path(folder) / name).write_text(text, encoding="utf-8")
         try:
-            problem = mtpp_dsl.load(Path(folder) / "spec.mtpp", **inst.defines)
+            problem = mtpp_dsl.load(inst.written(Path(folder)), **inst.defines)
         except SpecError:
             return []
         if list(differences(inst, problem)):

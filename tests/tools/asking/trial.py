@@ -45,10 +45,8 @@ def asked(family: str, seed: int, seconds: float, tried: Counter[str], *, infeas
     """Return what is wrong with the explanation of one instance, and count in *tried* what was looked at."""
     inst = make(family, seed)
     with TemporaryDirectory() as folder:
-        for name, text in {**inst.files, "spec.mtpp": inst.text}.items():
-            (Path(folder) / name).write_text(text, encoding="utf-8")
         try:
-            problem = mtpp_dsl.load(Path(folder) / "spec.mtpp", **inst.defines)
+            problem = mtpp_dsl.load(inst.written(Path(folder)), **inst.defines)
         except SpecError:
             tried["not read"] += 1
             return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf
+from pathlib import Path
 
 __all__ = ["Device", "Instance", "Node", "Row", "Rule"]
 
@@ -110,6 +111,12 @@ class Instance:
     files: dict[str, str] = field(default_factory=dict)
     defines: dict[str, str] = field(default_factory=dict)
     features: set[str] = field(default_factory=set)
+
+    def written(self, folder: Path) -> Path:
+        """Write the spec, and the files beside it, into a folder, and return its path."""
+        for name, text in {**self.files, "spec.mtpp": self.text}.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        return folder / "spec.mtpp"
 
     @property
     def n(self) -> int:

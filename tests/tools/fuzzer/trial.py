@@ -66,10 +66,8 @@ class Trial:
 def try_instance(inst: Instance, methods: Sequence[str], folder: Path, seconds: float) -> Trial:
     """Write an instance into a folder, read and solve it, and compare with its meaning and its optimum."""
     trial = Trial()
-    for name, text in {**inst.files, "spec.mtpp": inst.text}.items():
-        (folder / name).write_text(text, encoding="utf-8")
     try:
-        problem = mtpp_dsl.load(folder / "spec.mtpp", **inst.defines)
+        problem = mtpp_dsl.load(inst.written(folder), **inst.defines)
     except SpecError as error:
         trial.unread = str(error)
         return trial
