@@ -2,6 +2,7 @@
 # make frameworks: torch, transformers and onnxruntime, for the tests of imports and runs
 # make site: the documentation, in build/site
 # make quick: after every change, some 90 s    make test-all: the long tests and many more random examples
+# make test-newest: the quick tests with the newest version of every package, as pip gives it to users, in .newest
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +13,7 @@ FRAMEWORKS := $(VENV)/.frameworks
 NODE := --no-save --no-audit --no-fund --ignore-scripts --loglevel=error @vscode/vsce@3.9.2 vscode-oniguruma@2.0.1 vscode-textmate@9.3.2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
 
-.PHONY: install frameworks demo site test quick test-all
+.PHONY: install frameworks demo site test quick test-all test-newest
 
 install: $(STAMP)
 
@@ -60,3 +61,8 @@ test quick test-all: frameworks
 AMOUNT_test := usual
 AMOUNT_quick := quick
 AMOUNT_test-all := all
+
+# from an empty environment, as an old one would keep its versions
+test-newest:
+	rm -rf .newest
+	$(MAKE) VENV=.newest CONSTRAINTS=/dev/null quick

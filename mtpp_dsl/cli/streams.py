@@ -1,12 +1,14 @@
-"""Standard streams that may be closed, end early or be full, without a traceback."""
+"""Standard streams that may be closed, end early or be full, without a traceback; stdout carries only answers."""
 
 from __future__ import annotations
 
 import errno
 import io
+import os
 import select
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, TextIO, cast
 
 from mtpp_dsl.cli.screen import say
@@ -14,7 +16,7 @@ from mtpp_dsl.cli.screen import say
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-__all__ = ["UNWRITTEN", "Lossy", "finish", "outlive_readers"]
+__all__ = ["UNWRITTEN", "Lossy", "answers_only", "finish", "outlive_readers"]
 
 GONE = {errno.EPIPE, errno.EIO, errno.EINVAL if sys.platform == "win32" else errno.EPIPE}
 """Whoever was reading has had enough: nothing to complain of."""
@@ -70,6 +72,29 @@ def _outliving(stream: TextIO | None, number: int) -> TextIO:
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
+
+
+@contextmanager
+def answers_only() -> Iterator[None]:
+    """Send what plug-ins and solvers print to stdout while the block runs to stderr: by Python, or by machine code."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _flush_code()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _flush_code() -> None:
+    """Write what machine code has printed and the library of C still holds."""
+    import ctypes
+
+    with suppress(OSError, TypeError, AttributeError):  # Windows: a library has no name of None
+        ctypes.CDLL(None).fflush(None)
 
 
 def finish(code: int) -> int:

@@ -9,14 +9,17 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from ctypes import CDLL
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.cli.signals import HEARD, TWICE, Listener
 from mtpp_dsl.cli.streams import Lossy
+from mtpp_dsl.solvers.methods.trivial import SingleDevice
 from tests.tree import ROOT
 
 QUICK = ROOT / "examples" / "quickstart.mtpp"
@@ -247,6 +250,27 @@ def test_a_full_disk_under_stdout() -> None:
         _, err = child.communicate(timeout=60)
     assert child.returncode == 2
     assert err == "error: not all of the output could be written to stdout: No space left on device\n"
+
+
+def test_stdout_has_only_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What a method prints, in Python or in machine code that writes when it likes, is no part of the answer."""
+    solve = SingleDevice.solve
+
+    def noisy(*arguments: Any) -> Any:
+        print("by Python")
+        os.write(1, b"by descriptor\n")
+        CDLL(None).printf(b"by the library of C\n")
+        return solve(*arguments)
+
+    monkeypatch.setattr(SingleDevice, "solve", noisy)
+    spec = tmp_path / "hard.mtpp"
+    spec.write_text(HARD)
+    assert run(["solve", str(spec), "--method", "single-device", "--json", "-"]) == 0
+    out, err = capfd.readouterr()
+    assert json.loads(out)["method"] == "single-device"
+    assert {"by Python", "by descriptor", "by the library of C"} <= set(err.splitlines())
 
 
 def test_a_lossy_file_takes_all() -> None:

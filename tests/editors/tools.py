@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from tests.tree import ROOT
-
-PACKAGES = ROOT / ".venv" / "node" / "node_modules"
+PACKAGES = Path(sys.prefix) / "node" / "node_modules"
 
 
 def needed(program):

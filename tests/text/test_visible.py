@@ -150,7 +150,7 @@ def test_long_lines_are_shortened_around_the_caret() -> None:
     assert len(whole) <= len("    1 | ") + MAX_EXCERPT
 
 
-SECRETS = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/usr/sbin:/usr/sbin/nologin\n"
+SECRETS = "zx81:x:0:0:zx81:/zx81:/bin/bash\ndaemon:x:1:1::/usr/sbin:/usr/sbin/nologin\n"
 
 
 @pytest.mark.parametrize(
@@ -165,13 +165,13 @@ SECRETS = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/usr/sbin:/usr/sbin/no
 )
 def test_files_that_are_no_specs_are_not_shown(statement: str, tmp_path: Path) -> None:
     """What a spec names may be any file of the machine: its lines are not printed where it is none of ours."""
-    for name, text in (("passwd", SECRETS), ("key.csv", '"secret" nologin\nroot'), ("a.json", "root nologin")):
+    for name, text in (("passwd", SECRETS), ("key.csv", '"secret" nologin\nzx81'), ("a.json", "zx81 nologin")):
         (tmp_path / name).write_text(text)
         spec = tmp_path / "spec.mtpp"
         spec.write_text(f"{statement.format(name)}\ndevice d\n{REST}")
         with pytest.raises(SpecError) as caught:
             load(spec)
-        assert "root" not in str(caught.value).replace(str(tmp_path), "")
+        assert "zx81" not in str(caught.value)
         assert "nologin" not in str(caught.value)
         assert name in str(caught.value)
 

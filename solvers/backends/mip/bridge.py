@@ -18,7 +18,7 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.problem.graph import Bools, Floats
-from mtpp_dsl.solvers.backends.mip.lazy_highs import highspy
+from mtpp_dsl.solvers.backends.mip.lazy_highs import highspy, silent_highs
 from mtpp_dsl.solvers.backends.mip.model_files import expand
 
 __all__ = ["Bridge", "TriviallyInfeasible"]
@@ -47,8 +47,7 @@ class Bridge:
         lp = _lp(form, self.columns, self.integer)
         cost, low, high = (np.asarray(a) for a in (lp.col_cost_, lp.col_lower_, lp.col_upper_))
         self.bounded = bool((((cost <= 0) | (low > -INF)) & ((cost >= 0) | (high < INF))).all())
-        self.highs = highspy.Highs()
-        self.highs.setOptionValue("output_flag", False)
+        self.highs = silent_highs()
         if self.highs.passModel(lp) == highspy.HighsStatus.kError:
             raise SolverError("HiGHS refused the model: a coefficient is infinite or beyond 1e15")
 

@@ -17,7 +17,7 @@ from mtpp_dsl.errors import SolverError
 from mtpp_dsl.plans.result import Termination
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.backends.mip.highs_options import set_options
-from mtpp_dsl.solvers.backends.mip.lazy_highs import highspy
+from mtpp_dsl.solvers.backends.mip.lazy_highs import highs_version, highspy
 from mtpp_dsl.solvers.backends.mip.unsupported import check, package, refuse_reserved
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Highs:
         refuse_reserved(self.name, limits, RESERVED)
         from mtpp_dsl.solvers.backends.mip.bridge import Bridge, TriviallyInfeasible  # Pyomo takes long to import
 
-        by = f"highs {highspy.Highs().version()}"
+        by = f"highs {highs_version()}"
         try:
             with MODELLING:
                 bridge = Bridge(model)

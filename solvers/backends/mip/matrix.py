@@ -13,7 +13,7 @@ import numpy as np
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
-from mtpp_dsl.solvers.backends.mip.lazy_highs import highspy
+from mtpp_dsl.solvers.backends.mip.lazy_highs import highs_version, highspy, silent_highs
 
 __all__ = ["Answer", "CoveringProgramme", "Rows", "by", "maximise"]
 
@@ -22,7 +22,7 @@ INF = float("inf")
 
 def by() -> str:
     """Return the solver's name and version."""
-    return f"highs {highspy.Highs().version()}"
+    return f"highs {highs_version()}"
 
 
 class Rows:
@@ -74,7 +74,7 @@ def maximise(
 
     HiGHS runs on a thread of its own, which is left running if it does not react to an interrupt within seconds.
     """
-    highs = _quiet()
+    highs = silent_highs()
     highs.setOptionValue("random_seed", seed % 2**31)
     highs.setOptionValue("time_limit", max(seconds, 0.01))
     highs.setOptionValue("mip_rel_gap", 0.0)
@@ -140,7 +140,7 @@ class CoveringProgramme:
     """
 
     def __init__(self, low: Floats) -> None:
-        self._highs = _quiet()
+        self._highs = silent_highs()
         self._highs.setOptionValue("simplex_strategy", 4)  # primal: columns leave its basis feasible
         rows = Rows()
         for bound in low.tolist():
@@ -167,12 +167,6 @@ class CoveringProgramme:
             raise SolverError(f"HiGHS left a covering programme at {self._highs.getModelStatus()}")
         duals = np.array(self._highs.getSolution().row_dual, np.float64)
         return float(self._highs.getInfo().objective_function_value), np.maximum(duals, 0.0)
-
-
-def _quiet() -> Any:
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    return highs
 
 
 def _rowwise(columns: int, rows: Rows) -> Any:

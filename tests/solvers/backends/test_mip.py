@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from ctypes import CDLL
 from pathlib import Path
 
+import highspy
 import pytest
 
 from mtpp_dsl.checks.verification import check_result
@@ -22,9 +24,11 @@ from mtpp_dsl.registry import BACKENDS, available, load
 from mtpp_dsl.solvers.backends.mip import scip
 from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 from mtpp_dsl.solvers.backends.mip.highs_options import set_options
+from mtpp_dsl.solvers.backends.mip.lazy_highs import silent_highs
 from mtpp_dsl.solvers.backends.mip.lp_files import not_above
 from mtpp_dsl.solvers.backends.mip.programs import run
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
+from tests.tree import files
 
 NAMES = list(available(BACKENDS))
 
@@ -55,6 +59,17 @@ def medium() -> Problem:
     """Some seconds' work, within the limits of a licence that pip installs."""
     graph = layered(60, 4, seed=2)
     return Problem.create(graph, [Device(f"d{i}") for i in range(4)], Shared(0.5), constraints=[Acyclic()])
+
+
+def test_highs_is_silent_from_the_start(capfd: pytest.CaptureFixture[str]) -> None:
+    """Some versions print who they are as soon as they are asked for anything, unless told before not to."""
+    highs = silent_highs()
+    highs.passModel(highspy.HighsLp())
+    highs.run()
+    CDLL(None).fflush(None)
+    assert capfd.readouterr().out == ""
+    noisy = [path for path in files() if "highspy.Highs()" in path.read_text(encoding="utf-8")]
+    assert not noisy, "silent_highs() makes one that prints nothing"
 
 
 @pytest.mark.parametrize(
