@@ -9,6 +9,7 @@
     │   ├── DeviceError                     a device cannot be meant; carries its name
     │   ├── OptionError                     an option cannot be meant; carries its name
     │   └── Refused                         this method cannot honour this problem; says which can
+    ├── OverwriteError      (ValueError)    an output would be written onto a file that is read
     ├── PluginError         (LookupError)   a plug-in is unknown, ambiguous or broken
     ├── SolverError         (RuntimeError)  a solver is missing or failed
     │   └── Ended                           a process has ended, or cannot be reached any more
@@ -31,6 +32,7 @@ __all__ = [
     "Ended",
     "MtppError",
     "OptionError",
+    "OverwriteError",
     "PluginError",
     "Refused",
     "SolverError",
@@ -65,6 +67,10 @@ class SpecError(MtppError, ValueError):
 
 class UsageError(MtppError, ValueError):
     """A call, an option or an input file (other than a spec) is wrong."""
+
+
+class OverwriteError(MtppError, ValueError):
+    """A command would write onto a file that it reads; no place in a spec is to blame, so it is no UsageError."""
 
 
 class Refused(UsageError):

@@ -13,7 +13,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.base.overwriting import note_read
+from mtpp_dsl.errors import MtppError, UsageError
 
 __all__ = [
     "MAX_FILE_BYTES",
@@ -153,14 +154,16 @@ def open_regular(path: str | os.PathLike[str], name: str) -> BinaryIO:
         _refuse_irregular(Path(path).stat(), name)
         file = os.fdopen(os.open(path, _FLAGS), "rb")
         try:
-            _refuse_irregular(os.fstat(file.fileno()), name)
-        except UsageError:
+            status = os.fstat(file.fileno())
+            _refuse_irregular(status, name)
+            note_read(status, name)
+        except MtppError:
             file.close()
             raise
         return file
     except FileNotFoundError:
         raise UsageError(f"there is no file {name}") from None
-    except UsageError:
+    except MtppError:
         raise
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         raise UsageError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None

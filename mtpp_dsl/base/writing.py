@@ -9,6 +9,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+from mtpp_dsl.base.overwriting import check_apart, note_output
 from mtpp_dsl.errors import UsageError
 
 __all__ = ["check_writable", "write_bytes", "write_text"]
@@ -18,12 +19,22 @@ _PROBE = b"\0" * 4096
 _numbers = count()
 
 
-def check_writable(path: Path) -> None:
-    """Write next to *path* as :func:`write_text` would, and leave nothing there.
+def check_writable(*paths: Path) -> None:
+    """Write next to each path as :func:`write_text` would, and leave nothing there.
 
     Raises:
-        UsageError: *path* is a folder or -, its own folder is missing, it is write-protected, or the disk is full.
+        UsageError: a path is a folder or -, its own folder is missing, it is write-protected, or the disk is full; or
+            two of them are one file.
+        OverwriteError: the command has read such a file. If it reads one later, that is when this is raised.
     """
+    for path in paths:
+        _check_place(path)
+    check_apart(paths)
+    for path in paths:
+        note_output(path)
+
+
+def _check_place(path: Path) -> None:
     if path == Path("-"):
         raise UsageError("cannot write to -: only --json goes to stdout")
     if path.is_dir():

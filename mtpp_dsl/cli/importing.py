@@ -84,6 +84,7 @@ def links(
     """
     from mtpp_dsl.importers.links import links_of_table
 
+    _check_output(output)
     return _write_spec(links_of_table(path, unit, both_ways=both_ways), output)
 
 
@@ -117,6 +118,7 @@ def topo(
     """
     from mtpp_dsl.importers.topo import links_of_topology
 
+    _check_output(output)
     rates = dict(_pair(one) for one in rate)
     return _write_spec(links_of_topology(path, family=devices, types=types, rates=rates), output)
 
@@ -129,6 +131,14 @@ def _pair(text: str) -> tuple[str, str]:
     if not sign:
         raise UsageError(f"--rate {text[:40]!r}: write CODE=RATE, such as SYS=20GB/s")
     return code.strip(), rate
+
+
+def _check_output(output: Path | None) -> None:
+    """Refuse a place for a file that cannot be written, before anything is read."""
+    from mtpp_dsl.base.writing import check_writable
+
+    if output is not None:
+        check_writable(output)
 
 
 def _write_spec(text: str, output: Path | None) -> int:

@@ -45,16 +45,8 @@ def plots_of(call: SolveCall) -> Iterator[tuple[str, str | None, Path]]:
 
 
 def picture_paths(call: SolveCall) -> list[Path]:
-    """Return the files that pictures and traces are to be written to.
-
-    Raises:
-        UsageError: two of them are one file.
-    """
-    paths = [path for _, _, path in plots_of(call)] + ([] if call.trace is None else [call.trace])
-    for path in paths:
-        if paths.count(path) > 1:
-            raise UsageError(f"{path} is asked for twice")
-    return paths
+    """Return the files that pictures and traces are to be written to."""
+    return [path for _, _, path in plots_of(call)] + ([] if call.trace is None else [call.trace])
 
 
 def check_pictures(call: SolveCall, problem: Problem, method: Method) -> None:

@@ -93,15 +93,17 @@ def report_answer(call: ReportCall) -> int:
     from mtpp_dsl.base.writing import check_writable
     from mtpp_dsl.cli.signals import listener
     from mtpp_dsl.cli.streams import UNWRITTEN
+    from mtpp_dsl.pictures.plotting import parse_plot
 
     limit = what_if_seconds(call.what_if)
-    if call.plot:
-        written = _drawn(call)
-        if call.output is None and limit is None:
-            return 0 if written else UNWRITTEN
+    asked = [parse_plot(text) for text in call.plot]
+    alone = bool(asked) and call.output is None and limit is None
     output = _beside(call) if call.output is None else call.output
-    if output != STDOUT:
-        check_writable(output)
+    check_writable(*(path for _, path in asked), *([] if alone or output == STDOUT else [output]))
+    if asked:
+        written = _drawn(call, asked)
+        if alone:
+            return 0 if written else UNWRITTEN
     data: Any = read_json(call.answer)
     if points_of(data) is not None and call.point is None:
         if limit is not None:
@@ -118,22 +120,18 @@ def report_answer(call: ReportCall) -> int:
     return 0 if listener.stopped_by is None else listener.exit_code(listener.stopped_by)
 
 
-def _drawn(call: ReportCall) -> bool:
-    """Draw the pictures that were asked for; return whether they could be written.
+def _drawn(call: ReportCall, asked: list[tuple[str | None, Path]]) -> bool:
+    """Draw pictures, each a kind and a file; return whether they could be written.
 
     Raises:
         UsageError: the answer has no such picture; a front has no other than that of its points.
     """
     from mtpp_dsl.answers.again import points_of, read_answer
     from mtpp_dsl.base.files import read_json
-    from mtpp_dsl.base.writing import check_writable
     from mtpp_dsl.cli.pictures import front_of, result_of
     from mtpp_dsl.cli.solve import write_file
-    from mtpp_dsl.pictures.plotting import parse_plot, plot, plot_front
+    from mtpp_dsl.pictures.plotting import plot, plot_front
 
-    asked = [parse_plot(text) for text in call.plot]
-    for _, path in asked:
-        check_writable(path)
     data: Any = read_json(call.answer)
     points = points_of(data)
     if points is not None and call.point is None:

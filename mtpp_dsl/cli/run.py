@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
+from mtpp_dsl.base.overwriting import guarding
 from mtpp_dsl.cli.ending import INTERRUPTED, begin
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.errors import MtppError, SpecError, VerificationError
@@ -27,7 +28,8 @@ def run(arguments: Sequence[str]) -> int:
     be_plain()
 
     try:
-        code = app(args=list(arguments), prog_name="mtpp", standalone_mode=False)
+        with guarding():
+            code = app(args=list(arguments), prog_name="mtpp", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except SpecError as error:
         _print_error(str(error), prefix="")

@@ -13,6 +13,7 @@ from mtpp_dsl.answers.again import under_target
 from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.base.files import read_json
 from mtpp_dsl.base.late import late
+from mtpp_dsl.base.overwriting import replacing
 from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
 from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
@@ -99,9 +100,8 @@ def solve_and_report(call: SolveCall) -> int:
         raise UsageError("--db keeps the results of a sweep: write --sweep k=2..8 or --method a,b")
     check_front_call(call)
     limit, gap, options = seconds(call.time_limit), fraction(call.gap), solver_values(call.solver_option)
-    for path in (call.json, call.checkpoint, call.write_model, call.html, *picture_paths(call)):
-        if path is not None and not (path is call.json and path == STDOUT):
-            check_writable(path)
+    named = (None if call.json == STDOUT else call.json, call.checkpoint, call.write_model, call.html)
+    check_writable(*(path for path in named if path is not None), *picture_paths(call))
     more = what_if_seconds(call.what_if)
     if more is not None and call.html is None:
         raise UsageError("--what-if is shown on the page: say where to write that, --html FILE")
@@ -114,7 +114,7 @@ def solve_and_report(call: SolveCall) -> int:
     if call.pareto is None:
         check_pictures(call, problem, method)
     tell_warnings(problem)
-    start = None if call.start is None else read_plan(problem, call.start)
+    start = None if call.start is None else _start(call, problem, call.start)
     if call.pareto is not None:
         return front_and_report(call, problem, method, limit, _left(limit), gap, start)
     watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
@@ -180,6 +180,12 @@ def _with_options(method: Method, call: SolveCall) -> Method:
             takers = TAKERS[name]
             raise UsageError(f"--{name.replace('_', '-')} is not an option of method {method.name!r}; {takers}")
     return type(method)(**given) if given else method
+
+
+def _start(call: SolveCall, problem: Problem, path: Path) -> Plan:
+    """Return the plan to start from, whose place the checkpoint may take."""
+    with replacing(path, call.checkpoint):
+        return read_plan(problem, path)
 
 
 def read_plan(problem: Problem, path: Path) -> Plan:

@@ -11,6 +11,7 @@ from typing import Any
 
 from mtpp_dsl.base.amounts import seconds
 from mtpp_dsl.base.files import read_json
+from mtpp_dsl.base.overwriting import replacing
 from mtpp_dsl.base.units import counted, format_quantity
 from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.arguments import read_problem
@@ -46,7 +47,7 @@ def train_and_report(
     """Train, write the policy, print what it makes of each problem, and return the exit code."""
     limit = seconds(time_limit)
     check_writable(output)
-    policy = None if start is None else built_in(POLICY).from_json(read_json(start))
+    policy = None if start is None else _policy(start, output)
     problems = {name: problem for source in sources for name, problem in _problems(source, define, include)}
     method = built_in(METHOD)()
     for name, problem in problems.items():
@@ -73,6 +74,12 @@ def train_and_report(
         why = "" if found.updates else ": none ended within the time limit, and the policy is as it began"
         say(f"{output}: {counted(found.updates, 'update')} in {format_quantity(spent, 's')}{why}")
     return 0 if telling.signal is None else listener.exit_code(telling.signal)
+
+
+def _policy(start: Path, output: Path) -> Any:
+    """Return the policy to begin with, whose place the trained one may take."""
+    with replacing(start, output):
+        return built_in(POLICY).from_json(read_json(start))
 
 
 def _problems(source: Path, define: Sequence[str], include: Sequence[Path]) -> list[tuple[str, Problem]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mtpp_dsl import registry
 from mtpp_dsl.answers.again import read_again
-from mtpp_dsl.base.writing import write_bytes
+from mtpp_dsl.base.writing import check_writable, write_bytes
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Files, Stamp, Target
 from mtpp_dsl.errors import PluginError, UsageError
@@ -115,7 +115,7 @@ def write_files(files: Files, path: Path) -> list[Path]:
     Of several files, a *path* that is not there yet and has no ending such as .json is a folder.
 
     Raises:
-        UsageError: there are more than two, and *path* is a file.
+        UsageError: there are more than two, and *path* is a file; or a place cannot be written.
         OSError: one cannot be written.
     """
     names = list(files)
@@ -128,6 +128,7 @@ def write_files(files: Files, path: Path) -> list[Path]:
     else:
         rest = [path.with_name(f"{path.stem}.{name.partition('.')[2]}") for name in names[1:]]
         places = [path, *rest]
+    check_writable(*places)
     for name, place in zip(names, places, strict=True):
         content = files[name]
         if callable(content):

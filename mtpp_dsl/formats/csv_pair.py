@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.base.files import read_text
-from mtpp_dsl.base.writing import write_text
+from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.formats.rows import (
     EDGE_FIELDS,
@@ -91,6 +91,7 @@ class CsvPair:
             [rows.names[u], rows.names[v], *([number_text("" if size is None else size)] * len(sized))]
             for (u, v), size in zip(rows.edges, rows.sizes, strict=True)
         ]
+        check_writable(path, edges_path)
         write_text(path, _written(["name", *(_headed(what, rows) for what in columns)], nodes))
         write_text(edges_path, _written(["source", "target", *(_headed(what, rows) for what in sized)], edges))
         return path, edges_path

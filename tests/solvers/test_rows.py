@@ -38,11 +38,13 @@ SECONDS = 0.3
 
 
 def taking_rows(kind: str) -> list[str]:
-    """Return the methods that accept rows for some problem of this kind; those of plug-ins and auto apart."""
+    """Return the methods installed here that accept rows for some problem of this kind; those of plug-ins apart."""
     found = []
     for name in method_names():
         method: Any = find_method(name)
         scopes = method_traits(method).scopes
+        if name == "scotch" and not method.available().ok:
+            continue
         if name != "expert" and any(scope.keeps(Linear) and kind in scope.objectives for scope in scopes):
             found.append(name)
     return [*found, "auto"]

@@ -39,7 +39,8 @@ def page(
     known.
     """
     from mtpp_dsl.base.files import read_text
-    from mtpp_dsl.base.writing import write_text
+    from mtpp_dsl.base.overwriting import guarding
+    from mtpp_dsl.base.writing import check_writable, write_text
     from mtpp_dsl.cli.screen import say
     from mtpp_dsl.errors import UsageError
     from mtpp_dsl.sweeps.page import page_text
@@ -52,7 +53,8 @@ def page(
         raise UsageError("--check writes nothing, and --take does")
     _take(read, take, db)
     text = page_text(read)
-    there = read_text(read.output, wanted="a page") if read.output.exists() else None
+    with guarding():  # to write onto the page is what it is read for
+        there = read_text(read.output, wanted="a page") if read.output.exists() else None
     if check:
         if there != text:
             say(f"{read.output} is not what {description} and its rows say: run mtpp bench page {description}")
@@ -60,6 +62,7 @@ def page(
     if there == text:
         say(f"{read.output} is unchanged")
     else:
+        check_writable(read.output)
         write_text(read.output, text)
         say(f"{read.output} is written")
     return 0

@@ -47,7 +47,7 @@ def slurm(
 
     from mtpp_dsl.base.amounts import seconds
     from mtpp_dsl.base.units import counted
-    from mtpp_dsl.base.writing import write_text
+    from mtpp_dsl.base.writing import check_writable, write_text
     from mtpp_dsl.cli.bench.durations import said
     from mtpp_dsl.cli.screen import say
     from mtpp_dsl.errors import UsageError
@@ -70,6 +70,7 @@ def slurm(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the folder {output}: {error.strerror}") from error
+    check_writable(output / "run.sbatch")
     write_text(output / "run.sbatch", text)
     each = f"at most {said(array.seconds)} each"
     say(f"{output / 'run.sbatch'}: {counted(len(runs), 'run')} in {counted(array.tasks, 'task')}, {each}")

@@ -33,7 +33,7 @@ def highs_version() -> str:
 def _silent_class() -> type[Any]:
     """Return a class whose objects are silent before they are made: version 1.16 prints who it is in between."""
 
-    class SilentHighs(highspy.Highs):
+    class SilentHighs(highspy.Highs):  # type: ignore[misc]  # which has no types
         def enableCallbacks(self) -> None:  # noqa: N802  the constructor calls it, and with it HiGHS for the first time
             self.setOptionValue("output_flag", False)
             super().enableCallbacks()
