@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from mtpp_dsl.api import solve
 from mtpp_dsl.base.amounts import Duration, seconds_of
+from mtpp_dsl.base.leaving import stop_at_exit
 from mtpp_dsl.base.units import format_gap, format_quantity
 from mtpp_dsl.checks.verification import check_result, settled
 from mtpp_dsl.contracts import Method, Progress
@@ -59,6 +60,7 @@ class Running:
         self._arguments = arguments
         self._thread = Thread(target=self._run, name="mtpp search", daemon=True)
         self._thread.start()
+        stop_at_exit(self._thread, progress.stop)
 
     def _run(self) -> None:
         try:

@@ -25,12 +25,14 @@ def main() -> None:
         listener.listen()
     except KeyboardInterrupt:  # until somebody listens, a Ctrl-C is an exception
         _interrupted()
+    from mtpp_dsl.base.leaving import leave_at_once
     from mtpp_dsl.cli.run import run
     from mtpp_dsl.cli.streams import finish, outlive_readers
 
     outlive_readers()
     code = finish(run(sys.argv[1:]))
     listener.ignore()
+    leave_at_once()
     atexit._run_exitfuncs()
     os._exit(code)
 

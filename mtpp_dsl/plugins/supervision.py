@@ -13,6 +13,7 @@ from math import inf
 from threading import Event, Thread
 from time import monotonic
 
+from mtpp_dsl.base.leaving import stop_at_exit
 from mtpp_dsl.base.preparation import PREPARING
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.result import Result
@@ -67,6 +68,7 @@ class _Call:
 
     def start(self) -> None:
         self._thread.start()
+        stop_at_exit(self._thread, self._progress.stop)
 
     def _solve(self) -> None:
         PREPARING.until = self._limits.end

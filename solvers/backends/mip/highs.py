@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import isfinite
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mtpp_dsl.base.lazy import MODELLING
+from mtpp_dsl.base.leaving import stop_at_exit
 from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.plans.result import Termination
@@ -135,6 +137,7 @@ class _Run:
         self._listen()
         thread = Thread(target=self._run, name="highs", daemon=True)
         thread.start()
+        stop_at_exit(thread, partial(setattr, self, "interrupt", True))
         deadline = monotonic() + limits.remaining + GRACE
         try:
             return self._wait(thread, deadline)

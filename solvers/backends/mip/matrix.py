@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.base.leaving import stop_at_exit
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
@@ -101,10 +102,10 @@ def maximise(
 
 def _run_apart(highs: Any, seconds: float, stopped: Callable[[], bool]) -> bool:
     """Run on another thread; return False if it did not stop and was left running."""
-    interrupt = False
+    interrupt = Event()
 
     def poll(event: Any) -> None:
-        if interrupt:
+        if interrupt.is_set():
             event.data_in.user_interrupt = True
 
     def run() -> None:
@@ -118,16 +119,17 @@ def _run_apart(highs: Any, seconds: float, stopped: Callable[[], bool]) -> bool:
     enter_run()
     thread = Thread(target=run, name="highs", daemon=True)
     thread.start()
+    stop_at_exit(thread, interrupt.set)
     waited = 0.0
     while thread.is_alive():
         pause = 0.002 if waited < 0.1 else 0.02
         thread.join(pause)
         waited += pause
-        if stopped() and not interrupt:
-            interrupt = True
+        if stopped() and not interrupt.is_set():
+            interrupt.set()
             seconds = waited + 5.0
         if waited > seconds:
-            interrupt = True
+            interrupt.set()
             return False
     return True
 

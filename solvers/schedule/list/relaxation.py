@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.base.leaving import stop_at_exit
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 
@@ -81,6 +82,7 @@ def minimum(
 
     solving = Thread(target=run, daemon=True)  # one that is stopped may run on until its limit
     solving.start()
+    stop_at_exit(solving, lambda: None)
     while solving.is_alive():
         solving.join(GLANCE)
         lister.pause()

@@ -72,6 +72,24 @@ def test_highs_is_silent_from_the_start(capfd: pytest.CaptureFixture[str]) -> No
     assert not noisy, "silent_highs() makes one that prints nothing"
 
 
+RUNNING = """
+from threading import enumerate
+from time import sleep
+import mtpp_dsl
+from mtpp_dsl.plugins.samples import large
+running = mtpp_dsl.start(large(), "exact")
+while running.bound is None or "highs" not in [thread.name for thread in enumerate()]:
+    sleep(0.01)
+"""
+
+
+@pytest.mark.slow
+def test_a_script_ends_well_while_highs_runs() -> None:
+    """An interpreter that took itself apart while HiGHS calls back would be aborted, after the last line."""
+    ended = subprocess.run([sys.executable, "-c", RUNNING], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     "asked",
     [
