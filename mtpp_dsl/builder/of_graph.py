@@ -11,7 +11,7 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.language.written import option_list, percent, quantity, quoted
 from mtpp_dsl.problem.graph import Graph
 
-__all__ = ["items_of"]
+__all__ = ["items_of", "node_text"]
 
 
 def items_of(graph: Graph) -> Iterator[str]:
@@ -53,6 +53,12 @@ def items_of(graph: Graph) -> Iterator[str]:
         if any(phase.graph.sizes[e] != phase.graph.output[u] for phase in graph.phases):
             options = {"size": _by_phase(graph, "sizes", e, graph.size_unit)}
         yield f"edge {quoted(graph.names[u])} -> {quoted(graph.names[v])}{option_list(options)}"
+
+
+def node_text(graph: Graph, v: int) -> str:
+    """Return what names a node in a statement, and nothing besides: other names may begin with its own."""
+    text = quoted(graph.names[v])
+    return text if graph.prefixes.below(graph.names[v]) == (v,) else f"node({text})"
 
 
 def _in_phases(graph: Graph, v: int) -> dict[str, str]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from mtpp_dsl import constraints as c
 from mtpp_dsl.builder.of_costs import figures, modelled, with_costs
+from mtpp_dsl.builder.of_graph import node_text
 from mtpp_dsl.builder.of_rows import objective_text, row_texts
 from mtpp_dsl.builder.of_tree import hung, split_options, switches
 from mtpp_dsl.errors import UsageError
@@ -183,7 +184,9 @@ def _transfers(problem: Problem) -> Iterator[str]:
     for edge in range(graph.m):
         given = links.transfers[edge][first, second]
         odd = given != usual.along(np.full(len(pairs), edge), first, second)
-        who = f"time {quoted(graph.names[graph.tails[edge]])} -> {quoted(graph.names[graph.heads[edge]])} on"
+        ends = (node_text(graph, int(v)) for v in (graph.tails[edge], graph.heads[edge]))
+        tail, head = (end if end[0] == '"' else f"{{{end}}}" for end in ends)
+        who = f"time {tail} -> {head} on"
         if pairs and (not said or odd.all()) and (given == given[0]).all():
             yield f"{who} devices -> devices = {quantity(float(given[0]), problem.time_unit)}"
             said = True
@@ -220,7 +223,7 @@ def _times_alone(problem: Problem, phase: str, costs: Bools) -> Iterator[str]:
         supported = np.array([kind not in problem.devices[d].unsupported for kind in graph.kinds], np.bool_)
         for v in np.flatnonzero(odd[d] | (whole & supported & ~by_law[d])).tolist():
             time = quantity(float(problem.time[v, d]), problem.time_unit)
-            yield f"time {quoted(graph.names[v])} on {where}{phase} = {time}"
+            yield f"time {node_text(graph, v)} on {where}{phase} = {time}"
 
 
 def _odd(problem: Problem, d: int, costs: Bools) -> Bools:
@@ -245,7 +248,7 @@ def _batch_times(problem: Problem) -> Iterator[str]:
         for size, row in _table(graph, devices[0]).items():
             for v in np.flatnonzero(~np.isnan(row)).tolist():
                 time = quantity(float(row[v]), problem.time_unit)
-                yield f"time {quoted(graph.names[v])} on {where} at batch {size} = {time}"
+                yield f"time {node_text(graph, v)} on {where} at batch {size} = {time}"
 
 
 def _table(graph: Graph, device: Device) -> Mapping[int, Floats]:
@@ -344,7 +347,8 @@ def _said(**options: tuple[object, object]) -> str:
 
 
 def _nodes(problem: Problem, nodes: Iterable[int]) -> str:
-    return named(problem.graph.names[v] for v in nodes)
+    texts = [node_text(problem.graph, v) for v in nodes]
+    return ", ".join(texts) if texts else named(())
 
 
 def _on(problem: Problem, devices: tuple[int, ...] | None) -> str:

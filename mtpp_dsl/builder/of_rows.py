@@ -9,6 +9,7 @@ from itertools import groupby
 from math import copysign
 
 from mtpp_dsl import constraints as c
+from mtpp_dsl.builder.of_graph import node_text
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.language.written import exact, number, option_list, quantity, quoted
 from mtpp_dsl.problem import Objective, Problem
@@ -117,7 +118,7 @@ def _word(problem: Problem, decision: c.Decision) -> str:
     """Return a decision as the language calls it."""
 
     def node(v: int) -> str:
-        return quoted(problem.graph.names[v])
+        return node_text(problem.graph, v)
 
     def device(d: int) -> str:
         return quoted(problem.devices[d].name)

@@ -25,6 +25,7 @@ from mtpp_dsl.language.analysis import Analysis
 from mtpp_dsl.language.law import package_law
 from mtpp_dsl.language.lower import analyse
 from mtpp_dsl.language.lower import read as read_spec
+from mtpp_dsl.language.tree import ConstraintStatement, LabelledConstraint
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.sources import counted_sources
 from mtpp_dsl.report.columns import facts
@@ -33,6 +34,10 @@ from mtpp_dsl.report.times import said_sources, time_table
 
 __all__ = ["check_spec"]
 
+MAX_MEMBERS = 12
+"""So many constraints are told with the numbers of their members, unless all are asked for."""
+MAX_TEXT = 60
+"""Characters of a member that are told."""
 MAX_NAMED = 3
 """So many methods of one kind are named unless all are asked for."""
 BOUNDS = ("simple", "critical-path")
@@ -85,7 +90,12 @@ def check_spec(
         return 0
     width = screen_width()
     others = [name for name in find_scenarios(spec, include) if name != problem.origin.scenario]
-    facts_found = [*_facts(problem), *([("scenarios", ", ".join(others))] if others else []), *_findings(problem)]
+    members = _members(found, verbose=verbose)
+    facts_found = [
+        *_facts(problem, members),
+        *([("scenarios", ", ".join(others))] if others else []),
+        *_findings(problem),
+    ]
     told = [(label, Text(text)) for label, text in facts_found]
     told += [("law", Text(law)) for law in _law(problem) if verbose]
     told += [(label, Text(text)) for label, text in (_all_methods(problem) if verbose else _methods(problem))]
@@ -105,7 +115,35 @@ def _verdict(problem: Problem) -> str:
     return "the spec is sound" + (f", with {counted(len(problem.warnings), 'warning')}" if problem.warnings else "")
 
 
-def _facts(problem: Problem) -> list[tuple[str, str]]:
+def _members(found: Analysis, *, verbose: bool) -> list[tuple[str, str]]:
+    """Return what each constraint is about, where that is not one node: how many nodes its members are."""
+    counted_here = sorted(found.scope.counted.items(), key=lambda each: each[0].start)
+    told = []
+    for statement in found.places.statements:
+        if isinstance(statement, (ConstraintStatement, LabelledConstraint)):
+            span = statement.span
+            inside = [(at, sizes) for at, sizes in counted_here if at.source is span.source and at.start >= span.start]
+            said = [_number(at.text, sizes) for at, sizes in inside if at.stop <= span.stop and at.text != "nodes"]
+            if any(said):
+                word = statement.rule if isinstance(statement, ConstraintStatement) else statement.label
+                told.append(f"{word.text} ({span.place}): {', '.join(filter(None, said))}")
+    few = told if verbose or len(told) <= MAX_MEMBERS + 1 else told[:MAX_MEMBERS]
+    more = [] if len(few) == len(told) else [f"and {len(told) - len(few):,} more: --verbose"]
+    return [("members", line) for line in [*few, *more]]
+
+
+def _number(text: str, sizes: Counter[int]) -> str:
+    """Return how many nodes a member is, each time that it is read; "" where it is one node each time."""
+    if [*sizes] == [1]:
+        return ""
+    least, most, times = min(sizes), max(sizes), sizes.total()
+    shown = " ".join(text.split())
+    shown = shown if len(shown) <= MAX_TEXT else f"{shown[: MAX_TEXT - 1]}…"
+    number = counted(most, "node") if least == most else f"{least:,} to {counted(most, 'node')}"
+    return f"{shown} is {number}{f', {times:,} times' if times > 1 else ''}"
+
+
+def _facts(problem: Problem, members: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return what the spec says, each with a label."""
     constraints = Counter(getattr(c, "label", c.keyword).partition("[")[0] for c in problem.constraints)
     listed = ", ".join(f"{name} ×{count:,}" if count > 1 else name for name, count in constraints.items())
@@ -116,6 +154,7 @@ def _facts(problem: Problem) -> list[tuple[str, str]]:
         ("devices", f"{problem.k:,}: {fold_names([device.name for device in problem.devices])}"),
         ("interconnect", problem.interconnect.keyword + _groups(problem)),
         ("constraints", listed or "none"),
+        *members,
         *(() if problem.target is None else (("target", f"{problem.target.name}, whose limits are among them"),)),
         ("work", _work(problem)),
         ("memory", _memory(problem)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from mtpp_dsl.base.amounts import Duration, seconds_of
 from mtpp_dsl.base.late import late
 from mtpp_dsl.contracts import Progress
 from mtpp_dsl.errors import Refused, UsageError, did_you_mean
+from mtpp_dsl.explaining.called import called_all
 from mtpp_dsl.explaining.explanation import KEYS, Explanation, Part
 from mtpp_dsl.explaining.question import Question, question_of
 from mtpp_dsl.plans.plan import Plan
@@ -17,6 +19,9 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 
 __all__ = ["DEFAULT_TIME", "PARTS", "explain", "explained", "parts_named"]
+
+MAX_SHORTER = 10_000
+"""Names whose beginnings are suggested where there is no such node."""
 
 DEFAULT_TIME = 30.0
 """Seconds that an explanation takes at most unless told otherwise."""
@@ -95,14 +100,24 @@ def explain(
 
 
 def node_of(problem: Problem, name: str) -> int:
-    """Return the number of a node.
+    """Return the number of the one node that a path names, as in a spec; ``node("a")`` is the one of exactly that name.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: there is none, or there are several.
     """
-    if name not in problem.graph.index:
-        raise UsageError(f"there is no node {name!r}{did_you_mean(name, problem.graph.names)}")
-    return problem.graph.index[name]
+    graph = problem.graph
+    alone = name.removeprefix('node("').removesuffix('")')
+    if f'node("{alone}")' == name and alone in graph.index:
+        return graph.index[alone]
+    found = graph.prefixes.below(name)
+    if not found:
+        near = chain(graph.names, graph.prefixes.shorter(MAX_SHORTER))
+        raise UsageError(f"there is no node {name!r}{did_you_mean(name, near)}")
+    if len(found) > 1:
+        own = f"""; --node 'node("{name}")' is the one of exactly that name""" if name in graph.index else ""
+        listed = called_all([graph.names[v] for v in found])
+        raise UsageError(f"{name!r} names {len(found):,} nodes; ask about one of them: {listed}{own}")
+    return found[0]
 
 
 def parts_named(only: Iterable[str] | None, *, node: bool) -> list[str]:

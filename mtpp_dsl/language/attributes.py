@@ -105,6 +105,17 @@ def _name(scope: Scope, value: Value) -> Value:
     return scope.name_of(value)
 
 
+def _node(scope: Scope, value: Value) -> Value:
+    """Return the node that bears a name itself, without those whose names begin with it."""
+    if isinstance(value, Sequence):
+        raise Mismatch(f'node takes the name of one node in quotes, as in node("a.b"); this is {describe(value)}')
+    found = scope.node(scope.prefix + value) if isinstance(value, str) else value
+    if found is None:
+        scope.need("nodes")
+        raise Mismatch(f"there is no node {value!r}{scope.near(str(value), scope.graph.names if scope.graph else ())}")
+    return NodeRef(node_of(scope, found))
+
+
 def _color(scope: Scope, value: Value) -> Value:
     v = node_of(scope, value)
     return Quantity(int(_graph(scope).colors[v]))
@@ -196,6 +207,7 @@ ATTRIBUTES: dict[str, tuple[Callable[..., Value], tuple[str, ...]]] = {
     "memory": (_memory, ("node or device",)),
     "label": (_text("labels"), ("node",)),
     "name": (_name, ("node or device",)),
+    "node": (_node, ("name",)),
     "color": (_color, ("node",)),
     "part": (_part, ("node",)),
     "successors": (_successors, ("node",)),

@@ -136,22 +136,19 @@ class Instance:
 
 
 class Instances(Mapping[str, tuple[int, ...]]):
-    """The nodes that a path into the instances of blocks stands for: ``layer``, ``layer[3]``, ``layer[3].out``.
+    """The nodes that a path to instances of blocks, or to their ports, stands for: ``layer[3]``, ``layer[3].out``.
 
-    A family of instances without its subscripts means all of them: ``layer.attn``.
+    A family of instances without its subscripts means all of them: ``layer.out``. Instances may be without nodes; those
+    with some are also found by the names of these.
 
     Args:
         top: the graph.
-        index: node number by name.
         port: returns the nodes of a port.
     """
 
-    def __init__(
-        self, top: Instance, index: Mapping[str, int], port: Callable[[Instance, tree.PortItem], tuple[int, ...]]
-    ) -> None:
-        self.top, self.index, self.port = top, index, port
+    def __init__(self, top: Instance, port: Callable[[Instance, tree.PortItem], tuple[int, ...]]) -> None:
+        self.top, self.port = top, port
         self.known: dict[str, tuple[int, ...] | None] = {}
-        self.families: dict[str, list[int]] | None = None
 
     def __getitem__(self, path: str) -> tuple[int, ...]:
         if path not in self.known:
@@ -197,23 +194,11 @@ class Instances(Mapping[str, tuple[int, ...]]):
         return tuple(dict.fromkeys(v for nodes in found for v in nodes or ()))
 
     def _last(self, instance: Instance, name: str) -> tuple[int, ...] | None:
-        """Return the nodes of an instance, a port, a node or a family in *instance*."""
+        """Return the nodes of an instance or a port in *instance*."""
         if name in instance.inner:
             return tuple(v for inner in instance.inner[name] for v in range(*inner.nodes))
         port = instance.port(name)
-        if port is not None:
-            return self.port(instance, port)
-        full = instance.prefix + name
-        if full in self.index:
-            return (self.index[full],)
-        if self.families is None:
-            self.families = {}
-            for each, v in self.index.items():
-                base, bracket, _ = each.rpartition("[")
-                if bracket and each.endswith("]"):
-                    self.families.setdefault(base, []).append(v)
-        family = self.families.get(full)
-        return None if family is None else tuple(family)
+        return None if port is None else self.port(instance, port)
 
 
 def where_used(instance: Instance) -> list[tuple[Span, str]]:

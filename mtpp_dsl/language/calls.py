@@ -74,12 +74,10 @@ def _by_string(value: Value, wanted: str, span: Span, scope: Scope) -> Value:
     """
     if not isinstance(value, str) or not ("node" in wanted or "device" in wanted):
         return value
-    node = scope.node(value) if "node" in wanted else None
-    found = node or (scope.device(value) if "device" in wanted else None)
-    other = found or scope.member(value, span)  # a family, or a device in place of a node
-    if other is None:
+    found = scope.wanted(value, "node" if "node" in wanted else "device", span)
+    if found is None:
         raise scope.unknown(value, span)
-    return other
+    return found
 
 
 def _own(node: tree.Call, scope: Scope, local: Locals) -> Value:

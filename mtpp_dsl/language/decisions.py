@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK
+from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK, counted
 from mtpp_dsl.constraints import Bottleneck, Decision, Finish, Latency, Load, On, Start, Used
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language.arithmetic import Mismatch
@@ -44,7 +44,7 @@ def node_of(scope: Scope, value: Value) -> int:
         Mismatch: it is something else.
     """
     if not isinstance(value, NodeRef) or scope.graph is None:
-        raise Mismatch(f"a node is wanted here, not {describe(value)}{_each(value, 'v')}")
+        raise Mismatch(f"a node is wanted here, not {_set_of(value, 'node')}")
     return value.index
 
 
@@ -55,13 +55,17 @@ def device_of(scope: Scope, value: Value) -> int:
         Mismatch: it is something else.
     """
     if not isinstance(value, DeviceRef) or scope.devices is None:
-        raise Mismatch(f"a device is wanted here, not {describe(value)}{_each(value, 'd')}")
+        raise Mismatch(f"a device is wanted here, not {_set_of(value, 'device')}")
     return value.index
 
 
-def _each(value: Value, name: str) -> str:
-    """Return how the members of a set are said one by one; "" for what is no set."""
-    return f"; take its members one by one: 'for {name} in …'" if isinstance(value, Sequence) else ""
+def _set_of(value: Value, what: str) -> str:
+    """Return what a value is, for messages; of a set also how many it has, and how they are said one by one."""
+    if not isinstance(value, Sequence):
+        return describe(value)
+    kind, name = (NodeRef, "v") if what == "node" else (DeviceRef, "d")
+    several = f" of {counted(len(value), what)}" if value and all(isinstance(each, kind) for each in value) else ""
+    return f"{describe(value)}{several}; take its members one by one: 'for {name} in …'"
 
 
 def on(scope: Scope, node: Value, device: Value) -> Value:

@@ -32,7 +32,7 @@ class Ends:
 
     def __init__(self, scope: Scope, index: Mapping[str, int], top: Instance) -> None:
         self.scope, self.index, self.names = scope, index, tuple(index)
-        self.paths = Instances(top, index, self.of_port)
+        self.paths = Instances(top, self.of_port)
         self.pending: list[tuple[Instance, tree.PortItem]] = []
         self.ports: dict[tuple[int, int], tuple[int, ...]] = {}
         self.ends_of_families: dict[str, list[str]] | None = None

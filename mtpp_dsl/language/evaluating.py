@@ -17,7 +17,9 @@ from mtpp_dsl.language.linear import general_remedy, is_not_linear, mismatch_cod
 from mtpp_dsl.language.scope import MAX_LOOPS, RESERVED, UNDERSCORE, Complaint, Scope, reserved
 from mtpp_dsl.language.values import (
     Affine,
+    DeviceRef,
     MapValue,
+    NodeRef,
     Quantity,
     Row,
     Sequence,
@@ -175,6 +177,8 @@ def members_of(head: tree.Binder, scope: Scope, local: Locals) -> Iterator[Value
         raise reserved(name, head.name.span, UNDERSCORE)
     domain = evaluate(head.domain, scope, local)
     items = steps_of(domain)
+    if isinstance(domain, NodeRef) or (isinstance(domain, Sequence) and domain.kind == "set" and _of_nodes(domain)):
+        scope.count(1 if isinstance(domain, NodeRef) else len(domain), head.domain.span)
     if items is None:
         raise Complaint(
             f"{name!r} must run over a set, a list or a range, not {describe(domain)}", head.span, code="MTPP-E210"
@@ -184,9 +188,18 @@ def members_of(head: tree.Binder, scope: Scope, local: Locals) -> Iterator[Value
     return items
 
 
+def _of_nodes(found: Sequence) -> bool:
+    return isinstance(next(iter(found), None), NodeRef)
+
+
 def steps_of(value: Value) -> Iterator[Value] | None:
-    """Yield what a loop over a value goes through: members, the keys of a map, or rows; None if it is no collection."""
+    """Yield what a loop over a value goes through: members, the keys of a map, or rows; None if it is no collection.
+
+    A node or a device is gone through as the set of it alone: a path may name one or several.
+    """
     match value:
+        case NodeRef() | DeviceRef():
+            return iter((value,))
         case Sequence():
             return iter(value)
         case MapValue():

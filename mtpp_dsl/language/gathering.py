@@ -10,7 +10,7 @@ from mtpp_dsl.language.evaluating import Locals, evaluate, evaluates, loops
 from mtpp_dsl.language.paths import subscripts_text
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.selecting import key_of
-from mtpp_dsl.language.values import Key, MapValue, Quantity, Sequence, Value, describe
+from mtpp_dsl.language.values import DeviceRef, Key, MapValue, NodeRef, Quantity, Sequence, Value, describe
 from mtpp_dsl.text.source import Span
 
 __all__: list[str] = []
@@ -23,7 +23,15 @@ def _list(node: tree.ListOf, scope: Scope, local: Locals) -> Sequence:
 
 @evaluates(tree.SetOf)
 def _set(node: tree.SetOf, scope: Scope, local: Locals) -> Sequence:
-    return _counted([evaluate(item, scope, local) for item in node.items], "set", node.span, scope)
+    """Return a set; of sets of nodes or devices in it, their members: a path may name one or several."""
+    items = (evaluate(item, scope, local) for item in node.items)
+    return _counted([each for item in items for each in _members(item)], "set", node.span, scope)
+
+
+def _members(item: Value) -> Iterable[Value]:
+    if isinstance(item, Sequence) and item.kind == "set" and isinstance(next(iter(item), None), (NodeRef, DeviceRef)):
+        return item
+    return (item,)
 
 
 @evaluates(tree.ListWhere)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mtpp_dsl.language.arithmetic import Mismatch
-from mtpp_dsl.language.values import Quantity, Sequence, Value, describe
+from mtpp_dsl.language.values import DeviceRef, NodeRef, Quantity, Sequence, Value, describe
 
 __all__ = ["join"]
 
@@ -15,11 +15,13 @@ def join(left: Value, operator: str, right: Value) -> Value:
     """Return ``left + right`` or ``left - right``.
 
     Strings and lists (also ranges) stand one behind the other. Of sets, ``+`` is the union, in the order in which the
-    members first occur, and ``-`` what is only in the left one.
+    members first occur, and ``-`` what is only in the left one. Beside a set, a node or a device is the set of it
+    alone: a path may name one or several.
 
     Raises:
         Mismatch: they are of two kinds, or have no such operation; or the string would be too long.
     """
+    left, right = _as_set(left, right), _as_set(right, left)
     word = {"+": "add", "-": "take"}[operator]
     if isinstance(left, str) and isinstance(right, str) and operator == "+":
         if len(left) + len(right) > MAX_TEXT:
@@ -35,6 +37,12 @@ def join(left: Value, operator: str, right: Value) -> Value:
     if isinstance(left, Sequence):
         remedy = f": write it in {'{…}' if left.kind == 'set' else '[…]'}"
     raise Mismatch(f"cannot {word} {describe(right)} {where}{remedy}")
+
+
+def _as_set(value: Value, other: Value) -> Value:
+    """Return the set of a node or a device alone where the *other* operand is a set, or a node or device, too."""
+    beside = isinstance(other, (NodeRef, DeviceRef)) or (isinstance(other, Sequence) and other.kind == "set")
+    return Sequence((value,), "set") if beside and isinstance(value, (NodeRef, DeviceRef)) else value
 
 
 def _sequences(left: Sequence, operator: str, right: Sequence) -> Sequence:

@@ -300,14 +300,32 @@ class TimeTables:
         except UsageError as error:
             raise Complaint(str(error), statement.path.span, code="MTPP-E701") from None
         seen: dict[tuple[int, int, int | None], Span] = {}
+        wide: list[tuple[tuple[int, ...], Measurement]] = []
         for row in read_measurements(source, unit, statement.path.span, self.findings):
-            self.findings.attempt(self.measurement, row, seen)
+            self.findings.attempt(self.measurement, row, seen, wide)
+        for nodes, row in sorted(wide, key=lambda each: len(each[0])):
+            for d in self.named(row.device, row.device_span, DeviceRef):
+                lacking = tuple(v for v in nodes if (v, d, row.batch) not in seen)
+                seen.update(dict.fromkeys(((v, d, row.batch) for v in lacking), row.span))
+                self.set(lacking, (d,), row.batch, float(row.time.value), row.span, source=TimeSource.MEASURED)
 
-    def measurement(self, row: Measurement, seen: dict[tuple[int, int, int | None], Span]) -> None:
-        """Take one line of a file."""
+    def measurement(
+        self,
+        row: Measurement,
+        seen: dict[tuple[int, int, int | None], Span],
+        wide: list[tuple[tuple[int, ...], Measurement]],
+    ) -> None:
+        """Take one line of a file.
+
+        The name of a node is of this one first: those whose names begin with it have the time where no other line gives
+        them one. Such lines are added to *wide*, with these nodes.
+        """
         nodes = self.named(row.node, row.node_span, NodeRef)
         devices = self.named(row.device, row.device_span, DeviceRef)
         self.scope.spend(len(nodes) * len(devices), row.span)
+        if len(nodes) > 1 and row.node in self.graph.index:
+            wide.append((nodes, row))
+            nodes = (self.graph.index[row.node],)
         for key in ((v, d, row.batch) for v in nodes for d in devices):
             first = seen.setdefault(key, row.span)
             if first is not row.span:

@@ -11,7 +11,18 @@ from mtpp_dsl.base.units import NONE
 from mtpp_dsl.constraints import Largest
 from mtpp_dsl.language.arithmetic import Mismatch, Total, compare, multiply, total
 from mtpp_dsl.language.scope import Scope
-from mtpp_dsl.language.values import Affine, MapValue, Quantity, Sequence, Table, Value, describe, shown
+from mtpp_dsl.language.values import (
+    Affine,
+    DeviceRef,
+    MapValue,
+    NodeRef,
+    Quantity,
+    Sequence,
+    Table,
+    Value,
+    describe,
+    shown,
+)
 
 __all__ = ["AGGREGATES", "MATHEMATICS"]
 
@@ -123,6 +134,8 @@ def _length(_: Scope, value: Value) -> Value:
             return Quantity(len(value))
         case MapValue(entries=entries):
             return Quantity(len(entries))
+        case NodeRef() | DeviceRef():
+            return Quantity(1)
     raise Mismatch(f"{describe(value)} has no length")
 
 

@@ -277,6 +277,7 @@ FUNCTIONS: Mapping[str, Meaning] = {
             "kind": ('The kind of a node, "" where none is given.', "a string"),
             "label": ('The label of a node, "" where none is given.', "a string"),
             "name": ("The name of a node or a device.", "a string"),
+            "node": ("The node of exactly this name, without those whose names begin with it.", "a node"),
             "color": ("The class of a node, -1 for none.", "a whole number"),
             "part": ('"forward" or "backward".', "a string"),
             "successors": ("The nodes that read the tensor of a node.", "a set of nodes"),

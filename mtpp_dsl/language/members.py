@@ -53,10 +53,13 @@ def in_their_order(
     what = "node" if kind is NodeRef else "device"
     found: list[int] = []
     for member in named:
+        before = len(found)
         for item in _flat(evaluate(member, scope, local), scope, member.span, kind):
             if not isinstance(item, kind):
                 raise Complaint(f"a {what} is wanted here, not {describe(item)}", member.span, code="MTPP-E210")
             found.append(item.index)
+        if kind is NodeRef:
+            scope.count(len(found) - before, member.span)
     if not found:
         scope.need(f"{what}s")
         raise Empty(what, named[0].span)
@@ -69,7 +72,7 @@ def _flat(value: Value, scope: Scope, span: Span, kind: type[NodeRef] | type[Dev
     A string that is the name of one of the wanted *kind* means that, whatever else is called so.
     """
     if isinstance(value, str):
-        known = (scope.node(value) if kind is NodeRef else scope.device(value)) or scope.member(value, span)
+        known = scope.wanted(value, "node" if kind is NodeRef else "device", span)
         if known is None:
             raise scope.unknown(value, span)
         value = known

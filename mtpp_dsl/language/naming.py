@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import inf
+from pathlib import Path
 
 from mtpp_dsl.base.near_units import unit_hint
 from mtpp_dsl.base.units import TIME, UNITS
@@ -12,7 +14,7 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.decisions import decision
 from mtpp_dsl.language.evaluating import Locals, evaluate, evaluates
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
-from mtpp_dsl.language.paths import member_of, steps_of_path
+from mtpp_dsl.language.paths import Step, member_of, steps_of_path
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.selecting import select
 from mtpp_dsl.language.values import DeviceRef, EdgeRef, NodeRef, Quantity, Sequence, Value
@@ -24,6 +26,7 @@ MAX_LETS = 100
 """Lets that wait for each other's values; in their order, any number may refer to those before."""
 
 _VALUES: dict[str, Decision] = {"bottleneck": Bottleneck(), "makespan": Makespan(), "latency": Latency()}
+_FINER = "here each layer is one node; with (group_by = module) the graph has nodes for what is in it"
 _UNIT_NOTE = "write a unit after a number, as in 1 ms; rates are per second, such as GB/s"
 
 
@@ -46,6 +49,8 @@ def _name(node: tree.Name, scope: Scope, local: Locals) -> Value:
             raise _unknown(node, scope, local)
         return known
     if node.subscripts or node.parts:
+        if node.parts and isinstance(value, (str, Path)) and scope.begins(name):  # a text has no parts: nodes are meant
+            return _path(node, scope, local)
         return select(value, _parts(node), scope, local)
     return value
 
@@ -69,13 +74,37 @@ def _path(node: tree.Name, scope: Scope, local: Locals) -> Value:
     for length in range(len(parts), 0, -1):
         member = member_of(node.name, steps[:length], node.span, scope)
         if member is not None:
-            return select(member, parts[length:], scope, local)
+            return _part_of(member, node, parts[length:], steps, scope, local)
     if node.name in FUNCTIONS or node.name in AGGREGATES:
         raise Complaint(f"write a function's arguments in '(' and ')': {node.name}(…)", node.span, code="MTPP-E206")
     known = _builtin(node.name, node.span, scope)
-    if known is not None or (parts[0].name is not None and scope.member(node.name, node.span) is not None):
-        return select(known or scope.member(node.name, node.span) or "", parts, scope, local)
-    raise scope.unknown(node.name + "".join(step.texts[0] for step in steps if step.texts), node.span)
+    if known is not None:
+        return select(known, parts, scope, local)
+    member = scope.member(node.name, node.span) if parts[0].name is not None else None
+    if member is not None:
+        return _part_of(member, node, parts, steps, scope, local)
+    raise scope.unknown(_text(node, steps), node.span)
+
+
+def _text(node: tree.Name, steps: Iterable[Step]) -> str:
+    """Return a path as the names of members are written; of a slice its first."""
+    return node.name + "".join(step.texts[0] for step in steps if step.texts)
+
+
+def _part_of(
+    member: Value, node: tree.Name, rest: tuple[tree.Part, ...], steps: Iterable[Step], scope: Scope, local: Locals
+) -> Value:
+    """Return what the *rest* of a path selects of what its beginning names.
+
+    Raises:
+        Complaint: it selects nothing; of a set, another path may be meant.
+    """
+    name = rest[0].name if rest else None
+    if name is not None and name not in FUNCTIONS and isinstance(member, (Sequence, NodeRef, DeviceRef)):
+        complaint = scope.unknown(_text(node, steps), node.span)
+        origin = None if scope.graph is None else scope.graph.origin
+        raise complaint.noting(_FINER) if origin is not None and origin.group_by == "layer" else complaint
+    return select(member, rest, scope, local)
 
 
 def _unknown(node: tree.Name, scope: Scope, local: Locals) -> Complaint:

@@ -16,7 +16,9 @@ from mtpp_dsl.language.selecting import has_key
 from mtpp_dsl.language.syntax_errors import UPGRADE
 from mtpp_dsl.language.values import (
     Affine,
+    DeviceRef,
     MapValue,
+    NodeRef,
     Quantity,
     Sequence,
     Table,
@@ -119,7 +121,7 @@ def _refuse_inverse(left: Value, operand: tree.Expression, right: Value) -> None
 def _sum(node: tree.Chain, scope: Scope, local: Locals) -> Value:
     """Return ``a + b - c``, adding up once: a long sum of decisions takes as long as it has terms."""
     first = evaluate(node.operands[0], scope, local)
-    if isinstance(first, (str, Sequence, MapValue, Table)):
+    if isinstance(first, (str, Sequence, MapValue, Table, NodeRef, DeviceRef)):
         return _joined(node, first, scope, local)
     result, settling = arithmetic.Total(), node.operands[0]
     for i, operand in enumerate(node.operands):
@@ -171,6 +173,8 @@ def _contains(node: tree.Compare, member: Value, holder: Value, scope: Scope) ->
         return has_key(holder, member, scope)
     if isinstance(holder, str) and isinstance(member, str):
         return member in holder
+    if isinstance(holder, (NodeRef, DeviceRef)):
+        return member == holder
     if not isinstance(holder, Sequence):
         raise Complaint(
             f"'in' needs a set, a list, a range or a map, not {describe(holder)}", node.right.span, code="MTPP-E210"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Collection, Mapping
 from collections.abc import Sequence as SequenceType
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mtpp_dsl.base.exact import Exact
+from mtpp_dsl.base.prefixes import Prefixes
 from mtpp_dsl.base.spec_limits import MAX_STEPS
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
@@ -40,6 +42,12 @@ MAX_NOTES = 8
 
 MAX_COMPARED = 5_000_000
 """Words compared with unknown names; beyond, no near ones are suggested."""
+
+MAX_SHORTER = 10_000
+"""Names whose beginnings are suggested where a path is unknown."""
+
+MAX_BRACKETS = 100
+"""Subscripts of an unknown path of which the members that there are are looked for."""
 
 MAX_LOOPS = 100
 """Loops nested deeper than this are refused."""
@@ -135,6 +143,7 @@ class Scope:
         operator: the one whose time a law is being asked for; None where none is.
         workless: where nodes are declared that are given no work, by their names.
         prefix: what the names of nodes begin with in the instance of a block whose items are read.
+        counted: how many nodes each member of a statement, and each set that a loop goes through, is, by its place.
     """
 
     params: dict[str, Value] = field(default_factory=dict)
@@ -160,7 +169,6 @@ class Scope:
     old_places: Mapping[int, int | None] | None = None
     readers: Ints | None = None
     _warned: set[tuple[int, int, str]] = field(default_factory=set)
-    _partial: dict[str, dict[str, Sequence]] = field(default_factory=dict)
     phases: dict[str, float] = field(default_factory=dict)
     prefix: str = ""
     drawing: bool = False
@@ -171,25 +179,30 @@ class Scope:
     types: dict[str, tree.TypeStatement] = field(default_factory=dict)
     operator: Operator | None = None
     workless: dict[str, Span] = field(default_factory=dict)
+    counted: dict[Span, Counter[int]] = field(default_factory=dict)
     _nodes: Mapping[str, int] = field(default_factory=dict)
     _devices: Mapping[str, int] = field(default_factory=dict)
-    _families: dict[str, dict[str, Sequence]] = field(default_factory=lambda: {"node": {}, "device": {}})
+    _prefixes: dict[str, Prefixes] = field(default_factory=lambda: {"node": Prefixes(()), "device": Prefixes(())})
+    _sets: dict[tuple[str, str], Sequence] = field(default_factory=dict)
 
     def set_graph(self, graph: Graph) -> None:
-        """Make the graph's nodes and families known."""
+        """Make the graph's nodes known, and the paths that their names begin with."""
         self.graph = graph
         self.readers = None
-        self._partial.clear()
+        if graph.names != self._prefixes["node"].names:
+            self._learn("node", graph.prefixes)
         self._nodes = graph.index
-        self._families["node"] = _families(graph.names, NodeRef)
 
     def set_devices(self, devices: tuple[Device, ...]) -> None:
-        """Make the devices and their families known."""
+        """Make the devices known, and the paths that their names begin with."""
         self.devices = devices
-        self._partial.clear()
-        names = [device.name for device in devices]
+        names = tuple(device.name for device in devices)
+        self._learn("device", Prefixes(names))
         self._devices = {name: d for d, name in enumerate(names)}
-        self._families["device"] = _families(names, DeviceRef)
+
+    def _learn(self, what: str, prefixes: Prefixes) -> None:
+        self._prefixes[what] = prefixes
+        self._sets = {key: found for key, found in self._sets.items() if key[0] != what}
 
     def warn(self, message: str, span: Span, code: str = "") -> None:
         """Note a warning, once per place and code."""
@@ -215,6 +228,10 @@ class Scope:
                 span,
                 code="MTPP-E901",
             )
+
+    def count(self, nodes: int, span: Span) -> None:
+        """Note that what is at a place names so many nodes; of one that is read again, each time."""
+        self.counted.setdefault(span, Counter())[nodes] += 1
 
     def stop(self) -> None:
         """Have what is being read in another thread stop at its next step, with :class:`Stopped`."""
@@ -249,56 +266,69 @@ class Scope:
     def member(self, name: str, span: Span) -> Value | None:
         """Return the node, device or set of these called *name*, or None.
 
-        Sets are families, a family's members with some first subscripts (``h[0]`` of ``h[i, j]``), and the nodes of
-        the instances of blocks.
+        A set is all whose names begin with that one, such as a family, a part of it, an instance of a block or a module
+        of a model; a node that bears the name is one of them. It is also the nodes of a port of a block.
 
         Raises:
             Complaint: it is both a node and a device.
         """
-        found: list[Value] = []
         name = self.prefix + name
-        if name in self._nodes:
-            found.append(NodeRef(self._nodes[name]))
-        elif name in self._families["node"]:
-            found.append(self._families["node"][name])
-        elif name in self.blocks:
-            found.append(Sequence(tuple(NodeRef(v) for v in self.blocks[name]), "set"))
-        if name in self._devices:
-            found.append(DeviceRef(self._devices[name]))
-        elif name in self._families["device"]:
-            found.append(self._families["device"][name])
-        if not found and name in self.empty:
-            return Sequence((), "set")
-        if len(found) > 1:
+        node, device = self._node_or_set(name, span), self._device_or_set(name, span)
+        if node is not None and device is not None and (isinstance(node, NodeRef) or self._is_family("node", name)):
             raise Complaint(f"{name!r} is both a node and a device; rename one", span, code="MTPP-E104")
-        return found[0] if found else self._part_of_family(name)
+        if node is not None or device is not None:
+            return device if device is not None else node
+        if name in self.blocks:
+            return Sequence(tuple(NodeRef(v) for v in self.blocks[name]), "set")
+        return Sequence((), "set") if name in self.empty else None
 
-    def _part_of_family(self, name: str) -> Sequence | None:
-        """Return the members of a family whose subscripts begin with those of *name*; None if there are none."""
-        base, bracket, _ = name.rpartition("[")
-        if not bracket or not name.endswith("]"):
-            return None
-        if base not in self._partial:
-            self._partial[base] = self._parts_of_family(base)
-        return self._partial[base].get(name)
+    def wanted(self, name: str, what: str, span: Span) -> Value | None:
+        """Return what a string names where a node or a device (*what*) is wanted, whatever else is called so; or None.
 
-    def _parts_of_family(self, base: str) -> dict[str, Sequence]:
-        groups: dict[str, list[Value]] = {}
-        for families in self._families.values():
-            for ref in families.get(base, ()):
-                subscripts = self.name_of(ref)[len(base) + 1 : -1].split(",")
-                for length in range(1, len(subscripts)):
-                    groups.setdefault(f"{base}[{','.join(subscripts[:length])}]", []).append(ref)
-        return {name: Sequence(tuple(items), "set") for name, items in groups.items()}
+        Raises:
+            Complaint: it names none of these, and both a node and a device.
+        """
+        full = self.prefix + name
+        found = self._node_or_set(full, span) if what == "node" else self._device_or_set(full, span)
+        return found or self.member(name, span)
+
+    def _node_or_set(self, name: str, span: Span) -> NodeRef | Sequence | None:
+        index = self._nodes.get(name)
+        if index is not None and self._prefixes["node"].is_leaf(name):
+            return NodeRef(index)
+        return self._below("node", name, span) or None
+
+    def _device_or_set(self, name: str, span: Span) -> DeviceRef | Sequence | None:
+        return self.device(name) or self._below("device", name, span) or None
+
+    def _below(self, what: str, name: str, span: Span) -> Sequence:
+        """Return the nodes or devices whose names are *name* or begin with it."""
+        known = self._sets.get((what, name))
+        if known is None:
+            ref = NodeRef if what == "node" else DeviceRef
+            known = Sequence(tuple(map(ref, self._prefixes[what].below(name))), "set")
+            if len(known) > 1:
+                self.spend(len(known), span)
+                self._sets[what, name] = known
+        return known
+
+    def _is_family(self, what: str, name: str) -> bool:
+        """Return whether *name* is that of a family: there is ``name[0]`` or ``name[0].part``."""
+        prefixes = self._prefixes[what]
+        return any(prefixes.names[v].startswith(f"{name}[") for v in prefixes.below(name)[:2])
 
     def called(self, name: str) -> str:
         """Return what the spec calls *name*: "a node", "a family of devices" and so on; "" if nothing."""
         for what, single in (("node", self._nodes), ("device", self._devices)):
             if name in single:
                 return f"a {what}"
-            if name in self._families[what]:
-                return f"a family of {what}s"
+            if self._is_family(what, name):
+                return "a block's instances" if name in self.blocks else f"a family of {what}s"
         return "a block's instances" if name in self.blocks else ""
+
+    def begins(self, name: str) -> bool:
+        """Return whether names of nodes begin with *name*."""
+        return bool(self._prefixes["node"].below(name))
 
     def name_of(self, value: object) -> str:
         """Return the name of a node or a device; "" of anything else."""
@@ -312,18 +342,16 @@ class Scope:
         """Return the complaint that nothing is called *name*."""
         if self.unsettled & {"nodes", "devices", name, name.split("[")[0]}:
             return Unsettled(name)
-        base = name.rpartition("[")[0] if name.endswith("]") else ""
-        for what, families in self._families.items():
-            if base in families:
-                members = families[base]
-                names = [self._names(what)[ref.index] for ref in members if isinstance(ref, (NodeRef, DeviceRef))]
+        for what, prefixes in self._prefixes.items():
+            members = _members(prefixes, name)
+            if members:
                 return Complaint(
-                    f"there is no {what} {name!r}: there are {names[0]} to {names[-1]}", span, code="MTPP-E101"
+                    f"there is no {what} {name!r}: there are {members[0]} to {members[-1]}", span, code="MTPP-E101"
                 )
         own = [*extra, *self.phases, *self.params, *self.lets, *self.blocks]
-        few = [*own, *self._families["node"], *self._families["device"], "nodes", "edges", "devices"]
+        few = [*own, *self._prefixes["device"].shorter(MAX_SHORTER), "nodes", "edges", "devices"]
         few += ["bottleneck", "makespan", "latency", "throughput"]
-        near = self.near(name, few, self._nodes, self._devices)
+        near = self.near(name, few, self._nodes, self._devices, [*self._prefixes["node"].shorter(MAX_SHORTER)])
         return Complaint(f"nothing is called {name!r}{near}", span, code="MTPP-E101")
 
     def near(self, name: str, *known: Collection[str]) -> str:
@@ -331,17 +359,14 @@ class Scope:
         self.compared += sum(map(len, known))
         return did_you_mean(name, itertools.chain(*known)) if self.compared <= MAX_COMPARED else ""
 
-    def _names(self, what: str) -> SequenceType[str]:
-        if what == "node":
-            return self.graph.names if self.graph is not None else ()
-        return [device.name for device in self.devices or ()]
 
-
-def _families(names: SequenceType[str], ref: type[NodeRef] | type[DeviceRef]) -> dict[str, Sequence]:
-    """Return the members of each family ``base[...]``, by base; of ``layer[3].head[0]`` that is ``layer[3].head``."""
-    members: dict[str, list[Value]] = {}
-    for index, name in enumerate(names):
-        base, bracket, _ = name.rpartition("[")
-        if bracket and name.endswith("]"):
-            members.setdefault(base, []).append(ref(index))
-    return {base: Sequence(tuple(items), "set") for base, items in members.items()}
+def _members(prefixes: Prefixes, name: str) -> list[str]:
+    """Return the members of the innermost family that a path speaks of and that has none of its subscripts."""
+    for bracket in reversed([at for at, mark in enumerate(name) if mark == "["][:MAX_BRACKETS]):
+        base, beyond = name[:bracket], name.find("]", bracket) + 1
+        if beyond and prefixes.below(base) and not prefixes.below(name[:beyond]):
+            names = (prefixes.names[v] for v in prefixes.below(base))
+            return [
+                *dict.fromkeys(each[: each.find("]", bracket) + 1] for each in names if each.startswith(f"{base}["))
+            ]
+    return []

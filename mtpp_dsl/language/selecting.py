@@ -164,7 +164,7 @@ def _names(key: Value, scope: Scope) -> Iterator[Key]:
 
 
 def _families(name: str) -> Iterator[str]:
-    if "[" not in name:
+    if "[" not in name and "." not in name:
         return
     seen = {name}
     for shorter in _shorter(name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -211,7 +212,10 @@ class _Groups:
             members[found].add(v)
 
     def _names(self, order: Sequence[int]) -> tuple[list[str], list[str]]:
-        """Return the names of the groups, and their paths as the framework spells them."""
+        """Return the names of the groups, and their paths as the framework spells them.
+
+        Of several groups of one path each is a run: ``layers[3].mlp.run[0]`` is found by what it is part of.
+        """
         model = self.model
         if self.by == "operator":
             chosen = [self.parts[p][0] for p in order]
@@ -223,13 +227,18 @@ class _Groups:
         for p, path in zip(order, paths, strict=True):
             if inside and self.keys[p][1] is None and not first < p < last:
                 sides.setdefault(path, set()).add(p > last)
-        names = Names()
-        found = []
+        wanted = []
         for p, path in zip(order, paths, strict=True):
             name = self._group_name(path, p)
             if len(sides.get(path, ())) == 2 and not first < p < last:
                 name += ".after" if p > last else ".before"
-            found.append(names.unique(name))
+            wanted.append(name)
+        several, run = Counter(wanted), Counter[str]()
+        names = Names()
+        found = []
+        for name in wanted:
+            found.append(names.unique(f"{name}.run[{run[name]}]" if several[name] > 1 else name))
+            run[name] += 1
         return found, paths
 
     def _group_name(self, path: str, p: int) -> str:

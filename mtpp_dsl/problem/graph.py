@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.base.prefixes import Prefixes
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.problem.costs import Costs
 from mtpp_dsl.problem.graph_origin import GraphOrigin
@@ -222,6 +223,11 @@ class Graph(Picklable):
     def index(self) -> Mapping[str, int]:
         """Node number by name."""
         return MappingProxyType({name: v for v, name in enumerate(self.names)})
+
+    @cached_property
+    def prefixes(self) -> Prefixes:
+        """The names of the nodes by all that they begin with."""
+        return Prefixes(self.names)
 
     @cached_property
     def offsets(self) -> Ints:

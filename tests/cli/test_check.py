@@ -44,6 +44,23 @@ def test_facts(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["params"] == ["k = 4"]
 
 
+def test_members_of_constraints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of each constraint it is said how many nodes its members are, where that is not one; of many with --verbose."""
+    spec = tmp_path / "many.mtpp"
+    nodes = "graph { node h[i in 0..3, j in 0..2] (work = 1 ms) node z (work = 1 ms) }\n"
+    rows = "constraint pin h[i] on d for i in 0..3\nconstraint pin z on d\n"
+    rows += "constraint one: sum(on(v, d[0]) for v in h) <= 9"
+    spec.write_text(f"{nodes}{REST}{rows}\n" + "constraint colocate h[0], z\n")
+    assert checked(spec, capsys)["members"] == [
+        f"pin ({spec}:5): h[i] is 3 nodes, 4 times",
+        f"one ({spec}:7): h is 12 nodes",
+        f"colocate ({spec}:8): h[0] is 3 nodes",
+    ]
+    spec.write_text(nodes + REST + "".join(f"constraint pin h[0..{i % 3 + 1}] on d\n" for i in range(20)))
+    assert len(checked(spec, capsys, "--verbose")["members"]) == 20
+    assert checked(spec, capsys)["members"][-1] == "and 8 more: --verbose"
+
+
 def test_large_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Numbers of devices and of constraints are written as those of nodes are."""
     spec = tmp_path / "many.mtpp"

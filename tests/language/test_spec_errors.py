@@ -77,7 +77,11 @@ CASES = [
     ("constraint c: load(a) <= 1 ms", "load(a)", "a device is wanted here, not a node"),
     ('constraint c: on("aa", gpu[0]) <= 1', '"aa"', "nothing is called 'aa'; did you mean 'a'?"),
     ('constraint c: on(a, "gpu[7]") <= 1', '"gpu[7]"', "there is no device 'gpu[7]': there are gpu[0] to gpu[1]"),
-    ("constraint c: load(gpu) <= 1 ms", "load(gpu)", "not a set; take its members one by one: 'for d in …'"),
+    (
+        "constraint c: load(gpu) <= 1 ms",
+        "load(gpu)",
+        "not a set of 2 devices; take its members one by one: 'for d in …'",
+    ),
     ('constraint c: on("b", gpu[0]) <= 1', 'on("b", gpu[0])', "a node is wanted here, not a set"),
     (
         "constraint c: count(on(v, gpu[0]) for v in nodes) >= 2",
@@ -90,7 +94,7 @@ CASES = [
     ("let x = sqrt(0 - 1)", "sqrt(0 - 1)", "sqrt(-1) is not defined"),
     ("let x = work(v) for", None, "unexpected 'for'"),
     ("constraint c: sum(load(d) for d in 3) <= 1 ms", "d in 3", "'d' must run over a set, a list or a range"),
-    ("constraint c: forall d in gpu[0]: load(d) <= 1 ms", "d in gpu[0]", "'d' must run over a set"),
+    ("constraint c: forall d in 3: load(gpu[0]) <= 1 ms", "d in 3", "'d' must run over a set"),
     ("let x = { v in nodes if 3 }", "3", "a condition must be true or false; this is a number without a unit"),
     # statements
     ("constraint separate a", "constraint separate a", "'separate' needs at least 2 nodes"),

@@ -144,7 +144,7 @@ def test_masks_and_rotary_tables_are_copied_into_the_layers() -> None:
 def test_runs_of_modules() -> None:
     names = group(llama(1), "module").names
     assert names.count("model.layers[0].self_attn") == 1
-    assert "model.layers[0]_1" in names
+    assert {"model.layers[0].run[0]", "model.layers[0].run[1]"} < {*names}
     assert {0} == set(group(llama(1), "module").layers) - {None}
 
 
@@ -165,7 +165,7 @@ def test_a_layer_takes_in_what_lies_inside_it() -> None:
 
 def test_layers_on_one_cycle_stay_parted() -> None:
     found = group(line(("l.0", 0), ("l.1", 1), ("l.0", 0), ("l.1", 1), ("l.2", 2)), "layer")
-    assert found.names == ("l[0]", "l[1]", "l[0]_1", "l[1]_1", "l[2]")
+    assert found.names == ("l[0].run[0]", "l[1].run[0]", "l[0].run[1]", "l[1].run[1]", "l[2]")
     assert found.warnings == (
         "2 layers cannot be whole without a cycle between groups, and are parted into runs: l.0, l.1",
     )
@@ -221,6 +221,6 @@ def test_cycles_by_way_of_copied_operators_are_seen() -> None:
 
 def test_operators_outside_are_joined_where_that_makes_no_cycle() -> None:
     before = made("m w m l.0 l.1", "0>1 1>2 2>3 3>4")
-    assert group(before, "layer").names == ("m", "w", "m_1", "l[0]", "l[1]")
+    assert group(before, "layer").names == ("m.run[0]", "w", "m.run[1]", "l[0]", "l[1]")
     beside = made("m w m l.0 l.1", "0>3 1>3 2>3 3>4")
     assert group(beside, "layer").names == ("m", "w", "l[0]", "l[1]")
