@@ -106,10 +106,13 @@ def make_model(said: Mapping[str, Any], asked: Asked, attention: str = ATTENTION
 
 
 def _dtype(torch: Any, config: Any, asked: str | None) -> Any:
-    name = asked or str(getattr(config, "dtype", None) or "float32").removeprefix("torch.")
+    said = getattr(config, "dtype", None) or "float32"
+    name = asked or str(said).removeprefix("torch.")
     if TYPES.get(name, "") not in ("float64", "float32", "float16", "bfloat16"):
+        # transformers looks up in torch what the file says, and finds functions there too
+        where = f"--dtype {name!r}" if asked else f'"dtype": "{getattr(said, "__name__", name)}" of the configuration'
         raise UsageError(
-            f"--dtype {name!r}: weights are bf16, fp16, fp32 or fp64; say others as weight_type in the spec"
+            f"{where}: weights are bf16, fp16, fp32 or fp64; say another with --dtype, or as weight_type in the spec"
         )
     return getattr(torch, TYPES[name])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import MappingProxyType
@@ -140,11 +140,18 @@ def _only(record: Record, known: Sequence[str]) -> None:
             raise record.error(name[:60], f"there is no such field{did_you_mean(name, known)}")
 
 
-def _fields(record: Record, readers: Mapping[str, Callable[[Record, str], Any]]) -> dict[str, Any]:
+def _fields(
+    record: Record, readers: Mapping[str, Callable[[Record, str], Any]], needed: Collection[str] = ("name", "bytes")
+) -> dict[str, Any]:
     """Return the fields of an item, each as its own reader reads it.
 
+    Args:
+        record: the item.
+        readers: by the names of fields.
+        needed: the fields that such an item must have, where it can have them.
+
     Raises:
-        UsageError: a field that no item has, one that is not as it should be, or a name that is missing.
+        UsageError: a field that no item has, one that is not as it should be, or one that is missing.
     """
     found = {}
     for name, given in record.data.items():
@@ -153,7 +160,7 @@ def _fields(record: Record, readers: Mapping[str, Callable[[Record, str], Any]])
             _only(record, [*readers])
         elif given is not None:
             found[name] = reader(record, name)
-    for name in ("name", "bytes"):
+    for name in needed:
         if name in readers and name not in found:
             raise record.error(name, "missing")
     return found
@@ -167,7 +174,7 @@ def _symbols(file: Record) -> Mapping[str, Symbol]:
 
 def _source(file: Record) -> Source:
     given = Record(f"{file.place}: source", file.data.get("source") or {})
-    return Source(**_fields(given, _SOURCE))
+    return Source(**_fields(given, _SOURCE, needed=()))
 
 
 def _text(record: Record, name: str) -> str:

@@ -32,7 +32,8 @@ Whoever goes on waits for that at every file that it opens; at Python's own 5 ms
 """
 LOOK = 0.05
 """Seconds between looks at the clock and at whether somebody asked to stop."""
-LATE = "the time was up during a step that cannot be interrupted: plan and bound are the best found until then"
+LATE = "the method was still at work when its time was up: plan and bound are the best that it had reported"
+STOPPED = "the method was still at work when it was left: plan and bound are the best that it had reported"
 
 
 def run(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
@@ -105,11 +106,17 @@ class _Call:
         sys.setswitchinterval(min(before, INTERVAL))
         if self._done.is_set():
             self._restore()
-        return self._progress.result(
+        proved = (
+            progress.bound is not None
+            and progress.incumbent is not None
+            and not progress.bound.cost < progress.incumbent
+        )
+        note = STOPPED if progress.stopped else LATE
+        return progress.result(
             self._method.name,
             self._limits,
             "interrupted" if progress.stopped else "time_limit",
             plan=progress.plan,
             bound=progress.bound,
-            notes=(LATE,),
+            notes=() if proved else (note,),  # what has met its bound has lost nothing
         )

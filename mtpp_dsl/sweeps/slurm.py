@@ -101,8 +101,12 @@ def script(array: Array, sweep: Path, folder: Path, options: Sequence[str], sbat
         sbatch: options of sbatch beside those that are known here, such as ``partition=short``.
 
     Raises:
-        UsageError: an option of sbatch is no single line.
+        UsageError: an option of sbatch, a path or the name of the sweep is no single line: the rest of it would be a
+            command of the script.
     """
+    for what, text in (("the sweep", f"{sweep}"), ("the folder", f"{folder}"), ("the name of the sweep", array.name)):
+        if not text.isprintable():
+            raise UsageError(f"{what} {text!r} has a character that cannot stand in a script for sbatch: rename it")
     for option in sbatch:
         if not option.strip() or not option.isprintable():
             raise UsageError(f"--sbatch {option!r}: write one option of sbatch, such as --sbatch partition=short")
@@ -113,7 +117,7 @@ def script(array: Array, sweep: Path, folder: Path, options: Sequence[str], sbat
         "cpus-per-task": array.jobs * array.threads,
         "mem": f"{ceil(array.memory / GIB)}G",
         "time": f"{hours}:{rest:02}:00",
-        "output": shlex.quote(f"{folder}/task-%a.log"),
+        "output": shlex.quote(f"{folder}".replace("%", "%%") + "/task-%a.log"),
         "open-mode": "append",
         "signal": "B:TERM@60",
     }

@@ -174,6 +174,8 @@ def test_calls_that_are_refused(tmp_path: Path) -> None:
             from_hf(said, phases)
     with pytest.raises(UsageError, match="--dtype 'int4': weights are bf16"):
         from_hf(LLAMA, dtype="int4")
+    with pytest.raises(UsageError, match=r'^"dtype": "load" of the configuration: weights are bf16'):
+        from_hf({**LLAMA, "dtype": "load"})
     for text in ("{", "[]", "{" * 10_000, "\x00"):
         (tmp_path / "config.json").write_text(text)
         with pytest.raises(UsageError, match=r"config\.json' is no"):

@@ -34,6 +34,15 @@ def test_written_and_read_back(model: Model, tmp_path: Path) -> None:
     assert text_of(again) == (tmp_path / "m.json").read_text()
 
 
+def test_a_model_needs_operators_alone() -> None:
+    """What is left out, in the file or in its source, is at its default."""
+    operators = [{"name": "a", "op": "aten.mm.default", "flop": 6}]
+    for more in ({}, {"source": {}}, {"source": {"kind": "hand"}}, {"source": None}):
+        model = model_of({"format": "mtpp-model", "version": 1, "operators": operators, **more}, "m.json")
+        assert model.source.name == ""
+        assert model_of(json.loads(text_of(model)), "again") == model
+
+
 def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
     """Return what sets one place of a model.json."""
     *most, last = [int(part) if part.isdigit() else part for part in path.split(".")]

@@ -35,6 +35,7 @@ class Deaf:
     release: Event = field(default_factory=Event)
     ended: Event = field(default_factory=Event)
     error: Exception | None = None
+    share: float = 0.5
 
     def accepts(self, problem: Problem) -> str | None:
         return None
@@ -44,7 +45,7 @@ class Deaf:
             raise self.error
         plan = Plan.create(problem, [0] * problem.graph.n)
         progress.report_plan(plan, evaluate(problem, plan).cost)
-        progress.report_bound(Bound(0.5 * evaluate(problem, plan).cost, self.name, "trusted", "test"))
+        progress.report_bound(Bound(self.share * evaluate(problem, plan).cost, self.name, "trusted", "test"))
         self.release.wait(60)
         progress.report_bound(Bound(1e9, self.name, "trusted", "a lie"))
         progress.report_plan(Plan.create(problem, [1] * problem.graph.n), 0.0)
@@ -62,13 +63,22 @@ def test_a_method_that_overruns_is_left_behind_with_what_it_reported() -> None:
     assert result.verified
     assert result.bound is not None
     assert result.bound.method == "deaf"
-    assert "cannot be interrupted" in " ".join(result.notes)
+    assert "still at work when its time was up" in " ".join(result.notes)
     deaf.release.set()
     assert deaf.ended.wait(10)
     sleep(0.05)
     assert progress.cost == result.cost
     assert progress.bound is not None
     assert progress.bound.cost < 1e9
+
+
+def test_nothing_was_cut_off_where_plan_and_bound_have_met() -> None:
+    """Then a method that is still at work can find no more, and no note says that it was left behind."""
+    deaf = Deaf(share=1.0)
+    result = solve(problem_of(), deaf, time_limit=0.3)
+    deaf.release.set()
+    assert result.status == "optimal"
+    assert not result.notes
 
 
 def test_a_stop_ends_a_method_that_does_not_listen() -> None:

@@ -85,3 +85,13 @@ def test_the_array_is_as_large_as_the_sweep_needs(sweep: Path) -> None:
         array_of("x", [])
     with pytest.raises(UsageError, match="one option of sbatch"):
         script(array, sweep, sweep.parent, [], ["a\nrm -rf b"])
+
+
+def test_no_line_of_a_name_becomes_a_command(sweep: Path) -> None:
+    """The name of the sweep and its paths stand in lines of comments, which no quotes hold together."""
+    runs = expand(read_sweep(sweep))
+    array, folder = array_of("x", runs), sweep.parent
+    for name, file, place in (("a\nb", sweep, folder), ("a", folder / "a\nb", folder), ("a", sweep, folder / "a\nb")):
+        with pytest.raises(UsageError, match=r"a\\nb' has a character that cannot stand"):
+            script(replace(array, name=name), file, place, [], [])
+    assert "/50%%/task-%a.log" in script(array, sweep, folder / "50%", [], [])  # %u would be the user's name
