@@ -2,12 +2,13 @@
 
 Words after the language of a fenced block say what the block is:
 
-* a file name: the block is the content of that file, which the blocks after it use;
+* a file name: the block is the content of that file, which the blocks after it use; one below ``examples`` is there;
 * ``mtpp``: a whole spec, which checks and is formatted; ``part``: statements that do so with the graph, devices,
   interconnect and objective of the first spec of the page, as far as they have none; ``fragment``: statements, which
   parse and are formatted; ``wrong``: none of these, it shows a mistake;
 * ``console``: after each ``$ mtpp …``, lines that it prints, in this order (others may stand between them, and seconds
-  and versions may differ); it ends with code 0 unless ``$ echo $?`` shows another;
+  and versions may differ); it ends with code 0 unless ``$ echo $?`` shows another. In the README, which strangers
+  paste, lines that are left out are shown as a line ``…``;
 * ``python``: runs; a ``text output`` block after it shows lines that it prints; ``cell``: it is a cell of a notebook,
   which fails if it is ``wrong``;
 * ``data``, ``scip``: only where the published workloads are, or that solver is;
@@ -21,7 +22,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -90,6 +91,13 @@ def assert_shown(shown: str, printed: str, place: str) -> None:
         assert line in left, f"{place}: not printed (here): {line}\n\n{printed}"
 
 
+def assert_all_shown(shown: str, printed: str, place: str) -> None:
+    """Every printed line is shown, or a line ``…`` stands for it."""
+    parts = ["\n".join(masked(part)) for part in re.split(r"^…$", shown, flags=re.MULTILINE)]
+    pattern = r"(.*\n)*".join(re.escape(f"{part}\n") if part else "" for part in parts)
+    assert re.fullmatch(pattern, "\n".join([*masked(printed), ""])), f"{place}: not all is shown:\n\n{printed}"
+
+
 class Reader:
     """Does what a page says, in a folder of its own."""
 
@@ -110,8 +118,11 @@ class Reader:
             return
         if block.file is not None:
             path = Path(block.file)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(block.text, encoding="utf-8")
+            if path.parts[0] == "examples":
+                assert path.read_text(encoding="utf-8") == block.text, f"{block.place}: {path} is another"
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(block.text, encoding="utf-8")
         match block.language:
             case "mtpp" if "wrong" not in block.words:
                 self.spec(block)
@@ -142,7 +153,7 @@ class Reader:
                 code = self.printing(partial(run, shlex.split(command)[1:]))
                 asked = i + 1 < len(steps) and steps[i + 1][0] == "echo $?"
                 assert asked or code == 0, f"{place}: ended with {code}\n{self.printed}"
-                assert_shown(shown, self.printed, place)
+                (assert_all_shown if block.page.name == "README.md" else assert_shown)(shown, self.printed, place)
             elif command.startswith("make "):
                 assert re.search(
                     rf"^[a-z -]*\b{command.split()[1]}[a-z -]*:", (ROOT / "Makefile").read_text(), re.MULTILINE
@@ -176,6 +187,24 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     reader = Reader(tmp_path, Path(os.environ.get("MTPP_DATA", ROOT.parent / "shared" / "data")))
     for block in blocks(page):
         reader.read(block)
+
+
+def test_the_readme_can_be_pasted() -> None:
+    """No block of the README is a part of something; what takes long to run is that of a page which long runs try."""
+    way = {block.file: block.text for block in blocks(DOCS / "from-model-to-runtime.md") if block.file}
+    for block in blocks(ROOT / "README.md"):
+        assert block.language in ("console", "mtpp", "python") or block.file or "output" in block.words, block.place
+        assert not {"fragment", "part", "wrong"} & set(block.words), block.place
+        assert block.file not in way or block.text == way[block.file], block.place
+
+
+@pytest.mark.parametrize(
+    ("shown", "whole"),
+    [("a\nb\nc", True), ("a\n…\nc", True), ("…\nc", True), ("a\n…", True), ("a\nc", False), ("b\n…", False)],
+)
+def test_what_is_left_out_is_told(shown: str, whole: bool) -> None:
+    with nullcontext() if whole else pytest.raises(AssertionError, match="not all is shown"):
+        assert_all_shown(shown, "a\nb\nc\n", "")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

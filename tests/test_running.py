@@ -58,8 +58,18 @@ def children() -> set[int]:
     """Return the numbers of the processes that this one has started, and that have not ended."""
     found = set()
     for task in Path("/proc/self/task").iterdir():
-        found |= {int(number) for number in (task / "children").read_text().split()}
-    return {number for number in found if "Z" not in Path(f"/proc/{number}/stat").read_text().rpartition(")")[2][:3]}
+        found |= {int(number) for number in read(task / "children").split()}
+    return {
+        number for number in found if "Z" not in (read(Path(f"/proc/{number}/stat")) or ") Z").rpartition(")")[2][:3]
+    }
+
+
+def read(path: Path) -> str:
+    """Read a file of a thread or process; nothing if it has ended meanwhile."""
+    try:
+        return path.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def test_started(problem: mtpp_dsl.Problem) -> None:
