@@ -106,7 +106,7 @@ def _harmless(constraint: Constraint) -> bool:
 
 def _ceiling(problem: Problem) -> float:
     """Return a little more than the cost of everything on one device, if some device may have everything."""
-    if problem.objective.is_linear or not all(_harmless(constraint) for constraint in problem.constraints):
+    if not problem.objective.covers_loads or not all(_harmless(constraint) for constraint in problem.constraints):
         return float("inf")
     graph = problem.graph
     over = np.maximum(graph.params.sum() - problem.overflow_limit, 0.0) / problem.channel.bandwidth

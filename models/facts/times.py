@@ -142,7 +142,7 @@ def horizon(problem: Problem, *, free: bool = True) -> float:
     total += longest_lags(problem)
     fits = problem.allowed.all(axis=0) & (graph.memory.sum() <= problem.memory_limit)
     free &= not any(len(set(apart.nodes)) > 1 for apart in problem.of(Separate)) and not any(problem.of(Linear))
-    free &= not problem.objective.is_linear
+    free &= problem.objective.quantity == "makespan"
     if free and fits.any():
         total = min(total, float(problem.time[:, fits].sum(axis=0).min()))
     return total * (1 + 1e-9)

@@ -190,7 +190,7 @@ class Exact(Scoped, CutoffFormulation):
         nets = view.nets(scale.tensor_costs(problem), scale.most)
         nets = [net for net in nets if net.cost >= NOTHING or problem.phased]
         graph_data(model, view.n, problem.k, view.edges(graph.tails, graph.heads), nets)
-        known = layout.in_order and not problem.objective.is_linear and not problem.staged
+        known = layout.in_order and problem.objective.covers_loads and not problem.staged
         facts = facts_below(problem, view, nets, scale.unit, self.cost) if known else None
         on = self._assign(model, view, facts)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
@@ -245,7 +245,7 @@ class Exact(Scoped, CutoffFormulation):
         """Return what the best plans cost less than; None where the problem tells, as nobody adds rows."""
         if not extended(self, problem) and problem.robust is None:
             return None
-        return 1.1 * self.cost if self.cost and not problem.objective.is_linear else inf
+        return 1.1 * self.cost if self.cost and problem.objective.covers_loads else inf
 
     def _assign(self, model: Any, view: Hypergraph, facts: Facts | None) -> assignment.On:
         """Add where nodes run and what ``acyclic`` asks of it."""

@@ -113,7 +113,7 @@ class Moirai(Scoped, CutoffFormulation):
         :meth:`mtpp_dsl.problem.custom.CustomConstraint.rows`.
         """
         view = hypergraph(problem)
-        cost = None if problem.objective.is_linear else self.cost  # of a plan, and so no less than its makespan
+        cost = self.cost if problem.objective.quantity == "makespan" else None
         scale = scale_of(problem, view, cost, free=not extended(self, problem))
         times = times_of(problem, view, scale.ceiling, scale.unit)
         model = pyo.ConcreteModel(name=self.name)

@@ -143,6 +143,11 @@ class Objective(Short):
         return "bottleneck" if self.parts == "together" else "sum of bottlenecks"
 
     @property
+    def covers_loads(self) -> bool:
+        """Whether no plan costs less than any of its loads: what is known of the loads below a cost rests on that."""
+        return self.quantity in ("bottleneck", "sum of bottlenecks", "iteration", "separate iteration")
+
+    @property
     def kind(self) -> str:
         """What it is, whatever its label: bottleneck, makespan, throughput, latency, iteration, or linear."""
         if self.name == "timed bottleneck":

@@ -12,6 +12,8 @@ from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.constraints import Constraint, Pin
 from mtpp_dsl.contracts import EVERY, Limits, Scope
 from mtpp_dsl.errors import Refused
+from mtpp_dsl.models.formulations.exact import Exact
+from mtpp_dsl.models.formulations.moirai import Moirai
 from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.problem import Objective, Problem
 from mtpp_dsl.registry import BUILTIN, PROOFS, load
@@ -98,6 +100,15 @@ def test_what_needs_no_scope_refuses_a_constraint_that_enlarges() -> None:
     impossible = problem.with_constraints([Pin(nodes=(0,), devices=(0,)), Pin(nodes=(0,), devices=(1,))])
     assert quick(impossible) is not None
     assert quick(impossible.with_constraints([*impossible.constraints, Cheaper()])) is None
+
+
+@pytest.mark.parametrize(("form", "name"), [(Exact, "diamond"), (Moirai, "makespan")])
+def test_a_cost_of_a_new_kind_tells_nothing_of_loads_and_times(form: Any, name: str) -> None:
+    """A start may cost less than any load; what follows for loads would leave no plan."""
+    new = unheard_of(name, "objective")
+    cheap, unknown = (form(cost).build(new) for cost in (1e-3, None))
+    assert cheap.nvariables() == unknown.nvariables()
+    assert cheap.cost_scale == unknown.cost_scale
 
 
 def test_every_covers_what_takes_plans_away() -> None:
