@@ -427,7 +427,7 @@ def test_situations(situation: Situation) -> None:
 def test_tables_tell_methods_apart() -> None:
     """A scope that keeps a constraint has its mark, one that does not has none."""
     pipeline = next(problems for problems in tables.PROBLEMS if problems.objective == "bottleneck")
-    scope = Scope(objectives=("bottleneck",), interconnects=("shared",), constraints=(Memory,), streams=False)
+    scope = Scope(objectives=("bottleneck",), interconnects=("shared",), constraints=(Memory,), unequal=True)
     marks = {word: test(scope) for word, test in tables.relevant(pipeline)}
     assert marks["`memory`"]
     assert marks["unequal devices"]

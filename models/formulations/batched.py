@@ -47,6 +47,8 @@ SCOPE = Scope(
     objectives=("batch",),
     interconnects=("links",),
     constraints=(BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate),
+    backward=True,
+    unequal=True,
 )
 
 REPEATING = replace(SCOPE, constraints=(*SCOPE.constraints, Repeat))

@@ -110,13 +110,17 @@ class Exact(Scoped, CutoffFormulation):
             families=(CustomConstraint,),
             decisions=(On, Load, LargestLoad, Used, Latency, Penalties, Largest),
             soft=True,
+            streams=True,
+            backward=True,
+            unequal=True,
             phases=True,
         ),
         Scope(
             objectives=("bottleneck", "iteration"),
             interconnects=("shared", "host"),
             constraints=(*(kind for kind in KEPT if kind is not Linear), Shard, StageMemory),
-            backward=False,
+            streams=True,
+            unequal=True,
         ),
         Scope(
             objectives=("bottleneck", "linear"),
@@ -125,6 +129,8 @@ class Exact(Scoped, CutoffFormulation):
             families=(CustomConstraint,),
             decisions=(On, Load, LargestLoad, Used, Latency, Penalties),
             soft=True,
+            backward=True,
+            unequal=True,
         ),
     )
 

@@ -51,8 +51,7 @@ class Latency(Scoped, CutoffFormulation):
             interconnects=("shared", "host"),
             constraints=KEPT,
             families=(CustomConstraint,),
-            streams=False,
-            backward=False,
+            unequal=True,
         ),
     )
 

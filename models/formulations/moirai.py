@@ -86,6 +86,8 @@ class Moirai(Scoped, CutoffFormulation):
             families=(CustomConstraint,),
             decisions=(On, Load, Bottleneck, Start, Finish, Makespan, Used, Latency, Penalties),
             soft=True,
+            backward=True,
+            unequal=True,
         ),
     )
 

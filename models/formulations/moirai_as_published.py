@@ -50,7 +50,7 @@ class MoiraiAsPublished(Scoped, FormulationBase):
     summary = "the programme for makespans as published, M = 1e5, for comparison (zhang2023, eq. 4-8)"
     baseline = True
     floor = "no makespan is negative"
-    scopes = (Scope(objectives=("makespan",), interconnects=("links",), constraints=KEPT),)
+    scopes = (Scope(objectives=("makespan",), interconnects=("links",), constraints=KEPT, backward=True, unequal=True),)
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the model would be too large, or the published rows do not hold of the problem, or None."""

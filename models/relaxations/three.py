@@ -11,7 +11,7 @@ import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
-from mtpp_dsl.contracts import CustomConstraint, FormulationBase, Scope, Scoped
+from mtpp_dsl.contracts import DECISIONS, CustomConstraint, FormulationBase, Scope, Scoped
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.models.blocks.assignment import On, prefixes
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck
@@ -41,8 +41,10 @@ SCOPE = Scope(
     interconnects=("shared",),
     constraints=NARROWING,
     families=(CustomConstraint,),
+    decisions=DECISIONS,
     needs=(Acyclic,),
-    backward=False,
+    streams=True,
+    unequal=True,
 )
 """Blocks are numbered in the order of the quotient graph, which has one if it is acyclic."""
 

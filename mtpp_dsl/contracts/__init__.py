@@ -28,7 +28,7 @@ from mtpp_dsl.contracts.protocols import (
     refusal,
     why_not,
 )
-from mtpp_dsl.contracts.scopes import EVERY, Scope, Scoped, outside
+from mtpp_dsl.contracts.scopes import DECISIONS, EVERY, Scope, Scoped, outside
 from mtpp_dsl.contracts.targets import Files, Split, Stamp, Target, UnsoundSplit, text_of
 from mtpp_dsl.contracts.traits import (
     BackendBase,
@@ -44,6 +44,7 @@ from mtpp_dsl.contracts.traits import (
 from mtpp_dsl.problem.custom import CustomConstraint, Option, Statement
 
 __all__ = [
+    "DECISIONS",
     "EVERY",
     "GIVES",
     "Availability",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import get_args
 
 import numpy as np
 
@@ -12,10 +13,23 @@ from mtpp_dsl.constraints import Constraint, Decision, Linear
 from mtpp_dsl.plans.subgraphs import paying
 from mtpp_dsl.problem import Problem
 
-__all__ = ["EVERY", "Scope", "Scoped", "has_equal_devices", "listed", "objective_of", "outside", "searched"]
+__all__ = [
+    "DECISIONS",
+    "EVERY",
+    "Scope",
+    "Scoped",
+    "has_equal_devices",
+    "listed",
+    "objective_of",
+    "outside",
+    "searched",
+]
 
 EVERY = (Constraint,)
 """In place of a list: every kind of constraint that takes plans away, those of plug-ins too."""
+
+DECISIONS: tuple[type[Decision], ...] = get_args(Decision)
+"""Every decision that rows may speak of: for a bound that leaves rows out, as they only take plans away."""
 
 CHANNELS = ("shared", "host")
 WORDS = {
@@ -34,7 +48,8 @@ WORDS = {
 class Scope:
     """One kind of problem that a method, a formulation or a family of them accepts.
 
-    Those that accept several kinds have a scope for each. A problem is accepted where one of them covers it.
+    Those that accept several kinds have a scope for each. A problem is accepted where one of them covers it. A scope
+    claims nothing by default: what is not said is refused.
 
     Attributes:
         objectives: what may be asked for: "bottleneck", "sum of bottlenecks", "makespan" (of one sample), "batch" (the
@@ -50,16 +65,17 @@ class Scope:
             It may find no plan where there is one, and proves that a plan is optimal only if leaving them out costs
             nothing.
         without: kinds that are refused nevertheless, with all that are derived from them.
-        decisions: what labelled constraints may speak of, where they are accepted, and linear objectives; None for
-            all decisions.
+        decisions: what labelled constraints may speak of, where they are accepted, and linear objectives.
         soft: whether labelled constraints may have a penalty, which is added to the cost. A method that bounds may
             leave them out.
         needs: kinds of which the problem must have one.
         groups: whether the network between groups of devices may be slower.
         free_groups: whether data may then enter a group more than once (``acyclic (groups = free)``).
         streams: whether parameters that do not fit may be streamed (``overflow = stream``).
-        backward: whether the graph may have a backward part.
-        unequal: whether the devices may differ.
+        backward: whether the graph may have a backward part. ``acyclic``, ``contiguous`` and ``stages`` are then about
+            each part by itself, the forward and the backward one.
+        unequal: whether the devices may differ: in their speed, their memory, the nodes that they may run, and in
+            whether they pay for I/O.
         phases: whether objectives and rows may speak of one of several phases, or of the largest of several sums. A
             problem with phases that speaks of none of them alone is an ordinary one.
     """
@@ -70,14 +86,14 @@ class Scope:
     families: tuple[type[Constraint], ...] = ()
     checked: tuple[type[Constraint], ...] = ()
     without: tuple[type[Constraint], ...] = ()
-    decisions: tuple[type[Decision], ...] | None = None
+    decisions: tuple[type[Decision], ...] = ()
     soft: bool = False
     needs: tuple[type[Constraint], ...] = ()
     groups: bool = False
     free_groups: bool = False
-    streams: bool = True
-    backward: bool = True
-    unequal: bool = True
+    streams: bool = False
+    backward: bool = False
+    unequal: bool = False
     phases: bool = False
 
     def __str__(self) -> str:
@@ -98,7 +114,7 @@ class Scope:
 
     def reads(self, decision: Decision) -> bool:
         """Return whether labelled constraints may speak of this decision."""
-        return self.decisions is None or isinstance(decision, self.decisions)
+        return isinstance(decision, self.decisions)
 
 
 def objective_of(problem: Problem) -> str:

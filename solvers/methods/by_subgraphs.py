@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mtpp_dsl.constraints import BatchSizes
-from mtpp_dsl.contracts import EVERY, Gives, Limits, MethodBase, Progress, Scoped
+from mtpp_dsl.contracts import DECISIONS, EVERY, Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.plans.subgraphs import unclear, undefined
 from mtpp_dsl.problem import Problem
@@ -66,7 +66,7 @@ class PathHull(Scoped, MethodBase):
     name = "path-hull"
     gives: Gives = "bound"
     summary = "bound on a latency by subgraphs: what the subgraphs along a path must hold, read and write"
-    scopes = (replace(SUBGRAPHS, constraints=EVERY, without=(BatchSizes,), soft=True),)
+    scopes = (replace(SUBGRAPHS, constraints=EVERY, without=(BatchSizes,), decisions=DECISIONS, soft=True),)
 
     def beyond(self, problem: Problem) -> str | None:
         """Return what the problem leaves open, or None."""

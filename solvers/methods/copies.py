@@ -31,8 +31,7 @@ class CopiesOfChains(Scoped, MethodBase):
             needs=(Copies,),
             groups=True,
             free_groups=True,
-            streams=False,
-            backward=False,
+            unequal=True,
         ),
     )
 

@@ -35,7 +35,7 @@ from mtpp_dsl.constraints import (
     Subgraphs,
     Used,
 )
-from mtpp_dsl.contracts import EVERY, Scope
+from mtpp_dsl.contracts import DECISIONS, EVERY, Scope
 
 __all__ = [
     "BATCH",
@@ -68,6 +68,9 @@ SLICES = Scope(
     objectives=("bottleneck",),
     interconnects=CHANNELS,
     constraints=(Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin),
+    streams=True,
+    backward=True,
+    unequal=True,
 )
 """Splits that are slices of an order of the nodes."""
 
@@ -135,6 +138,8 @@ ONE_SAMPLE = Scope(
     objectives=("makespan",),
     interconnects=("links",),
     constraints=(BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate),
+    backward=True,
+    unequal=True,
 )
 """Schedules of one sample: what :class:`mtpp_dsl.views.tasks.Instance` carries."""
 
@@ -142,6 +147,8 @@ BATCH = Scope(
     objectives=("batch",),
     interconnects=("links",),
     constraints=(BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate),
+    backward=True,
+    unequal=True,
 )
 """Schedules of a batch: what :class:`mtpp_dsl.views.batch_tasks.BatchInstance` carries."""
 
@@ -152,8 +159,7 @@ SUBGRAPHS = Scope(
     objectives=("makespan",),
     interconnects=CHANNELS,
     constraints=(BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Subgraphs),
-    streams=False,
-    backward=False,
+    unequal=True,
 )
 """The latency of one sample by subgraphs: what :class:`mtpp_dsl.solvers.latency.subgraph_arrays.Instance` carries."""
 
@@ -162,9 +168,13 @@ LOADS = Scope(
     interconnects=CHANNELS,
     constraints=EVERY,
     without=(BatchSizes,),
+    decisions=DECISIONS,
     groups=True,
     free_groups=True,
     soft=True,
+    streams=True,
+    backward=True,
+    unequal=True,
 )
 """Bounds on loads, which count every node once, on one device; constraints that take plans away cannot lower them, nor
 can penalties, which are added."""
@@ -187,7 +197,11 @@ MOVED = (On, Load, Used, Start, Finish, Makespan)
 
 
 TIMED_WEIGHTED = replace(
-    ONE_SAMPLE, objectives=("timed linear",), constraints=(*ONE_SAMPLE.constraints, Linear), decisions=None, soft=True
+    ONE_SAMPLE,
+    objectives=("timed linear",),
+    constraints=(*ONE_SAMPLE.constraints, Linear),
+    decisions=DECISIONS,
+    soft=True,
 )
 """Weighted sums of decisions over schedules."""
 

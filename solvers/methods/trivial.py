@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import BatchSizes, Bottleneck, Copies, Load, On, PinChunks, Replicate, Subgraphs
-from mtpp_dsl.contracts import EVERY, Gives, Limits, MethodBase, Progress, Scoped
+from mtpp_dsl.contracts import DECISIONS, EVERY, Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
@@ -85,7 +85,7 @@ class Expert(Scoped, MethodBase):
     needs_start = True
     seeded = False
     summary = "the split given with --start, checked and evaluated as it is"
-    scopes = (*CHECKED, replace(SUBGRAPHS, constraints=EVERY, without=(BatchSizes, PinChunks)))
+    scopes = (*CHECKED, replace(SUBGRAPHS, constraints=EVERY, without=(BatchSizes, PinChunks), decisions=DECISIONS))
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why a split could not be checked, or None."""
