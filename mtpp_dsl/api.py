@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER, check_solver, refuse_scheduler
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.given import check_problem
 
 if TYPE_CHECKING:
     from mtpp_dsl.language.analysis import Analysis
@@ -107,7 +108,7 @@ def solve(
     start: Plan | Mapping[str, object] | None = None,
     solver_options: Mapping[str, Any] | None = None,
     write_model: Path | str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | Callable[[Progress], object] | None = None,
     checkpoint: Path | str | None = None,
     target: str | None = None,
     scheduler: str | Executor | None = None,
@@ -128,7 +129,8 @@ def solve(
         start: a plan to start from; an answer's JSON, or ``{node: device}``, too.
         solver_options: passed to the solver; one it does not know is an error.
         write_model: where to write the MIP, as .lp or .mps.
-        progress: to watch and to stop the search.
+        progress: to watch and to stop the search: a function, which is called with a :class:`mtpp_dsl.Progress`
+            whenever there is a better plan or bound, or a Progress of your own.
         checkpoint: where to keep the best answer so far, as JSON, whenever it has become better.
         target: the runtime that the plan is for: its limits are constraints, and what they cost is in the result.
         scheduler: where processes run: the address of a Dask scheduler such as ``tcp://host:8786``,
@@ -145,6 +147,8 @@ def solve(
         VerificationError: a plan or bound is wrong: a bug of ours.
     """
     began = monotonic()
+    check_problem(problem, "solve")
+    progress = Progress.of(progress)
     gap, time_limit = share_of("gap", gap), seconds_of("time_limit", time_limit)
     threads, seed = None if threads is None else whole("threads", threads, 1), whole("seed", seed, 0)
     check_solver(solver)
@@ -178,7 +182,7 @@ def solve(
     if write_model is not None:
         raise UsageError("each of several objectives has a model of its own: leave all but one out to write it")
     each = _several(chosen, solver, gap, threads, seed, solver_options, checkpoint, scheduler)
-    several: Result = each.in_order(problem, time_limit, start, progress or Progress())
+    several: Result = each.in_order(problem, time_limit, start, progress)
     return several
 
 

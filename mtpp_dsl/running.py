@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
@@ -24,6 +24,7 @@ from mtpp_dsl.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Reached, Result, relative_gap
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.given import check_problem
 
 __all__ = ["Running", "solve_async", "start"]
 
@@ -193,26 +194,29 @@ class Running:
 
 
 def start(
-    problem: Problem, method: str | Method = "auto", *, progress: Progress | None = None, **options: Any
+    problem: Problem,
+    method: str | Method = "auto",
+    *,
+    progress: Progress | Callable[[Progress], object] | None = None,
+    **options: Any,
 ) -> Running:
     """Begin a search in the background, and return at once.
 
     Args:
         problem: what is asked.
         method: as :func:`mtpp_dsl.solve` takes it.
-        progress: what methods report to, to listen to it.
+        progress: what methods report to, or a function, as :func:`mtpp_dsl.solve` takes it.
         options: the other arguments of :func:`mtpp_dsl.solve`.
 
     Raises:
         UsageError: the problem is none; ``solve`` has no such argument. All else is raised by ``running.result()``.
     """
-    if not isinstance(problem, Problem):
-        raise UsageError(f"start takes a problem, such as mtpp_dsl.load(path) returns, not a {type(problem).__name__}")
+    check_problem(problem, "start")
     known = [name for name in signature(solve).parameters if name not in ("problem", "progress")]
     for name in options:
         if name not in known:
             raise UsageError(f"solve has no argument {name!r}{did_you_mean(name, known)}")
-    return Running(problem, progress or Progress(), {"method": method, **options})
+    return Running(problem, Progress.of(progress), {"method": method, **options})
 
 
 async def solve_async(problem: Problem, method: str | Method = "auto", **options: Any) -> Result:

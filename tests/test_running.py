@@ -129,12 +129,32 @@ def test_block_ends_the_search(problem: mtpp_dsl.Problem) -> None:
     assert running.result().plan is not None
 
 
+def test_progress_may_be_a_function(problem: mtpp_dsl.Problem) -> None:
+    """It is called with what is known whenever that is better; a result, which is true with a plan, is a plan, too."""
+    heard: list[float | None] = []
+    result = mtpp_dsl.solve(problem, time_limit=5, progress=lambda progress: heard.append(progress.incumbent))
+    assert result.cost in heard
+    assert result
+    assert mtpp_dsl.verify(problem, result) == []
+    nothing = mtpp_dsl.Result("time_limit")
+    assert not nothing
+    with pytest.raises(UsageError, match="this Result has no plan"):
+        mtpp_dsl.evaluate(problem, nothing)
+    with pytest.raises(UsageError, match="a plan is no path: read the answer first"):
+        mtpp_dsl.verify(problem, "answer.json")  # type: ignore[arg-type]
+
+
 def test_errors(problem: mtpp_dsl.Problem) -> None:
     """A call that is wrong is an error at once, or where the result is asked for."""
     with pytest.raises(UsageError, match=r"solve has no argument 'time_limt'; did you mean 'time_limit'"):
         mtpp_dsl.start(problem, time_limt=3)
-    with pytest.raises(UsageError, match="start takes a problem"):
-        mtpp_dsl.start("x.mtpp")  # type: ignore[arg-type]
+    for function in (mtpp_dsl.start, mtpp_dsl.solve):
+        with pytest.raises(UsageError, match=r"takes a problem, such as mtpp_dsl.load\('x.mtpp'\) gives, not a str"):
+            function("x.mtpp")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"solve takes a problem, such as its method build\(\) gives, not a Builder"):
+        mtpp_dsl.solve(mtpp_dsl.Builder())  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="progress is a function that takes a Progress"):
+        mtpp_dsl.start(problem, progress=3)  # type: ignore[arg-type]
     one = mtpp_dsl.load(QUICK, k=1)
     running = mtpp_dsl.start(one, Slow())
     with pytest.raises(Refused, match="there is one device only"):

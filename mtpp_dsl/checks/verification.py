@@ -43,6 +43,7 @@ from mtpp_dsl.plans.routes import Route
 from mtpp_dsl.plans.subgraphs import undefined
 from mtpp_dsl.problem import Host, Problem, Shared
 from mtpp_dsl.problem.custom import CustomConstraint
+from mtpp_dsl.problem.given import check_problem
 
 __all__ = [
     "TOLERANCE",
@@ -72,7 +73,7 @@ class Violation:
         return f"{self.constraint}: {self.message}"
 
 
-def verify(problem: Problem, plan: Plan | Mapping[str, object]) -> list[Violation]:
+def verify(problem: Problem, plan: Plan | Result | Mapping[str, object]) -> list[Violation]:
     """Return every way in which *plan* breaks *problem*; empty if it is a plan.
 
     A plan may be given as an answer's JSON, or as ``{node: device}``, too.
@@ -81,6 +82,7 @@ def verify(problem: Problem, plan: Plan | Mapping[str, object]) -> list[Violatio
         UsageError: it is given as something that is no plan at all.
         Refused: the problem has a constraint or an objective that this version cannot check.
     """
+    check_problem(problem, "verify")
     _refuse_unknown(problem)
     plan = plan_of(problem, plan)
     if problem.objective.batch is not None:

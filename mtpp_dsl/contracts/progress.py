@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any, Literal
 
 from mtpp_dsl.contracts.limits import Limits
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Infeasibility, LogEntry, Result, Termination
@@ -55,6 +56,21 @@ class Progress:
         self._stop = Event()
         self._closed = False
         self._lock = RLock()
+
+    @classmethod
+    def of(cls, given: Progress | Callable[[Progress], object] | None) -> Progress:
+        """Return what methods report to: itself, one that calls a function whenever there is news, or a new one.
+
+        Raises:
+            UsageError: it is neither.
+        """
+        if given is None or isinstance(given, Progress):
+            return given or cls()
+        if not callable(given):
+            what = type(given).__name__
+            raise UsageError(f"progress is a function that takes a Progress, or a Progress itself, not a {what}")
+        listener = given
+        return cls(lambda progress, _: listener(progress) and None)
 
     def __repr__(self) -> str:
         bound = None if self.bound is None else self.bound.cost

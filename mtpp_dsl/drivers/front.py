@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from time import monotonic
@@ -20,6 +20,7 @@ from mtpp_dsl.plans.plan import Plan, plan_of
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER, check_solver
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.given import check_problem
 from mtpp_dsl.problem.pair import with_objectives
 
 __all__ = ["front"]
@@ -45,7 +46,7 @@ def front(
     threads: int | None = None,
     seed: int = 0,
     start: Plan | Mapping[str, object] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | Callable[[Progress], object] | None = None,
     scheduler: str | Executor | None = None,
 ) -> Front:
     """Find plans of which none is better than another in both of two objectives, with a proof for each.
@@ -72,6 +73,7 @@ def front(
         UsageError: there are no such objectives, or no row can speak of one of them.
         Refused: the method cannot optimise one of them under a row on the other.
     """
+    check_problem(problem, "front")
     pair = with_objectives(replace(problem, target=None), objectives)
     points, seed = whole("points", points, 2), whole("seed", seed, 0)
     threads = None if threads is None else whole("threads", threads, 1)
@@ -83,7 +85,7 @@ def front(
         for asked in (pair, replace(pair, objective=pair.later[0], later=(pair.objective,))):
             once.refuse(asked)
         given = None if start is None else plan_of(problem, start).of(None)
-        return _Search(pair, once, points, limit, progress or Progress(), given).front()
+        return _Search(pair, once, points, limit, Progress.of(progress), given).front()
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from mtpp_dsl.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Host, Problem
+from mtpp_dsl.problem.given import check_problem
 from mtpp_dsl.problem.targeting import free_of
 
 __all__ = ["DEFAULT_TIME", "Validation", "validate"]
@@ -82,7 +84,7 @@ def validate(
     time_limit: Duration | None = DEFAULT_TIME,
     method: str | Method = "auto",
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Progress | Callable[[Progress], object] | None = None,
 ) -> Validation:
     """Read a split that somebody else wrote, check it, and find how far it is from the best possible.
 
@@ -100,6 +102,7 @@ def validate(
         UsageError: the file is not of that form, or the problem is about what the runtime cannot do.
         PluginError: there is no such target.
     """
+    check_problem(problem, "validate")
     target = target_named(form)
     split = target.read(Path(source) if isinstance(source, os.PathLike) else source, problem)
     limited = target.restrict(free_of(problem))

@@ -17,6 +17,7 @@ from mtpp_dsl.explaining.question import Question, question_of
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.given import check_problem
 
 __all__ = ["DEFAULT_TIME", "PARTS", "explain", "explained", "parts_named"]
 
@@ -65,7 +66,7 @@ def explain(
     solver: str = "highs",
     seed: int = 0,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | Callable[[Progress], object] | None = None,
 ) -> Explanation:
     """Explain an answer: what holds its cost where it is, what constraints cost, what else there is.
 
@@ -84,6 +85,7 @@ def explain(
     Raises:
         UsageError: there is no such part, or no such node.
     """
+    check_problem(problem, "explain")
     seconds = seconds_of("time_limit", time_limit)
     question = question_of(
         problem,
@@ -94,7 +96,7 @@ def explain(
         solver=solver,
         seed=seed,
         threads=threads,
-        progress=progress or Progress(),
+        progress=Progress.of(progress),
     )
     return explained(question, only)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,8 +24,12 @@ from mtpp_dsl.plans.stages import Keeping, ring_time, shard_speedup, stages_afte
 from mtpp_dsl.plans.subgraphs import traffic
 from mtpp_dsl.plans.tensors import spans, tensor_io
 from mtpp_dsl.problem import Host, Links, Objective, Problem, Shared
+from mtpp_dsl.problem.given import check_problem
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.problem.replication import synchronises
+
+if TYPE_CHECKING:
+    from mtpp_dsl.plans.result import Result
 
 __all__ = ["Evaluation", "evaluate"]
 
@@ -123,7 +127,7 @@ class Evaluation(Picklable):
         return float((self.load if self.alone is None else self.alone).sum()) + self.carried
 
 
-def evaluate(problem: Problem, plan: Plan | Mapping[str, object]) -> Evaluation:
+def evaluate(problem: Problem, plan: Plan | Result | Mapping[str, object]) -> Evaluation:
     """Return what *plan* costs, which may be given as an answer's JSON, or as ``{node: device}``, too.
 
     On links and trees see :mod:`mtpp_dsl.problem.network`.
@@ -135,6 +139,7 @@ def evaluate(problem: Problem, plan: Plan | Mapping[str, object]) -> Evaluation:
     Raises:
         UsageError: the objective is a makespan, and the plan has no schedule; or of a batch, and it has no batches.
     """
+    check_problem(problem, "evaluate")
     plan = plan_of(problem, plan)
     if problem.objective.batch is not None:
         return _batched(problem, plan)

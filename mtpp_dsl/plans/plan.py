@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import heapq
+import os
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from mtpp_dsl.plans.stages import Keeping, stage_order, stages_after
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints, frozen
 from mtpp_dsl.problem.in_order import listed_devices
+
+if TYPE_CHECKING:
+    from mtpp_dsl.plans.result import Result
 
 __all__ = ["Plan", "device_order", "plan_of", "quotient_order"]
 
@@ -258,6 +262,8 @@ class Plan(Picklable):
             UsageError: not such a mapping; a node missing, unknown, or on an unknown device; replicas that are no
                 mapping of a device to devices; a schedule that is none, or on other devices; of a batch, no schedule.
         """
+        if isinstance(data, (str, os.PathLike)):
+            raise UsageError("a plan is no path: read the answer first, json.loads(pathlib.Path(…).read_text())")
         if problem.objective.batch is not None:
             rows = _plan_of(data).get("schedule")
             if rows is None:
@@ -288,12 +294,16 @@ class Plan(Picklable):
         )
 
 
-def plan_of(problem: Problem, given: Plan | Mapping[str, object]) -> Plan:
-    """Return a plan that is given as one, or as what :meth:`Plan.from_json` reads.
+def plan_of(problem: Problem, given: Plan | Result | Mapping[str, object]) -> Plan:
+    """Return a plan that is given as one, as a result that has one, or as what :meth:`Plan.from_json` reads.
 
     Raises:
         UsageError: it is neither, or a plan of another problem.
     """
+    if not isinstance(given, (Plan, Mapping)) and hasattr(given, "plan"):  # a result
+        if not isinstance(given.plan, Plan):
+            raise UsageError(f"this {type(given).__name__} has no plan")
+        given = given.plan
     if not isinstance(given, Plan):
         return Plan.from_json(problem, given)
     n, devices = len(given.assignment), int(given.assignment.max(initial=-1)) + 1

@@ -177,6 +177,10 @@ class Result(Picklable):
     problem: Problem | None = None
     target: TargetCost | None = None
 
+    def __bool__(self) -> bool:
+        """Whether there is a plan."""
+        return self.plan is not None
+
     @property
     def cost(self) -> float | None:
         """The plan's cost: its bottleneck, its makespan, or a weighted sum; with what soft rows cost."""
