@@ -165,7 +165,7 @@ def _objective(
     """Yield what an answer says of an objective that is not so; *place* leads to it in *data*."""
     said = data[place] if place in data else data["objectives"][int(place.partition("[")[2][:-1])]
     asked = {
-        "name": objective.shown,
+        "name": objective.called,
         "kind": objective.kind,
         "sense": objective.sense,
         "parts": objective.parts,

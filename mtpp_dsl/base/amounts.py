@@ -19,8 +19,8 @@ Share: TypeAlias = float | str
 _SECONDS = {"": 1.0, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
-def seconds(text: str) -> float | None:
-    """Return a duration: ``60``, ``60s``, ``1.5min``, ``2h``; ``none`` is no limit.
+def seconds(text: str, name: str = "") -> float | None:
+    """Return a duration: ``60``, ``60s``, ``1.5min``, ``2h``; ``none`` is no limit. Messages say its option, *name*.
 
     >>> seconds("1.5min"), seconds("none")
     (90.0, None)
@@ -29,12 +29,12 @@ def seconds(text: str) -> float | None:
         return None
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?)\s*([a-z]*)", text.strip())
     if match is None or match[2] not in _SECONDS:
-        raise UsageError(f"{text!r} is not a duration: write 60s, 500ms, 2min, 1h, or none")
+        raise UsageError(f"{_of(name)}{text!r} is not a duration: write 60s, 500ms, 2min, 1h, or none")
     return float(match[1]) * _SECONDS[match[2]]
 
 
-def fraction(text: str) -> float:
-    """Return a share: ``1%`` or ``0.01``.
+def fraction(text: str, name: str = "") -> float:
+    """Return a share: ``1%`` or ``0.01``. Messages say the *name* of its option.
 
     >>> fraction("1%")
     0.01
@@ -43,10 +43,15 @@ def fraction(text: str) -> float:
     try:
         value = float(text.strip().rstrip("%")) / (100 if percent else 1)
     except ValueError:
-        raise UsageError(f"{text!r} is not a share: write 1% or 0.01") from None
+        raise UsageError(f"{_of(name)}{text!r} is not a share: write 1% or 0.01") from None
     if not 0 <= value < 1:
-        raise UsageError(f"{text!r}: a gap is between 0 and 100 %")
+        hint = f"; {text.strip()}% is written with its sign" if not percent and 1 <= value < 100 else ""
+        raise UsageError(f"{_of(name)}{text!r} is no gap: it is a share between 0 and 100 %{hint}")
     return value
+
+
+def _of(name: str) -> str:
+    return f"{name}: " if name else ""
 
 
 def seconds_of(name: str, value: object) -> float | None:
@@ -63,7 +68,7 @@ def seconds_of(name: str, value: object) -> float | None:
     if isinstance(value, timedelta):
         value = value.total_seconds()
     if isinstance(value, str):
-        return seconds(value)
+        return seconds(value, name)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise UsageError(f'{name} is {value!r}; it must be a number of seconds, or a text such as "10s"')
     if not float(value) >= 0:
@@ -78,7 +83,7 @@ def share_of(name: str, value: object) -> float:
         UsageError: it is something else, or not between 0 and 1.
     """
     if isinstance(value, str):
-        return fraction(value)
+        return fraction(value, name)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise UsageError(f'{name} is {value!r}; it must be a number, or a text such as "1%"')
     if not 0 <= float(value) < 1:

@@ -220,11 +220,14 @@ def read_json(path: str | os.PathLike[str], name: str = "") -> Any:
     """Return what a JSON file holds, in which no object gives a name twice.
 
     Raises:
-        UsageError: as :func:`read_text`; not JSON (says where), nested too deeply, or more objects or values than
-            :data:`MAX_JSON_OBJECTS` and :data:`MAX_JSON_VALUES`.
+        UsageError: as :func:`read_text`; a spec; not JSON (says where), nested too deeply, or more objects or values
+            than :data:`MAX_JSON_OBJECTS` and :data:`MAX_JSON_VALUES`.
     """
     name = name or os.fspath(path)
-    return parse_json(read_bytes(path, name=name), name)
+    data = read_bytes(path, name=name)
+    if name.endswith(".mtpp") and data.lstrip()[:1] not in (b"{", b"["):
+        raise UsageError(f"{name} is a spec, and no answer: 'mtpp solve {name} --json answer.json' makes one of it")
+    return parse_json(data, name)
 
 
 def parse_json(data: bytes, name: str) -> Any:

@@ -6,6 +6,7 @@ USD and EUR. There is no rate of exchange: USD and EUR are two dimensions.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
@@ -32,6 +33,7 @@ __all__ = [
     "format_quantity",
     "format_share",
     "format_value",
+    "times",
 ]
 
 
@@ -254,6 +256,15 @@ def format_share(share: float, digits: int = 0) -> str:
     ('88 %', '33.3 %', '100 %')
     """
     return f"{100 * share:.{digits}f} %"
+
+
+def times(texts: Iterable[str]) -> list[str]:
+    """Return each text once, in the order of their first places, with how many times it is there.
+
+    >>> times(["stages", "colocate", "colocate"])
+    ['stages', 'colocate, 2 times']
+    """
+    return [text if many == 1 else f"{text}, {many:,} times" for text, many in Counter(texts).items()]
 
 
 def counted(number: int, what: str) -> str:

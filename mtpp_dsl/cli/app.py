@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from mtpp_dsl.base.late import late
 from mtpp_dsl.cli.commands import commands_of
@@ -14,10 +15,37 @@ from mtpp_dsl.cli.import_torch import import_app
 from mtpp_dsl.cli.questions import diff, explain
 from mtpp_dsl.cli.report import report
 from mtpp_dsl.cli.training import train
+from mtpp_dsl.errors import did_you_mean
 
 __all__ = ["app"]
 
+TAKEN_BY = {
+    ".mtpp": "mtpp solve {0} solves this spec, and mtpp check {0} describes it",
+    ".json": "mtpp report {0} shows an answer, and mtpp verify SPEC {0} checks it; mtpp -h lists all commands",
+    ".toml": "mtpp bench {0} runs a sweep",
+    ".sqlite": "mtpp bench table {0} shows what came of a sweep",
+}
+"""What is said of a file in place of a command, by the end of its name."""
+
+
+class Commands(TyperGroup):
+    """The commands of ``mtpp``. A file in place of a command is told which commands take it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; a file that stands first is no command."""
+        first = args[0] if args else ""
+        if first not in self.commands and not first.startswith("-"):
+            takes = next((said for ending, said in TAKEN_BY.items() if first.lower().endswith(ending)), "")
+            if takes:
+                ctx.fail(f"{first!r} is no command: {takes.format(first)}")
+            near = did_you_mean(first, self.commands)
+            if first and near:
+                ctx.fail(f"No such command {first!r}{near}")
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
+    cls=Commands,
     name="mtpp",
     help="Split neural networks over devices: a verified plan, and a proven bound on how good any plan can be.",
     no_args_is_help=True,
@@ -317,7 +345,7 @@ def verify(
     from mtpp_dsl.cli.arguments import seconds
     from mtpp_dsl.cli.verify import verify_plan
 
-    return verify_plan(spec, plan, define, include, seconds(time_limit), quiet=quiet, scenario=scenario)
+    return verify_plan(spec, plan, define, include, seconds(time_limit, "--time-limit"), quiet=quiet, scenario=scenario)
 
 
 @command
@@ -393,7 +421,7 @@ def validate(
     from mtpp_dsl.cli.validate import validate_split
 
     problem = read_problem(spec, define, include, scenario=scenario)
-    return validate_split(file, form, problem, seconds(time_limit), method, seed, quiet=quiet)
+    return validate_split(file, form, problem, seconds(time_limit, "--time-limit"), method, seed, quiet=quiet)
 
 
 @command

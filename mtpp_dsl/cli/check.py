@@ -99,7 +99,7 @@ def check_spec(
     told = [(label, Text(text)) for label, text in facts_found]
     told += [("law", Text(law)) for law in _law(problem) if verbose]
     told += [(label, Text(text)) for label, text in (_all_methods(problem) if verbose else _methods(problem))]
-    say(f"{spec}: {_verdict(problem)}\n")
+    say(f"{spec}: {_verdict(problem, impossible=quick(problem) is not None)}\n")
     show(facts(told, width))
     lines = time_table(problem, width) if verbose else []
     show([Text(line) for line in ["", *lines] if lines])
@@ -111,7 +111,9 @@ def find_scenarios(spec: Path, include: list[Path]) -> tuple[str, ...]:
     return read_spec(spec, include).scenarios
 
 
-def _verdict(problem: Problem) -> str:
+def _verdict(problem: Problem, *, impossible: bool) -> str:
+    if impossible:
+        return "the spec is well formed, but no plan can meet it"
     return "the spec is sound" + (f", with {counted(len(problem.warnings), 'warning')}" if problem.warnings else "")
 
 

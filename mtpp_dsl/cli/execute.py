@@ -70,7 +70,7 @@ def execute(
         symbols=sizes_of(sizes),
         inputs={} if inputs is None else _arrays(inputs),
         optimise=optimise,
-        time_limit=seconds(time_limit),
+        time_limit=seconds(time_limit, "--time-limit"),
     )
     if backend == "torch":
         from mtpp_dsl.execution.torch_run import run_torch

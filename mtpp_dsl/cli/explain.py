@@ -64,7 +64,7 @@ class ExplainCall:
 
 def explain_and_report(call: ExplainCall) -> int:
     """Read, solve where no answer is given, explain, print, write; return the exit code."""
-    limit = seconds(call.time_limit)
+    limit = seconds(call.time_limit, "--time-limit")
     if limit is None:
         raise UsageError("an explanation goes on for as long as it may: give --time-limit a time, such as 5min")
     only = None if call.only is None else [name for name in call.only.split(",") if name.strip()]

@@ -39,7 +39,7 @@ def torch(
             help="An input of forward, such as 'ids: int64\\[batch, seq]'; may be repeated.",
             show_default=False,
         ),
-    ],
+    ] = [],  # noqa: B006
     values: Annotated[
         list[str],
         typer.Option(
@@ -63,9 +63,10 @@ def torch(
     from mtpp_dsl.cli.imported import finish, prepare
     from mtpp_dsl.cli.screen import say
     from mtpp_dsl.importers.torch_inputs import formulas_given, numbers_given, read_input
-    from mtpp_dsl.importers.torch_model import import_torch
+    from mtpp_dsl.importers.torch_model import check_target, import_torch
 
     prepare(output)
+    check_target(target)
     given = [read_input(text) for text in inputs]
     numbers, formulas = numbers_given(values), formulas_given(flop)
     if not quiet:

@@ -57,7 +57,7 @@ def profile_model(
     if table is not None:
         return _written(profile_of_table(table, found, label), None, output, quiet=quiet)
     assert code is not None
-    chosen = Effort(seconds=seconds(effort) or 0.1, clock="cpu" if clock == "cpu" else "wall")
+    chosen = Effort(seconds=seconds(effort, "--effort") or 0.1, clock="cpu" if clock == "cpu" else "wall")
     if chosen.clock == "cpu" and (threads > 1 or device != "cpu"):
         raise UsageError("--clock cpu counts what one thread spends: it is for --threads 1 --device cpu")
     symbols = _symbols(found, sizes)

@@ -195,7 +195,7 @@ def what_if_seconds(text: str | None) -> float | None:
 
     if text is None:
         return None
-    limit = seconds(text)
+    limit = seconds(text, "--what-if")
     if limit is None or limit <= 0:
         raise UsageError(f"--what-if {text}: say how long changed problems may be solved for, such as 30s")
     return limit

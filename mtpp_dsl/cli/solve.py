@@ -99,7 +99,11 @@ def solve_and_report(call: SolveCall) -> int:
     if call.db is not None:
         raise UsageError("--db keeps the results of a sweep: write --sweep k=2..8 or --method a,b")
     check_front_call(call)
-    limit, gap, options = seconds(call.time_limit), fraction(call.gap), solver_values(call.solver_option)
+    limit, gap, options = (
+        seconds(call.time_limit, "--time-limit"),
+        fraction(call.gap, "--gap"),
+        solver_values(call.solver_option),
+    )
     named = (None if call.json == STDOUT else call.json, call.checkpoint, call.write_model, call.html)
     check_writable(*(path for path in named if path is not None), *picture_paths(call))
     more = what_if_seconds(call.what_if)
@@ -166,7 +170,7 @@ def _with_options(method: Method, call: SolveCall) -> Method:
     """Return the method with the options that it alone takes; complain of those that it does not take."""
     limit = None
     if call.module_time_limit is not None:
-        said = seconds(call.module_time_limit)
+        said = seconds(call.module_time_limit, "--module-time-limit")
         limit = inf if said is None else said
     asked = {
         "channels": call.channels,

@@ -45,7 +45,7 @@ def train_and_report(
     quiet: bool,
 ) -> int:
     """Train, write the policy, print what it makes of each problem, and return the exit code."""
-    limit = seconds(time_limit)
+    limit = seconds(time_limit, "--time-limit")
     check_writable(output)
     policy = None if start is None else _policy(start, output)
     problems = {name: problem for source in sources for name, problem in _problems(source, define, include)}

@@ -70,7 +70,11 @@ class Progress:
             what = type(given).__name__
             raise UsageError(f"progress is a function that takes a Progress, or a Progress itself, not a {what}")
         listener = given
-        return cls(lambda progress, _: listener(progress) and None)
+
+        def hear(progress: Progress, _: str) -> None:
+            listener(progress)
+
+        return cls(hear)
 
     def __repr__(self) -> str:
         bound = None if self.bound is None else self.bound.cost

@@ -7,6 +7,7 @@ know reads them through :func:`formulation_traits`, :func:`method_traits`, :func
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from math import isfinite
 from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
@@ -113,6 +114,13 @@ class BackendBase:
     """
 
     slack: float = 0.0
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Complain, before any work, of options that the solver does not have: by default it does so itself, later.
+
+        Raises:
+            UsageError: it has no such option, or refuses the value.
+        """
 
 
 class ModelTraits:

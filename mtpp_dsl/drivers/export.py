@@ -84,7 +84,7 @@ def stamp_of(problem: Problem, answer: Mapping[str, Any], name: str, model: str 
         devices=tuple(device.name for device in problem.devices),
         value=answer["objective"]["value"],
         bound=None if bound is None else bound["value"],
-        objective=problem.objective.shown,
+        objective=problem.objective.called,
         unit=problem.objective.unit(problem.time_unit),
         target="" if problem.target is None else problem.target.name,
         model=model,

@@ -26,7 +26,7 @@ def keeping(problem: Problem, objective: Objective, cost: float) -> Linear:
     if not problem.soft_rows:
         terms = tuple(term for term in terms if not isinstance(term[0], Penalties))
     room = ROUNDING * max(abs(cost), abs(constant), abs(cost - constant))
-    return Linear(label=f"keep {objective.shown}", terms=terms, sense="<=", rhs=fsum((cost, -constant, room)))
+    return Linear(label=f"keep {objective.called}", terms=terms, sense="<=", rhs=fsum((cost, -constant, room)))
 
 
 def worded(problem: Problem, objective: Objective, cost: float) -> str:

@@ -62,7 +62,7 @@ class Held(Short):
         """Return it as JSON; values are those of the objective, amounts and limits are costs."""
         finite = self.bound is not None and abs(self.objective.value(self.bound)) < np.inf
         return {
-            "objective": self.objective.shown,
+            "objective": self.objective.called,
             "value": _finite(self.objective.value(self.cost)),
             "holders": [holder.to_json() for holder in self.holders],
             "holders_left": self.left,

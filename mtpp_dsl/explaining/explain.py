@@ -203,7 +203,7 @@ def _objective(question: Question) -> dict[str, Any]:
     objective = problem.objective
     bound = None if question.bound is None else objective.value(question.bound)
     return {
-        "name": objective.shown,
+        "name": objective.called,
         "kind": objective.kind,
         "sense": objective.sense,
         "value": None if question.cost is None else objective.value(question.cost),

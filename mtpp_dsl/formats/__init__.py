@@ -90,15 +90,27 @@ def _read_as(path: Path, name: str, options: Mapping[str, Any]) -> Workload:
     return workload
 
 
+OTHERS = {
+    ".mtpp": "{0} is a spec, and no graph: 'mtpp solve {0}' solves it; in another spec, 'include \"{0}\"' reads it",
+    ".py": "{0} is a program: 'mtpp import torch {0}:CALLABLE -o model.json' makes a model of what it returns",
+    ".toml": "{0} is a sweep, and no graph: 'mtpp bench {0}' runs it",
+    **dict.fromkeys(
+        (".pt", ".pth", ".bin", ".ckpt", ".safetensors"),
+        "{0} holds weights, and no graph: 'mtpp import torch MODULE:CALLABLE -o model.json' makes a model of the code, "
+        "'mtpp import hf config.json -o model.json' of a configuration, and torch.export.save writes a .pt2",
+    ),
+}
+"""What is said of files that hold no graph, by the end of their names."""
+
+
 def _by_suffix(path: Path) -> list[str]:
     """Return the formats that a file may be of by its name: the one alone that the file itself says that it is of."""
     names = list(registry.available(registry.FORMATS))
     fitting = [name for name in names if path.suffix.lower() in registry.load(registry.FORMATS, name).suffixes]
     if not fitting:
-        raise UsageError(
-            f"no format has files named *{path.suffix or path.name} ({path}); say which with (format = …), "
-            f"one of {', '.join(names)}"
-        )
+        ending, known = path.suffix.lower(), ", ".join(names)
+        other = f"no format has files named *{path.suffix or path.name} ({path}); say its format, one of {known}"
+        raise UsageError(OTHERS[ending].format(path) if ending in OTHERS else other)
     if len(fitting) > 1 and path.is_file():
         readers = {name: registry.load(registry.FORMATS, name)() for name in fitting}
         claimed = [name for name, reader in readers.items() if hasattr(reader, "claims") and reader.claims(path)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.base.extras import need
+from mtpp_dsl.base.files import parse_json, read_bytes
 from mtpp_dsl.errors import UsageError, did_you_mean
 
 __all__ = ["configuration", "few_modules", "read_configuration", "transformers"]
@@ -49,17 +49,13 @@ def read_configuration(path: Path) -> tuple[dict[str, Any], str]:
         UsageError: there is no such file, it is too large, or it is no JSON object.
     """
     file = path / "config.json" if path.is_dir() else path
-    try:
-        with file.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"cannot read {str(file)!r}: {error.strerror or error}") from error
-    if len(data) > MAX_BYTES:
-        raise UsageError(f"{str(file)!r} is larger than {MAX_BYTES:,} B: a configuration is a short JSON file")
-    try:
-        said = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{str(file)!r} is no JSON: {str(error)[:200]}") from error
+    if not file.exists() and len(path.parts) == 2 and not path.parent.is_dir() and not path.suffix == ".json":
+        raise UsageError(
+            f"there is no folder {str(path)!r} here, and nothing is downloaded: get the model's config.json, as by "
+            f"'hf download {path} config.json --local-dir .', and name it"
+        )
+    data = read_bytes(file, MAX_BYTES)
+    said = parse_json(data, str(file))
     if not isinstance(said, dict):
         raise UsageError(f"{str(file)!r} is no configuration: it must be a JSON object")
     return said, sha256(data).hexdigest()

@@ -18,7 +18,10 @@ from mtpp_dsl.importers.torch_inputs import Given, Input, sizes_to_trace, tensor
 from mtpp_dsl.importers.torch_training import Training, arguments_of, training_of, with_backward
 from mtpp_dsl.model import Model, Size, Source, Symbol
 
-__all__ = ["from_torch", "import_torch", "made_by", "model_of"]
+__all__ = ["check_target", "from_torch", "import_torch", "made_by", "model_of"]
+
+WEIGHTS = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")
+"""How the names of files end that hold weights, and no code."""
 
 EXTRA = "torch"
 PHASES = ("forward", "train")
@@ -193,9 +196,7 @@ def made_by(target: str, *, device: str = "meta") -> Any:
     torch = need("torch", EXTRA)
     if device not in DEVICES:
         raise UsageError(f"--device {device!r} is neither meta nor cpu")
-    path, colon, attribute = target.rpartition(":")
-    if not (colon and path and attribute.isidentifier()):
-        raise UsageError(f"{target[:200]!r} is not of the form package.module:callable")
+    path, attribute = check_target(target)
     code = _imported(path)
     if not hasattr(code, attribute):
         known = [name for name in vars(code) if not name.startswith("_")]
@@ -213,6 +214,28 @@ def made_by(target: str, *, device: str = "meta") -> Any:
     if not isinstance(found, torch.nn.Module):
         raise UsageError(f"{target} made an object of type {type(found).__name__}; it must be a torch.nn.Module")
     return found
+
+
+def check_target(target: str) -> tuple[str, str]:
+    """Return the module and the callable of a target, which is not imported.
+
+    Raises:
+        UsageError: it is not of the form ``package.module:callable``; says what to do with files of weights and graphs.
+    """
+    path, colon, attribute = target.rpartition(":")
+    if colon and path and attribute.isidentifier():
+        return path, attribute
+    file = Path(target)
+    if file.suffix.lower() == ".pt2":
+        raise UsageError(
+            f"{target} is a graph already: mtpp convert {target} model.json reads it, and so does graph from"
+        )
+    if file.suffix.lower() in WEIGHTS:
+        raise UsageError(
+            f"{target} holds weights, and no graph: name the code that makes the module, such as model.py:make_model"
+        )
+    hint = f": name what of it makes the module, such as {target}:make_model" if file.suffix == ".py" else ""
+    raise UsageError(f"{target[:200]!r} is not of the form package.module:callable{hint}")
 
 
 def _imported(path: str) -> Any:

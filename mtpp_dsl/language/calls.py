@@ -50,6 +50,8 @@ def _no_function(node: tree.Call, scope: Scope) -> Complaint:
         raise Unsettled(name)
     hint = word_hint(name, [*FUNCTIONS, *AGGREGATES, *scope.defs], "function")
     note = f"subscripts are written {name}[…]" if scope.member(name, node.span) is not None else ""
+    if name == "range":
+        hint, note = "", "a range is written 0..<3, or with its last number 0..2: for i in 0..<3"
     return Complaint(
         f"there is no function {name!r}{hint}", node.function.span, [note] if note else [], code="MTPP-E206"
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mtpp_dsl.base.units import NONE
-from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.declaring import check_word
 from mtpp_dsl.language.expressions import Locals, truth
@@ -103,6 +102,6 @@ def _unknown(name: str, span: Span, scope: Scope) -> Complaint:
     if entry is not None:
         message = f'there is no type {name!r} here; the library has it: include "{entry.file}"'
         return Complaint(message, span, code="MTPP-E101")
-    near = did_you_mean(name, scope.types) or entries.near(name, "type")
+    near = entries.near(name, "type", scope.types)
     notes = [f'type {name} (memory = 16 GiB) declares one; type = "{name}", in quotation marks, is a name alone']
     return Complaint(f"there is no type {name!r}{near}", span, notes, code="MTPP-E101")

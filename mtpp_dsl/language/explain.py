@@ -128,7 +128,8 @@ def _unknown_rule(source: Source, begin: int, at: int) -> Diagnostic | None:
         return None
     span = Span(source, offset, offset + len(word))
     if word in FUNCTIONS or word in AGGREGATES:
-        message = f"an inequality has a label before it: write 'constraint limit: {word}(…) <= …'"
+        of = "(…)" if first[2:] and first[2].text == "(" else ""
+        message = f"an inequality has a label before it: write 'constraint limit: {word}{of} <= …'"
         return Diagnostic(message, span, code="MTPP-E501")
     return unknown_rule(span)
 

@@ -382,8 +382,8 @@ class Stages:
             new = self.findings.attempt(lambda s=statement: list(lower_objective(s, self.scope)))
             wrong |= new is None
             for asked in new or ():
-                name = asked.objective.shown
-                twin = next((other for other in self.asked if other.objective.shown == name), None)
+                name = asked.objective.called
+                twin = next((other for other in self.asked if other.objective.called == name), None)
                 if twin is not None:
                     remedy = "label them: minimize cost: …" if name == "objective" else "each is given once"
                     place = Place(twin.span, "the first")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,9 @@ from mtpp_dsl.language.scope import RESERVED, UNDERSCORE, Complaint, Scope, Unse
 from mtpp_dsl.language.values import Quantity, Table, Value, describe, shown
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.text.source import Diagnostic, Place, Source, Span, shortened
+
+MAX_LISTED = 12
+"""So many params are listed where one is not there."""
 
 __all__ = ["Recorded", "bind_params"]
 
@@ -43,6 +46,18 @@ class Recorded:
 
     value: object
     path: Path | None = None
+
+
+def _unknown(name: str, value: object, known: Collection[str]) -> str:
+    """Return what to say of a value for a param that is not there."""
+    if isinstance(value, Recorded):
+        return f"the answer is of a spec with a param {name!r}, which this one does not have: is it of another spec?"
+    return f"-D {name}: there is no param {name!r}{did_you_mean(name, known)}"
+
+
+def _listed(known: Collection[str]) -> tuple[str, ...]:
+    more = ", …" if len(known) > MAX_LISTED else ""
+    return (f"the params are: {', '.join(list(known)[:MAX_LISTED])}{more}" if known else "the spec has no params",)
 
 
 def bind_params(
@@ -67,10 +82,7 @@ def bind_params(
             last[name] = (statement, folder)
     unread = scope.unsettled  # where a statement does not parse, it may be that of the param
     unknown = [name for name in given if name not in last and not unread & {name, "anything"}]
-    wrong += [
-        Diagnostic(f"-D {name}: there is no param {name!r}{did_you_mean(name, last)}", code="MTPP-E707")
-        for name in unknown
-    ]
+    wrong += [Diagnostic(_unknown(name, given[name], last), notes=_listed(last), code="MTPP-E707") for name in unknown]
     for name in _in_order({name: statement for name, (statement, _) in last.items()}, scope, wrong):
         statement, folder = last[name]
         try:

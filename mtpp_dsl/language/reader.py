@@ -33,9 +33,12 @@ def read_source(
         UsageError: it is not there, no regular file, not readable, not text (says where), or too large.
     """
     held = None if not texts else texts.get(os.path.realpath(path))
-    return Source(
-        name, read_text(path, MAX_SPEC_BYTES, name, "the text of a spec") if held is None else held, included_from, path
-    )
+    text = read_text(path, MAX_SPEC_BYTES, name, "the text of a spec") if held is None else held
+    if included_from is None and path.suffix.lower() == ".json" and text.lstrip()[:1] in ("{", "["):
+        raise UsageError(
+            f"{name} is JSON, and no spec: an answer stands behind its spec, as in 'mtpp verify SPEC {name}'"
+        )
+    return Source(name, text, included_from, path)
 
 
 @dataclass(frozen=True)

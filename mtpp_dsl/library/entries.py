@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -55,13 +55,18 @@ def entries() -> Mapping[str, Entry]:
     return found
 
 
-def near(name: str, kind: str) -> str:
+def near(name: str, kind: str, more: Iterable[str] = ()) -> str:
     """Return "; did you mean …" with the names of one kind that begin as *name* does, or else the nearest; or "".
+
+    Args:
+        name: that is not there.
+        kind: of which the library has the names.
+        more: names that are there beside.
 
     >>> near("h100", "type")
     '; did you mean h100_pcie, h100_sxm or h100_nvl?'
     """
-    names = [entry.name for entry in entries().values() if entry.kind == kind]
+    names = list(dict.fromkeys([*more, *(entry.name for entry in entries().values() if entry.kind == kind)]))
     longer = [other for other in names if name and other.startswith(name.lower())][:MAX_NEAR]
     if not longer:
         return did_you_mean(name, names)

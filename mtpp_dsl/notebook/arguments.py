@@ -123,8 +123,8 @@ def read_line(name: str, line: str) -> tuple[Asked, str | None] | None:
     options = {
         "method": given.method,
         "solver": given.solver,
-        "time_limit": seconds(given.time_limit),
-        "gap": max(fraction(given.gap), 1e-6),
+        "time_limit": seconds(given.time_limit, "--time-limit"),
+        "gap": max(fraction(given.gap, "--gap"), 1e-6),
         "threads": given.threads,
         "seed": given.seed,
         "solver_options": _pairs(given.solver_option, "--solver-option"),

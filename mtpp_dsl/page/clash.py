@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mtpp_dsl.base.units import times
 from mtpp_dsl.page.explained import lines
 from mtpp_dsl.page.markup import Markup, name, tag
 from mtpp_dsl.page.section import Section
@@ -27,7 +28,10 @@ def section(view: View) -> Section | None:
     )
     parts: list[Markup | None] = [tag("p", found["reason"])]
     if found["clash"]:
-        parts += [tag("p", how), tag("ul", [tag("li", tag("code", name(each, 2000))) for each in found["clash"]])]
+        parts += [
+            tag("p", how),
+            tag("ul", [tag("li", tag("code", name(each, 2000))) for each in times(found["clash"])]),
+        ]
     if not found["minimal"] and not view.asked:
         parts.append(
             tag("p", "Which of them are needed for that, with their lines and amounts, is on a page made with time:")

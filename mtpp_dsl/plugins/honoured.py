@@ -66,6 +66,10 @@ def refuse_options(
             f"method {method.name!r} may use several solvers, or none, so it takes no solver options such as "
             f"{', '.join(options)}{_instead(problem)}"
         )
+    if options and solver in registry.available(registry.BACKENDS):
+        backend = registry.load(registry.BACKENDS, solver)()
+        if backend.available().ok and hasattr(backend, "check_options"):
+            backend.check_options(options)
     if write_model is None:
         return
     if solver in registry.available(registry.ENGINES) and not traits.may_need_none:

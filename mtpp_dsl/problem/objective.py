@@ -155,9 +155,22 @@ class Objective(Short):
         return self.name if self.name in OBJECTIVES else "linear"
 
     @property
-    def shown(self) -> str:
-        """What it is called in answers: its label, or its name."""
+    def called(self) -> str:
+        """What it is called in files of answers: its label, or its name."""
         return self.label or self.name
+
+    @property
+    def shown(self) -> str:
+        """What people read: its label, the one decision that it is, or its name.
+
+        >>> Objective.linear([(Latency("decode"), 1.0)]).shown, Objective.linear([(Latency("decode"), 2.0)]).shown
+        ('latency(decode)', 'objective')
+        """
+        match self.terms:
+            case (((Bottleneck(phase) | Latency(phase)) as decision, 1.0),) if self.called == "objective":
+                word = type(decision).__name__.lower()
+                return self.called if self.constant else f"{word}({phase})" if phase else word
+        return self.called
 
     def __str__(self) -> str:
         batch = "" if self.batch is None else f" of a batch of {self.batch}"

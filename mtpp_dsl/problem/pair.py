@@ -23,7 +23,7 @@ def with_objectives(problem: Problem, names: Sequence[str]) -> Problem:
     """
     if len(names) != 2 or names[0] == names[1]:
         raise UsageError(f"a front is of two objectives, such as bottleneck,cost; not of {', '.join(names) or 'none'}")
-    stated = {objective.shown: objective for objective in problem.objectives}
+    stated = {objective.called: objective for objective in problem.objectives}
     found = []
     for name in names:
         if name not in stated and name not in NAMED:

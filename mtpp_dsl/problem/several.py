@@ -95,16 +95,16 @@ def _timed(objective: Objective) -> Objective:
         raise UsageError(
             f"'{objective}' is not defined of plans with a schedule, which another objective asks for; write bottleneck"
         )
-    return replace(objective, name="timed bottleneck", terms=((Bottleneck(), 1.0),), label=objective.shown, timed=True)
+    return replace(objective, name="timed bottleneck", terms=((Bottleneck(), 1.0),), label=objective.called, timed=True)
 
 
 def _check_terms(objective: Objective, n: int, k: int) -> None:
     """Check that the terms of an objective are numbers over nodes and devices that exist."""
-    check_decisions(f"objective {objective.shown!r}", (decision for decision, _ in objective.terms), n, k)
+    check_decisions(f"objective {objective.called!r}", (decision for decision, _ in objective.terms), n, k)
     if not all(isfinite(a) for _, a in objective.terms) or not isfinite(objective.constant):
-        raise UsageError(f"objective {objective.shown!r} has a coefficient that is no finite number")
+        raise UsageError(f"objective {objective.called!r} has a coefficient that is no finite number")
     if not (objective.within >= 0 and isfinite(objective.within)):
-        raise UsageError(f"objective {objective.shown!r}: within is {objective.within!r}; it must not be negative")
+        raise UsageError(f"objective {objective.called!r}: within is {objective.within!r}; it must not be negative")
     if (
         objective.name == "throughput"
         and objective.within
@@ -135,7 +135,7 @@ def _check_together(objectives: Sequence[Objective]) -> None:
     batched = next((objective for objective in objectives if objective.batch is not None), None)
     if batched is not None:
         raise UsageError(f"'{batched}' asks for plans of a batch, and goes with no other objective")
-    names = [objective.shown for objective in objectives]
+    names = [objective.called for objective in objectives]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"two objectives are called {twice!r}; label them: minimize cost: …")

@@ -112,7 +112,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
 def _objective(problem: Problem, objective: Objective, cost: float | None) -> dict[str, Any]:
     """Return what an objective is, and its value in a plan of that cost."""
     return {
-        "name": objective.shown,
+        "name": objective.called,
         "kind": objective.kind,
         "sense": objective.sense,
         "parts": objective.parts,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from mtpp_dsl.base.units import counted, format_gap, format_quantity
+from mtpp_dsl.base.units import counted, format_gap, format_quantity, times
 from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.pipeline import Iteration, iteration_of
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result
@@ -66,7 +66,7 @@ def _why_infeasible(reason: Infeasibility, width: int | None) -> list[Text]:
     if reason.clash:
         how = "without any one of these the others can hold" if reason.minimal else "these cannot all hold"
         lines += wrapped(Text(f"{how}:"), width, 2)
-        for constraint in reason.clash:
+        for constraint in times(reason.clash):
             lines += wrapped(Text(constraint), width, 4, 6)
     return lines
 
@@ -148,7 +148,7 @@ def _ended(problem: Problem, result: Result) -> str:
     """Return why the search ended: of several objectives, each but the last has a share of the time."""
     if problem.later and result.termination == "time_limit":
         return "an objective used up its share of the time"
-    return _ENDED[result.termination]
+    return _ENDED["complete" if result.termination == "gap" and result.plan is None else result.termination]
 
 
 def _gap(result: Result) -> Text:

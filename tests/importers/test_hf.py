@@ -168,7 +168,8 @@ def test_calls_that_are_refused(tmp_path: Path) -> None:
         (LLAMA, "decode,decode", "name one twice"),
         (bert, "decode", "BertForMaskedLM has no decoding step here: it does not write token by token"),
         (3, "prefill", "not int"),
-        (tmp_path / "absent.json", "prefill", "cannot read"),
+        (tmp_path / "absent.json", "prefill", "there is no file"),
+        (Path("meta-llama/Llama-3-8B"), "prefill", "nothing is downloaded: get the model's config.json"),
     ):
         with pytest.raises(UsageError, match=message):
             from_hf(said, phases)
@@ -178,7 +179,7 @@ def test_calls_that_are_refused(tmp_path: Path) -> None:
         from_hf({**LLAMA, "dtype": "load"})
     for text in ("{", "[]", "{" * 10_000, "\x00"):
         (tmp_path / "config.json").write_text(text)
-        with pytest.raises(UsageError, match=r"config\.json' is no"):
+        with pytest.raises(UsageError, match=r"config\.json(' is no configuration|:.*not JSON)"):
             from_hf(tmp_path)
 
 

@@ -9,10 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
+import mtpp_dsl
+from mtpp_dsl.plans.result import Bound, Infeasibility
 from mtpp_dsl.report.columns import Row, facts, table, wrapped
+from mtpp_dsl.report.terminal import summary
 from tests.screens import CASES, SNAPSHOTS, screens
 from tests.tools.snapshots import snapshot
+from tests.tree import ROOT
 
+QUICK = ROOT / "examples" / "quickstart.mtpp"
 SAID = ("more", "with", "that", "do", "nothing", "less", "nodes")
 WORDS = st.text("ab[].", min_size=1, max_size=70)
 
@@ -86,3 +91,20 @@ def test_figures_keep_their_units() -> None:
     lines = [line.plain for line in wrapped(Text("no more than 14.465 ms in all"), 15)]
     assert lines == ["no more than", "14.465 ms in", "all"]
     assert [line.plain for line in wrapped(Text("x" * 19), 20, indent=4)] == [" " + "x" * 19]
+
+
+def test_an_ending_without_a_plan_is_no_gap() -> None:
+    """A bound whose own search has ended within its gap has no gap to a plan."""
+    problem = mtpp_dsl.load(QUICK)
+    result = mtpp_dsl.Result("gap", bound=Bound(0.01, "guess", "trusted", "highs"), time={"total": 0.1})
+    shown = "\n".join(line.plain for line in summary(problem, result))
+    assert "ran to its end, without a plan" in shown
+    assert "within the gap" not in shown
+
+
+def test_equal_constraints_that_clash_are_counted() -> None:
+    """Those of a target, one for each layer, are told once."""
+    why = Infeasibility("no plan", ("memory", *["colocate (target llama-cpp)"] * 30))
+    result = mtpp_dsl.Result("infeasible", infeasibility=why, time={"total": 0.1})
+    shown = [line.plain.strip() for line in summary(mtpp_dsl.load(QUICK), result)]
+    assert shown[3:6] == ["these cannot all hold:", "memory", "colocate (target llama-cpp), 30 times"]

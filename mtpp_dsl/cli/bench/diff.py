@@ -67,7 +67,7 @@ def diff(
         _share("--level", level),
         _share("--tolerance", tolerance),
         _share("--time-tolerance", time_tolerance),
-        seconds(time_floor) or 0.0,
+        seconds(time_floor, "--time-floor") or 0.0,
         cpu,
         _quantities(of),
     )

@@ -56,7 +56,7 @@ def run_and_report(call: BenchCall) -> int:
     part = parts_of(call.shard) if call.shard is not None else None
     sweep = read_sweep(call.sweep, call.size)
     if call.time_limit is not None:
-        sweep = with_time_limit(sweep, seconds(call.time_limit))
+        sweep = with_time_limit(sweep, seconds(call.time_limit, "--time-limit"))
     expansion = Expansion(sweep)
     runs = chosen(expansion.runs(), call.only)
     if expansion.left_out and not call.quiet:

@@ -59,9 +59,9 @@ def slurm(
 
     read = read_sweep(sweep, size)
     if time_limit is not None:
-        read = with_time_limit(read, seconds(time_limit))
+        read = with_time_limit(read, seconds(time_limit, "--time-limit"))
     runs = chosen(expand(read), only)
-    array = array_of(read.name, runs, tasks, jobs, None if task_time is None else seconds(task_time))
+    array = array_of(read.name, runs, tasks, jobs, None if task_time is None else seconds(task_time, "--task-time"))
     given = {"--size": [size] if size else [], "--only": only, "--time-limit": [time_limit] if time_limit else []}
     options = [word for name, values in given.items() for value in values for word in (name, value)]
     folder = output.absolute()

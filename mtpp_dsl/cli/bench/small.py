@@ -116,8 +116,10 @@ def _sweep(call: SolveCall) -> Sweep:
         name=", ".join(f"{name}={{{name}}}" for name in swept),
         place="--sweep",
     )
-    limit = seconds(call.time_limit)
-    settings = Settings(seeds, inf if limit is None else limit, None, max(fraction(call.gap), 1e-6), call.threads)
+    limit = seconds(call.time_limit, "--time-limit")
+    settings = Settings(
+        seeds, inf if limit is None else limit, None, max(fraction(call.gap, "--gap"), 1e-6), call.threads
+    )
     methods = tuple(_method(call, name.strip()) for name in call.method.split(","))
     labels = [method.label for method in methods]
     if len(set(labels)) < len(labels):

@@ -56,7 +56,7 @@ class Offer:
             nodes=problem.graph.n,
             edges=problem.graph.m,
             devices=problem.k,
-            objective=objective.shown,
+            objective=objective.called,
             sense=objective.sense,
             unit=objective.unit(problem.time_unit),
             graph_sha256=graph_sha256(problem),

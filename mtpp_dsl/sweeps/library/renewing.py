@@ -40,7 +40,7 @@ def _renewed(library: Library, problem: Problem, record: Record) -> Record:
         nodes=problem.graph.n,
         edges=problem.graph.m,
         devices=problem.k,
-        objective=objective.shown,
+        objective=objective.called,
         sense=objective.sense,
         unit=objective.unit(problem.time_unit),
         spec_sha256=spec_sha256(library.runs[record.name]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import isfinite
 from queue import SimpleQueue
@@ -19,7 +19,7 @@ from mtpp_dsl.errors import SolverError
 from mtpp_dsl.plans.result import Termination
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.backends.mip.highs_options import set_options
-from mtpp_dsl.solvers.backends.mip.lazy_highs import highs_version, highspy
+from mtpp_dsl.solvers.backends.mip.lazy_highs import highs_version, highspy, silent_highs
 from mtpp_dsl.solvers.backends.mip.unsupported import check, package, refuse_reserved
 
 if TYPE_CHECKING:
@@ -77,6 +77,10 @@ class Highs:
     def available(self) -> Availability:
         """Return whether highspy is installed."""
         return package("highspy", "pip install highspy")
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Complain of options that HiGHS does not have; see :class:`mtpp_dsl.contracts.BackendBase`."""
+        set_options(silent_highs(), options)
 
     def solve(
         self, model: Any, limits: Limits, progress: Progress, on_bound: Callable[[float | None, float | None], None]

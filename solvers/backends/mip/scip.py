@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any, ClassVar
 
@@ -47,6 +47,12 @@ class Scip:
         """Return whether pyscipopt is installed."""
         return package("pyscipopt", "pip install 'mtpp-dsl[scip]'")
 
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Complain of parameters that SCIP does not have; see :class:`mtpp_dsl.contracts.BackendBase`."""
+        import pyscipopt
+
+        _set_parameters(pyscipopt.Model(), options)
+
     def solve(
         self, model: Any, limits: Limits, progress: Progress, on_bound: Callable[[float | None, float | None], None]
     ) -> Outcome:
@@ -74,9 +80,9 @@ class Scip:
             return _outcome(scip, file, progress, by)
 
 
-def _configure(scip: Any, limits: Limits) -> None:
+def _set_parameters(scip: Any, options: Mapping[str, Any]) -> None:
     known = scip.getParams()
-    for name, value in limits.solver_options.items():
+    for name, value in options.items():
         if name not in known:
             raise UsageError(f"SCIP has no parameter {name!r}{did_you_mean(name, known)}")
         kind = type(known[name])
@@ -85,6 +91,10 @@ def _configure(scip: Any, limits: Limits) -> None:
             scip.setParam(name, typed)
         except (KeyError, ValueError) as error:
             raise UsageError(f"SCIP refuses {value!r} for parameter {name!r}") from error
+
+
+def _configure(scip: Any, limits: Limits) -> None:
+    _set_parameters(scip, limits.solver_options)
     scip.setParam("limits/gap", limits.gap)
     scip.setParam("randomization/randomseedshift", limits.seed % 2**31)
     scip.setParam("misc/catchctrlc", False)
