@@ -17,18 +17,21 @@ from mtpp_dsl.answers.shape import check_shape
 from mtpp_dsl.base.files import Folders, read_bytes, read_json
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Target
-from mtpp_dsl.errors import MtppError, UsageError
+from mtpp_dsl.errors import MtppError, Refused, UsageError
+from mtpp_dsl.language.analysis import Analysis
 from mtpp_dsl.language.lower import load, read
 from mtpp_dsl.language.params import Recorded
 from mtpp_dsl.language.places import Places
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.one_more import OneMore
 from mtpp_dsl.problem.pair import with_objectives
 from mtpp_dsl.problem.targeting import targeted
 
 __all__ = [
     "Again",
     "Answered",
+    "analysed_again",
     "places_of",
     "points_of",
     "read_again",
@@ -239,18 +242,40 @@ def places_of(problem: Problem, search: Folders = ()) -> Places:
         problem: that was read from a file.
         search: folders where ``include`` looks after the including file's own.
     """
+    found = None if problem.origin.path is None else analysed_again(problem, search)
+    return Places() if found is None else found.places
+
+
+def analysed_again(problem: Problem, search: Folders = (), one_more: OneMore | None = None) -> Analysis | None:
+    """Read the spec of a problem again, with its params and its scenario.
+
+    Args:
+        problem: that was read from a file or a text.
+        search: folders where ``include`` looks after the including file's own.
+        one_more: a device that is added to those of the spec.
+
+    Returns:
+        What is found; None of a problem made in Python, and where the files are no longer what they were. It has no
+        problem where the spec cannot be meant with the device that is added.
+
+    Raises:
+        Refused: nothing says what would join the device that is added to the others.
+    """
     origin = problem.origin
-    if origin.path is None:
-        return Places()
+    of = origin.path or origin.text
+    if of is None:
+        return None
     try:
-        source = {"params": origin.params, "path": origin.path}
-        spec = read(origin.path, search)
-        found = spec.analyse(recorded_params(source, Path(origin.path)), scenario=origin.scenario)
+        params = recorded_params({"params": origin.params, "path": origin.path}, Path(origin.path or ""))
+        found = read(of, search).analyse(params, scenario=origin.scenario, one_more=one_more)
+    except Refused:
+        raise
     except MtppError:
-        return Places()
+        return None
     again = found.problem
-    same = again is not None and (again.origin.sha256, again.origin.files) == (origin.sha256, origin.files)
-    return found.places if same else Places()
+    if again is None:
+        return None if one_more is None else found
+    return found if (again.origin.sha256, again.origin.files) == (origin.sha256, origin.files) else None
 
 
 def path_of(value: object, old: str | None, spec: Path) -> Path | None:

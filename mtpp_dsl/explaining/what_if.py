@@ -242,7 +242,9 @@ def cases_of(question: Question) -> Iterator[Altered]:
     for members in types[:MOST_TYPES]:
         like = called_all([problem.devices[d].name for d in members])
         first = members[0]
-        yield Altered("device", f"one more device like {like}", lambda p, d=first: with_device(p, d), like)  # type: ignore[misc]
+        yield Altered(
+            "device", f"one more device like {like}", lambda p, d=first: with_device(p, d, question.search), like
+        )  # type: ignore[misc]
     yield Altered("bandwidth", "twice the bandwidth", lambda p: with_bandwidth(p, BANDWIDTH))
     yield Altered("memory", "a quarter more memory", lambda p: with_memory(p, MEMORY))
 

@@ -36,6 +36,7 @@ from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.language.targets import under_target
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.problem.one_more import OneMore
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
 __all__ = ["Lowering", "Spec", "analyse", "load", "read"]
@@ -226,6 +227,7 @@ class Spec:
         graph: Graph | None = None,
         scenario: str | None = None,
         begun: Callable[[Scope], None] | None = None,
+        one_more: OneMore | None = None,
     ) -> Analysis:
         """Return all that is found with these values of the params, errors and warnings among it.
 
@@ -234,15 +236,17 @@ class Spec:
             graph: takes the place of the spec's graph.
             scenario: the name of the spec's scenario that counts.
             begun: is given the scope before it is filled: by that another thread can stop the reading.
+            one_more: a device that is added to those of the spec, before objectives and constraints are read.
 
         Raises:
             Stopped: the scope was told to stop.
+            Refused: nothing says what would join the device that is added to the others.
         """
         parsed = self.parsed
         with hashing() as hashes:
             hashes.update(self.hashes)
             given = dict(values or {})
-            more = parsed.broken, scenario, parsed.included
+            more = parsed.broken, scenario, parsed.included, one_more
             lowering = Lowering(self.source, parsed.statements, given, self.path, graph, hashes, *more)
             if begun is not None:
                 begun(lowering.scope)
@@ -286,8 +290,9 @@ class Lowering(Stages):
         broken: Sequence[Broken] = (),
         scenario: str | None = None,
         included: Collection[Path] = (),
+        more: OneMore | None = None,
     ) -> None:
-        super().__init__(source, statements, params, graph, broken, scenario, included)
+        super().__init__(source, statements, params, graph, broken, scenario, included, more)
         self.path, self.hashes = path, hashes
 
     @property

@@ -36,6 +36,7 @@ from mtpp_dsl.language.profiles import times_from
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
 from mtpp_dsl.problem import Device, Interconnect, Links, Objective
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.problem.one_more import OneMore
 from mtpp_dsl.text.source import Diagnostic, Place, Source, Span
 
 __all__ = ["LANGUAGE_VERSION", "Stages"]
@@ -88,6 +89,7 @@ class Stages:
         broken: the statements that do not parse.
         scenario: the name of the one that counts; None for none.
         included: files that are included whatever the params.
+        more: a device that is added to those of the spec, before objectives and constraints are read; None for none.
     """
 
     def __init__(
@@ -99,8 +101,9 @@ class Stages:
         broken: Sequence[Broken] = (),
         scenario: str | None = None,
         included: Collection[Path] = (),
+        more: OneMore | None = None,
     ) -> None:
-        self.scenario, self.included = scenario, included
+        self.scenario, self.included, self.more = scenario, included, more
         self.source, self.statements, self.given, self.replaced = source, statements, params, replaced
         self.scope, self.findings = Scope(), Findings()
         self.memory, self.times = UnitKeeper("sizes"), UnitKeeper("times")
@@ -140,6 +143,8 @@ class Stages:
         attempt(check_phase_names, [statement for statement, _ in self.of(tree.PhaseStatement)], self.scope)
         self.read_times()
         attempt(self.interconnect, brought.interconnect)
+        if self.more is not None and not self.findings.failed:
+            self.add_device(self.more)
         attempt(self.read_old_plan)
         attempt(self.read_objectives)
         for name in self.scope.lets:  # in their order, so that none waits for long chains of others
@@ -366,6 +371,22 @@ class Stages:
     def measured(self, joined: Interconnect) -> Interconnect:
         """Return what joins the devices with the measured times of transfers, if there are any."""
         return joined if self.sent is None else self.sent.result(joined)
+
+    def add_device(self, more: OneMore) -> None:
+        """Add a device that the spec does not declare, so that what is said of all devices is said of it, too.
+
+        Raises:
+            Refused: nothing says what would join it to the others.
+        """
+        assert self.joined is not None
+        like = self.devices[more.like].name
+        self.graph, self.devices, self.joined = more.grown(self.graph, self.devices, self.joined)
+        self.scope.exact.update(
+            {(what, more.name): value for (what, name), value in self.scope.exact.items() if name == like}
+        )
+        self.scope.graph = self.graph
+        self.scope.set_devices(self.devices)
+        self.scope.values_of_lets.clear()
 
     def read_old_plan(self) -> None:
         """Read the earlier plan, if there is one."""

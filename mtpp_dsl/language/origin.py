@@ -47,7 +47,8 @@ def origin_of(
     params = {name: plain(value) for name, value in scope.params.items()}
     files = {_seen_from(folder, name): digest for name, digest in sorted(rest.items())}
     shown = None if path is None else str(path)
-    return Origin(shown, own, MappingProxyType(params), scope.decimal, MappingProxyType(files), scenario)
+    text = source.text if path is None else None
+    return Origin(shown, own, MappingProxyType(params), scope.decimal, MappingProxyType(files), scenario, text)
 
 
 def _seen_from(folder: Path, path: str) -> str:

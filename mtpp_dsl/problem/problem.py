@@ -70,6 +70,7 @@ class Origin(Short, Picklable):
         decimal: whether its sizes are written in kB, MB and GB, rather than in KiB, MiB and GiB.
         files: the SHA-256 of every other file that was read, by its path from the folder of the spec.
         scenario: the name of the scenario that was chosen; None for none.
+        text: of the spec, where it was no file.
     """
 
     path: str | None = None
@@ -78,6 +79,7 @@ class Origin(Short, Picklable):
     decimal: bool = False
     files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     scenario: str | None = None
+    text: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

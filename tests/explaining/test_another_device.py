@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from mtpp_dsl.errors import Refused
 from mtpp_dsl.explaining.another_device import alike, with_device
 from mtpp_dsl.problem import Device, Links, Problem, Shared, Tree
 from mtpp_dsl.problem.graph import Graph
+from tests.amount import part
 from tests.oracle import optimum
 
 GRAPH = """
@@ -27,6 +29,7 @@ param k: int
 {GRAPH}
 device cpu (memory = 9 MB, speed = 0.5, unsupported = ["conv"])
 """
+REST = "interconnect shared (bandwidth = 1 GB/s)\n"
 GPUS = "device gpu[k] (memory = 4 MB, price = 3 USD)\n"
 SPECS = {
     "shared": f"""{COMMON}{GPUS}interconnect shared (bandwidth = 1 GB/s)
@@ -144,13 +147,13 @@ def test_in_an_order_it_comes_after_its_type_and_the_optimum_is_that_of_the_spec
     small, large = spec.problem(k=1 + seed % 2), spec.problem(k=2 + seed % 2)
     found = with_device(small, 0)
     assert optimum(found) == pytest.approx(optimum(large))
-    assert found.devices[-1].name == large.devices[small.k - 1].name
+    assert [device.name for device in found.devices] == [device.name for device in large.devices]
 
 
 def test_types_are_devices_that_differ_in_their_names_alone() -> None:
     problem = mtpp_dsl.read(SPECS["shared"]).problem(k=3)
     assert alike(problem) == ((0,), (1, 2, 3))
-    assert with_device(problem, 0).devices[-1].name == "cpu_2"
+    assert with_device(problem, 0).devices[1].name == "cpu_2"
 
 
 def _problem(rows: Sequence[Constraint] = (), joined: object = None) -> Problem:
@@ -158,12 +161,74 @@ def _problem(rows: Sequence[Constraint] = (), joined: object = None) -> Problem:
     return Problem.create(graph, [Device("x"), Device("y")], joined or Shared(1.0), constraints=rows)  # type: ignore[arg-type]
 
 
-def test_it_is_refused_where_devices_of_the_type_are_treated_in_different_ways() -> None:
-    row = Linear(label="r", terms=((On(0, 0), 1.0), (On(0, 1), 2.0)), sense="<=", rhs=1.5)
-    with pytest.raises(Refused, match=r"constraint r treats devices such as x in different ways"):
+ROWS = (
+    "constraint most: sum(used(d) for d in devices) <= {a}",
+    "constraint budget: sum(price(d) * used(d) for d in devices) <= {b} USD",
+    "constraint dear: sum(price(d) / 1 USD * used(d) for d in devices) <= {b} (penalty = 2{time})",
+    "constraint all: sum(used(d) for d in devices) >= {a} (penalty = 1{time})",
+    "constraint even: forall d in devices: load(d) / 1 ms <= 8 (penalty = {a}{time})",
+    "constraint apart: forall d in devices, v in {{a[0], a[1]}}: on(v, d) + on(a[2], d) <= 1",
+    "constraint own: used(cpu) + on(a[1], cpu) <= {a}",
+    "constraint family: sum(on(v, d) for v in nodes, d in gpu) <= {a}",
+    "constraint work: sum(load(d) for d in devices) <= 2{b} ms",
+    "constraint big: max(load(d) for d in devices) <= 1{b} ms",
+)
+ASKED = (
+    "minimize bottleneck",
+    "minimize latency",
+    "minimize cost: sum(price(d) / 1 USD * used(d) for d in devices) constraint due: bottleneck <= 12 ms",
+    "minimize cost: sum(load(d) for d in devices) / 1 ms + sum(used(d) * 2 for d in gpu)",
+    "minimize worst: max(load(d) * (1 + price(d) / 1 USD) for d in devices)",
+    "maximize throughput",
+)
+
+
+@pytest.mark.parametrize("seed", range(part(40)))
+def test_the_best_with_it_is_that_of_a_spec_that_declares_it(seed: int) -> None:
+    """By brute force, with rows, budgets, penalties and objectives over devices, of which some cost nothing."""
+    draw = Random(seed)
+    cpu = f"(price = {draw.choice([0, 1, 2])} USD, speed = {draw.choice([1, 1.5])})"
+    gpu = f"(price = {draw.choice([0, 1, 3])} USD, speed = 2)"
+    objective = draw.choice(ASKED)
+    time = "" if "cost" in objective else " ms"
+    allowed = [row for row in ROWS if "penalty" not in row or "throughput" not in objective]
+    rows = [row.format(a=draw.randint(1, 3), b=draw.randint(1, 6), time=time) for row in draw.sample(allowed, 2)]
+    rest = "\n".join([REST, objective, *rows])
+    graph = "graph { node a[i in 0..2] (work = (3 + i) * 1 ms, output = 1 MB) edge a[0] -> a[1] }\n"
+
+    def text(more_cpu: str, gpus: int) -> str:
+        return f"{graph}device cpu {cpu}\n{more_cpu}device gpu[{gpus}] {gpu}\n{rest}"
+
+    k = draw.randint(1, 2)
+    asked = mtpp_dsl.load(text("", k))
+    for like, declared in ((0, text(f"device cpu_2 {cpu}\n", k)), (1, text("", k + 1))):
+        found, wanted = with_device(asked, like), mtpp_dsl.load(declared)
+        assert optimum(found) == optimum(wanted), (like, declared)
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        ("minimize cost: used(gpu[0]) + used(gpu[1]) + 2 * used(cpu)", "'minimize cost' names devices such as gpu"),
+        ("minimize bottleneck constraint two: sum(used(gpu[i]) for i in 0..1) <= 1", "constraint two .* one by one"),
+        ("minimize bottleneck assert count(devices) == 3", "cannot be meant with another device like gpu.*: "),
+    ],
+)
+def test_what_names_devices_one_by_one_is_refused(rest: str, said: str) -> None:
+    """Nothing says whether it is about another one, and an answer would be stamped as proved."""
+    text = f"graph {{ node a (work = 1 ms) }} device cpu device gpu[2] (speed = 2)\n{REST}{rest}"
+    with pytest.raises(Refused, match=said):
+        with_device(mtpp_dsl.load(text), 1)
+
+
+def test_what_has_no_spec_is_refused_where_it_speaks_of_devices() -> None:
+    row = Linear(label="r", terms=((On(0, 0), 1.0), (On(0, 1), 1.0)), sense="<=", rhs=1.5)
+    with pytest.raises(Refused, match=r"nothing says whether constraint r is about another device like x"):
         with_device(_problem([row]), 0)
+    other = Linear(label="r", terms=((On(0, 1), 1.0),), sense="<=", rhs=0.5)
+    two = Problem.create(_problem().graph, [Device("x"), Device("y", speed=2.0)], Shared(1.0), constraints=[other])
+    assert with_device(two, 0).constraints == (other,)
     lone = Links(np.array([[0.0, 2.0], [3.0, 0.0]]), np.zeros((2, 2)))
-    two = replace(_problem(joined=lone), devices=(Device("x"), Device("y", speed=2.0)))
     two = Problem.create(two.graph, two.devices, lone)
     with pytest.raises(Refused, match="nothing says what would join it"):
         with_device(two, 1)
