@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -46,10 +47,11 @@ from mtpp_dsl.contracts import (
 from mtpp_dsl.errors import MtppError, PluginError, Refused, SolverError, UsageError, VerificationError
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.plans.result import Result, Termination
+from mtpp_dsl.plugins.claims import claimed
 from mtpp_dsl.plugins.constraint_laws import broken_laws
 from mtpp_dsl.plugins.executor_laws import broken_laws as broken_executor_laws
 from mtpp_dsl.plugins.own_optimum import broken_rows, complaint, lost_by_below, own_optimum
-from mtpp_dsl.plugins.samples import MORE_THAN_VERIFIED, large, large_schedule, optimum, small, verifiable
+from mtpp_dsl.plugins.samples import MORE_THAN_VERIFIED, large, large_schedule, optimum, sample, small, verifiable
 from mtpp_dsl.plugins.target_laws import broken_laws as broken_target_laws
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
@@ -78,13 +80,20 @@ def fresh_limits(**options: Any) -> Limits:
     return Limits(time=60.0, threads=1, **options)
 
 
-def check_formulation(formulation: Formulation | FormulationFamily, solver: str = "highs") -> None:
-    """Check a formulation by solving it with *solver*.
+def check_formulation(
+    formulation: Formulation | FormulationFamily, solver: str = "highs", *, every_claim: int = 1
+) -> None:
+    """Check a formulation by solving it with *solver*, each thing that it claims by a problem of its own.
 
     Its attributes agree; it accepts or refuses with a reason; what it answers is verified; a bound is
     never above the optimum; an exact one reaches and proves the optimum; a restriction claims no bound.
     Strengthened, it is the same formulation. Where it is not built in, the optimum is that of the plans that its own
     rows allow; an exact one that excludes a better plan has to say so, in ``adds``.
+
+    Args:
+        formulation: to check.
+        solver: with which its models are solved.
+        every_claim: of so many problems about one claim each, such as a backward part, one is solved.
     """
     family = isinstance(formulation, FormulationFamily)
     _law(family or isinstance(formulation, Formulation), f"{formulation!r} lacks a part of the contract Formulation")
@@ -103,10 +112,10 @@ def check_formulation(formulation: Formulation | FormulationFamily, solver: str 
         _law(not wrong, f"{name}: {wrong}")
         return own_optimum(formulation, solver, name)
 
-    results = _check_solving(formulation, lambda: mip(formulation, solver), best_of)
+    results = _check_solving(formulation, lambda: mip(formulation, solver), best_of, every_claim=every_claim)
     for name, result in results.items():
         best, known = best_of(name)
-        broken = result.plan is not None and broken_rows(formulation, solver, small()[name], result.plan)
+        broken = result.plan is not None and broken_rows(formulation, solver, sample(name), result.plan)
         _law(not broken, f"{name}: the plan breaks rows of the formulation's own: extract() loses what they ask for")
         if best is None or not known:
             continue
@@ -119,11 +128,16 @@ def check_formulation(formulation: Formulation | FormulationFamily, solver: str 
     _check_limits(mip(formulation, solver), adds=bool(formulation_traits(formulation).adds))
 
 
-def check_method(method: Method, *, every: int = 1) -> None:
-    """Check a method on problems whose optima are known, or on one in *every* few of those that it accepts.
+def check_method(method: Method, *, every: int = 1, every_claim: int = 1) -> None:
+    """Check a method on problems whose optima are known, each thing that it claims by a problem of its own.
 
     It accepts or refuses with a reason; its plans are plans and cost what it says; its bounds are never
     above the optimum; the same seed gives the same answer; it stops when asked and when its time is up.
+
+    Args:
+        method: to check.
+        every: of so many problems that it accepts one is solved.
+        every_claim: the same of those about one claim each, such as a backward part.
     """
     _law(isinstance(method, Method), f"{method!r} lacks a part of the contract Method")
     _attributes(method)
@@ -132,7 +146,7 @@ def check_method(method: Method, *, every: int = 1) -> None:
     if state is not None and not state.ok:
         _law(bool(state.install), "a program that is not there must say how to install it")
         return
-    for name, result in _check_solving(method, lambda: method, every=every).items():
+    for name, result in _check_solving(method, lambda: method, every=every, every_claim=every_claim).items():
         _law(result.bound is None or "bound" in method.gives, f"{name}: gives {method.gives}, and there is a bound")
         _law(result.plan is None or "plan" in method.gives, f"{name}: gives {method.gives}, and there is a plan")
     _check_limits(method)
@@ -262,26 +276,18 @@ def _check_solving(
     method: Callable[[], Method],
     best_of: Callable[[str], tuple[float | None, bool]] = _of_all,
     every: int = 1,
+    every_claim: int = 1,
 ) -> dict[str, Result]:
     """Solve the small problems that are accepted, check the answers, and return them by the names of the problems.
 
-    Of *every* so many one is solved, from a place on that follows from the method's name, so that methods differ.
-    *best_of* returns the optimum of a small problem, and whether it is known.
+    Of *every* so many one is solved, and of *every_claim* so many of those of claims, from a place on that follows from
+    the method's name, so that methods differ. *best_of* returns the optimum of a problem, and whether it is known.
     """
     results: dict[str, Result] = {}
-    turn = crc32(asked.name.encode()) % every
-    bounds_only = getattr(asked, "gives", "") == "bound" or getattr(asked, "role", "") == "relaxation"
-    for name, problem in small().items():
-        reason = asked.accepts(problem)
-        _law(reason is None or (isinstance(reason, str) and bool(reason.strip())), f"{name}: accepts gave {reason!r}")
-        if reason is not None:
-            continue
-        if not verifiable(problem):
-            _law(bounds_only and name in MORE_THAN_VERIFIED, f"{name}: accepted, and nothing can verify an answer")
-            continue
-        turn = (turn + 1) % every
-        if turn:
-            continue
+    chosen: dict[str, Problem] = {}
+    for problems, step in ((_accepted(asked), every), (claimed(asked.accepts), every_claim)):
+        chosen.update(islice(problems.items(), crc32(asked.name.encode()) % step, None, step))
+    for name, problem in chosen.items():
         best, known = best_of(name)
         try:
             result = method().solve(problem, fresh_limits(), Progress())
@@ -294,6 +300,20 @@ def _check_solving(
         results[name] = result
     _law(bool(results), "refuses every sample problem, so that nothing could be checked")
     return results
+
+
+def _accepted(asked: Any) -> dict[str, Problem]:
+    """Return the small problems that are accepted, and whose answers can be verified."""
+    found = {}
+    bounds_only = getattr(asked, "gives", "") == "bound" or getattr(asked, "role", "") == "relaxation"
+    for name, problem in small().items():
+        reason = asked.accepts(problem)
+        _law(reason is None or (isinstance(reason, str) and bool(reason.strip())), f"{name}: accepts gave {reason!r}")
+        if reason is None and verifiable(problem):
+            found[name] = problem
+        elif reason is None:
+            _law(bounds_only and name in MORE_THAN_VERIFIED, f"{name}: accepted, and nothing can verify an answer")
+    return found
 
 
 def _check_answer(name: str, problem: Problem, result: Result, best: float | None, *, known: bool) -> None:
@@ -345,7 +365,7 @@ def _endings() -> Iterator[tuple[str, Limits, Progress]]:
 
 
 def _check_outcome(name: str, outcome: Outcome, told: list[float | None], formulation: Formulation, model: Any) -> None:
-    best, problem = optimum(name), small()[name]
+    best, problem = optimum(name), sample(name)
     _law(isinstance(outcome, Outcome), f"{name}: returned a {type(outcome).__name__}, not an Outcome")
     if best is None:
         _law(outcome.objective is None, f"{name}: infeasible, and there is an incumbent {outcome.objective}")

@@ -10,7 +10,7 @@ from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
 from mtpp_dsl.contracts import Formulation, FormulationFamily, Limits, Progress, Strengthened, formulation_traits
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plugins.samples import optimum, small
+from mtpp_dsl.plugins.samples import optimum, sample
 from mtpp_dsl.problem import Problem
 
 __all__ = ["broken_rows", "complaint", "lost_by_below", "own_optimum"]
@@ -22,7 +22,7 @@ MAX_PLANS = 200
 @cache
 def _cheapest(name: str) -> list[tuple[float, Plan]]:
     """Return the plans of the small problem *name* with their costs, the cheapest first."""
-    problem = small()[name]
+    problem = sample(name)
     return sorted(((cost_of(problem, plan), plan) for plan in plans(problem)), key=lambda found: found[0])
 
 
@@ -41,14 +41,20 @@ def _read(formulation: Any, solver: str, problem: Problem, plan: Plan) -> Any:
 def own_optimum(formulation: Formulation | FormulationFamily, solver: str, name: str) -> tuple[float | None, bool]:
     """Return the least cost of a plan of the small problem *name* that *formulation* allows, and whether that is known.
 
-    None where there is no such plan. Not known: it is a relaxation with rows of its own, ``start`` sets nothing, or
-    the cheapest plans are all excluded and there are more.
+    None where there is no such plan. An exact one that says in ``adds`` nothing of rows of its own allows all plans.
+    Not known: it is a relaxation with rows of its own, ``start`` sets nothing, or the cheapest plans are all excluded
+    and there are more.
     """
-    if not _own_rows(formulation):
+    if not _own_rows(formulation) or (formulation.role == "exact" and not formulation_traits(formulation).adds):
         return optimum(name), True
+    return _allowed(formulation, solver, name)
+
+
+def _allowed(formulation: Formulation | FormulationFamily, solver: str, name: str) -> tuple[float | None, bool]:
+    """Return the least cost of a plan that the rows of *formulation* allow, and whether that is known."""
     found = _cheapest(name)
     for cost, plan in found[:MAX_PLANS]:
-        reading = _read(formulation, solver, small()[name], plan)
+        reading = _read(formulation, solver, sample(name), plan)
         if not reading.excluded:
             return cost, reading.plan is not None
     return None, len(found) <= MAX_PLANS
@@ -64,12 +70,12 @@ def complaint(formulation: Formulation | FormulationFamily, solver: str, name: s
     found = _cheapest(name)
     if not found:
         return ""
-    reading = _read(formulation, solver, small()[name], found[0][1])
+    reading = _read(formulation, solver, sample(name), found[0][1])
     if reading.garbled:
         return str(reading.reason)
     if formulation.role != "exact" or formulation_traits(formulation).adds:
         return ""
-    best, known = own_optimum(formulation, solver, name)
+    best, known = _allowed(formulation, solver, name)
     if not known or (best is not None and best <= found[0][0]):
         return ""
     cost, plan = found[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from dataclasses import replace
 from functools import cache
 from math import inf
@@ -40,11 +41,12 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plugins.claims import variants
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared, Tree
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.phases import phased_graph
 
-__all__ = ["MORE_THAN_VERIFIED", "large", "large_schedule", "optimum", "small", "verifiable"]
+__all__ = ["MORE_THAN_VERIFIED", "large", "large_schedule", "optimum", "sample", "small", "verifiable"]
 
 ACYCLIC = Acyclic()
 MAKESPAN = Objective("makespan")
@@ -95,13 +97,19 @@ def large_schedule() -> Problem:
 
 
 @cache
+def sample(name: str) -> Problem:
+    """Return the problem *name*: a small one, or that of a claim."""
+    return ChainMap(small(), *variants().values())[name]
+
+
+@cache
 def optimum(name: str) -> float | None:
-    """Return the least cost of any plan of the small problem *name*; None if it has no plan.
+    """Return the least cost of any plan of the problem *name*; None if it has no plan.
 
     Raises:
         Refused: this version cannot verify plans of that problem.
     """
-    problem = small()[name]
+    problem = sample(name)
     return min((cost_of(problem, plan) for plan in plans(problem)), default=None)
 
 

@@ -29,7 +29,7 @@ def names(group: str) -> list[str]:
 @pytest.mark.parametrize("name", names(FORMULATIONS))
 def test_formulations(name: str) -> None:
     """A formulation's plans are plans, its bounds bounds, and an exact one is exact."""
-    testing.check_formulation(registry.load(FORMULATIONS, name)())
+    testing.check_formulation(registry.load(FORMULATIONS, name)(), every_claim=stride(6))
 
 
 @pytest.mark.slow
@@ -37,7 +37,7 @@ def test_formulations(name: str) -> None:
 def test_methods(name: str) -> None:
     """A method's plans are plans and its bounds bounds; it stops when it should."""
     method = registry.load(METHODS, name)()
-    testing.check_method(method, every=stride(8) if name in LONG else 1)
+    testing.check_method(method, every=stride(8) if name in LONG else 1, every_claim=stride(48 if name in LONG else 12))
     if hasattr(method, "available") and not method.available().ok:
         pytest.skip(f"{name} is not installed ({method.available().install}): only its messages were checked")
 

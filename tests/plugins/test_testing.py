@@ -9,9 +9,12 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mtpp_dsl import testing
+from mtpp_dsl.checks.brute_force import plans
+from mtpp_dsl.checks.verification import cost_of
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats import Workload
@@ -20,11 +23,14 @@ from mtpp_dsl.models.formulations.moirai import Moirai
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Infeasibility, LogEntry, Result
-from mtpp_dsl.plugins import samples
+from mtpp_dsl.plugins import claims, samples
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Graph
 from tests import oracle
+from tests.amount import stride
 from tests.extensions import capped
+
+VARIANTS = claims.variants()
 
 
 class OneDevice:
@@ -130,6 +136,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("anything goes", "makespan", "makespan and memory", "unequal devices")
     monkeypatch.setattr(testing, "small", lambda: {name: samples.small()[name] for name in names})
     monkeypatch.setattr(testing, "_check_limits", lambda *_, **__: None)
+    monkeypatch.setattr(claims, "variants", dict)
 
 
 def lost(self: object, problem: Problem, model: object) -> Plan:
@@ -157,6 +164,48 @@ def test_an_extension_is_blamed_for_what_it_loses(formulation: Any, message: str
     """An extension that is lost, and a plan that breaks its rows, are called that; no solver is blamed."""
     with pytest.raises(AssertionError, match=message):
         testing.check_formulation(formulation)
+
+
+class WholeOrder(Exact):
+    """Orders the whole graph where it should order each part, and claims what its scopes inherit."""
+
+    name = "whole-order"
+
+    def build(self, problem: Problem) -> Any:
+        return super().build(self.whole(problem))
+
+    def start(self, problem: Problem, model: Any, plan: Plan) -> None:
+        super().start(self.whole(problem), model, plan)
+
+    def whole(self, problem: Problem) -> Problem:
+        """Return the problem with one part."""
+        graph = replace(problem.graph, backward=np.zeros(problem.graph.n, np.bool_))
+        return Problem.create(graph, problem.devices, problem.interconnect, problem.objectives, problem.constraints)
+
+
+@pytest.mark.usefixtures("few")
+def test_an_order_of_the_whole_graph_is_no_order_of_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A formulation that claims backward parts, and is acyclic over the whole graph, excludes the best plan of one."""
+    names = ("backward, for a bottleneck on shared", "acyclic, for a bottleneck on shared")
+    monkeypatch.setattr(claims, "variants", lambda: {name: VARIANTS[name] for name in names})
+    testing.check_formulation(Exact())
+    with pytest.raises(AssertionError, match=r"backward, for a bottleneck on shared \(beside acyclic\)"):
+        testing.check_formulation(WholeOrder())
+
+
+@pytest.mark.parametrize("name", [*VARIANTS][:: stride(8)])
+def test_a_claim_that_is_ignored_shows(name: str) -> None:
+    """The problem of each claim has another optimum than each of those in which it is left out, beside some order."""
+
+    def best(problem: Problem) -> float | None:
+        return min((cost_of(problem, plan) for plan in plans(problem)), default=None)
+
+    claim = claims.claims()[name]
+    found = [
+        (best(claim.asked.problem(order)), [best(one.problem(order)) for one in claim.without])
+        for order in claim.orders
+    ]
+    assert any(cost is not None and cost not in others for cost, others in found)
 
 
 @pytest.mark.usefixtures("few")
