@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -242,9 +243,8 @@ def cases_of(question: Question) -> Iterator[Altered]:
     for members in types[:MOST_TYPES]:
         like = called_all([problem.devices[d].name for d in members])
         first = members[0]
-        yield Altered(
-            "device", f"one more device like {like}", lambda p, d=first: with_device(p, d, question.search), like
-        )  # type: ignore[misc]
+        make = partial(with_device, like=first, search=question.search)
+        yield Altered("device", f"one more device like {like}", make, like)
     yield Altered("bandwidth", "twice the bandwidth", lambda p: with_bandwidth(p, BANDWIDTH))
     yield Altered("memory", "a quarter more memory", lambda p: with_memory(p, MEMORY))
 
