@@ -58,7 +58,8 @@ def solve_under(
     better = _other_order(problem, result, free)
     notes = (*notes, better) if better else notes
     time = {**result.time, "total": monotonic() - began}
-    target = TargetCost.between(problem.target.name, under, without)
+    rate = problem.objective.name == "throughput"
+    target = TargetCost.between(problem.target.name, under, without, of_rate=rate)
     return replace(result, target=target, notes=notes, time=time).of(problem)
 
 

@@ -93,6 +93,20 @@ def test_a_cost_is_told_only_where_it_is_proved(
     ]
 
 
+def test_the_cost_of_a_throughput_is_a_share_of_the_throughput(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 2 and 1 a second it is a half, not the whole by which the period is longer; verify counts the same."""
+    assert TargetCost.between("vllm", (1.0, 1.0), (0.5, 0.5), of_rate=True).share == 0.5
+    Path("t.mtpp").write_text(Path("s.mtpp").read_text().replace("minimize bottleneck", "maximize throughput"))
+    assert run(["solve", "t.mtpp", "--for", "vllm", "--json", "t.json", "--time-limit", "30s"]) == 0
+    answer = json.loads(Path("t.json").read_text())
+    free, here = answer["target"]["free"]["value"], answer["objective"]["value"]
+    assert answer["target"]["cost"] == pytest.approx(1 - here / free, abs=1e-6)
+    assert here < free
+    assert run(["verify", "t.mtpp", "t.json"]) == 0
+
+
 def test_answers_for_a_runtime_are_exported_verified_and_refused_elsewhere(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
