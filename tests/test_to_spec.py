@@ -412,3 +412,11 @@ def test_costs() -> None:
         COSTS[COSTS.index("device gpu") :].replace("time a, b, c on cpu", "time a, b on cpu").replace(" in decode", "")
     )
     assert_said(mtpp_dsl.read(rest).problem(graph=graph))
+
+
+def test_a_penalty_for_each_second_beside_an_objective_without_a_unit() -> None:
+    text = "minimize cost: sum(used(x) for x in devices) constraint soft: load(cpu) <= 2 us (penalty = 1 / (1 us))\n"
+    around = AROUND.replace("minimize bottleneck", text).replace("bandwidth = 1", "bandwidth = 1 B/s")
+    problem = mtpp_dsl.load(around + "graph { node a (work = 3 us) }")
+    assert problem.soft_rows[0].penalty == 1e6
+    assert_said(problem)

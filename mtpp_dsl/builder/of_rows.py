@@ -46,7 +46,7 @@ def _penalty(problem: Problem, penalty: float, row: str) -> str:
     unit = problem.objective.unit(problem.time_unit)
     if unit == row:
         return quantity(penalty, "")
-    return f"{quantity(penalty, unit)} / 1 {row}" if row else quantity(penalty, unit)
+    return f"{quantity(penalty, unit)} / (1 {row})" if row else quantity(penalty, unit)
 
 
 def _label(label: str) -> str:
