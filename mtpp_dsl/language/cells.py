@@ -11,9 +11,9 @@ from mtpp_dsl.text.source import Source, Span
 
 __all__ = ["NUMBER", "Cell", "cells_of", "lines_of"]
 
-_CELL = re.compile(r'[ \t]*("(?:[^"]|"")*"|[^,"]*)[ \t]*(,|$)')
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|inf")
-"""A number, or inf, as cells have them."""
+_CELL = re.compile(r'[ \t]*+("(?:[^"]|"")*+"|[^,"]*+)[ \t]*+(,|$)')
+NUMBER = re.compile(r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|inf")
+"""A number, or inf, as cells have them. Neither pattern goes back over what it has matched, however long a cell is."""
 
 
 @dataclass(frozen=True)

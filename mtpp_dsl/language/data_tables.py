@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TypeAlias
@@ -30,7 +31,7 @@ MAX_CELLS = 1_000_000
 """Cells of a table; a larger one is refused."""
 
 MAX_BYTES = 16 * 2**20
-_HEADER = re.compile(r"(.*?)\s*[(\[]\s*([^()\[\]]*?)\s*[)\]]")
+_HEADER = re.compile(r"([^(\[]*+)[(\[]([^()\[\]]*+)[)\]]")
 _WITH_UNIT = re.compile(rf"({NUMBER.pattern})\s*([A-Za-zµ%][A-Za-zµ/]*)")
 _FORMS = "a table in JSON is a list of objects, one a row, or an object of lists, one a column"
 
@@ -113,14 +114,21 @@ def _from_csv(source: Source, path: Path, place: Span | None) -> Table:
 
 
 def _inferred(texts: Sequence[str]) -> list[Value | None]:
-    """Return what the cells of a column mean: numbers, quantities, true and false, or else strings."""
+    """Return what the cells of a column mean: numbers, quantities, true and false, or else strings.
+
+    Nothing, and without end, need no unit: in a column of sizes, 0 is 0 B.
+    """
     filled = [text for text in texts if text]
-    found: list[Value | None] = [None] * len(texts)
     for meaning in (_number, _quantity, _truth):
         if filled and all(meaning(text) is not None for text in filled):
             return [meaning(text) if text else None for text in texts]
-    found[:] = [text or None for text in texts]
-    return found
+    bare = {text: number for text in filled if (number := _number(text)) is not None and number.value in (0, inf)}
+    found = [_quantity(text) for text in filled if text not in bare]
+    dimensions = {each.dimension for each in found if each is not None}
+    if bare and None not in found and len(dimensions) == 1:
+        (dimension,) = dimensions
+        return [replace(bare[text], dimension=dimension) if text in bare else _quantity(text) for text in texts]
+    return [text or None for text in texts]
 
 
 def _number(text: str) -> Quantity | None:
@@ -225,7 +233,7 @@ def _table(
         column, unit = written.strip(), None
         match = _HEADER.fullmatch(column)
         if match is not None:
-            column, unit = match[1], match[2]
+            column, unit = match[1].strip(), match[2].strip()
             if unit not in UNITS:
                 remedy = unit_hint(unit) or "; a name in brackets behind a column's is its unit"
                 raise Complaint(f"there is no unit {unit!r}{remedy}", place_in(None, j), code="MTPP-E201")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from mtpp_dsl.language.lower import load
 from mtpp_dsl.language.params import Recorded
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.text.source import Diagnostic
+from tests.own_time import within
 
 REST = """
 graph {
@@ -70,6 +72,26 @@ def test_rows_columns_and_units(tmp_path: Path, name: str, content: str) -> None
     assert [row.terms for row in problem.of(c.Linear)] == [((c.On(0, 0), 1.0),)] * len(checks)
     assert problem.origin.params["t"] == str(tmp_path / name)
     assert problem.origin.files[name] == hashlib.sha256(content.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("cells", "unit"), [("1 kB,0,inf", " B"), ("0.0,2 ms,", " s"), ("0,1 kB,1 ms", ""), ("0,1 kB,2", "")]
+)
+def test_nothing_needs_no_unit(tmp_path: Path, cells: str, unit: str) -> None:
+    """Beside sizes, 0 is 0 B; in a column that mixes units, or has another number without one, cells are text."""
+    (tmp_path / "t.csv").write_text("row,size\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells.split(","))))
+    zero = next(i for i, cell in enumerate(cells.split(",")) if cell.startswith("0"))
+    check = f"t[{zero}].size == 0{unit}" if unit else f't[{zero}].size == "0"'
+    rule = f"constraint c: sum(on(a, gpu[0]) for x in 0..0 if {check}) >= 1"
+    assert read(tmp_path, f'param t: table from "t.csv"\n{rule}\n').of(c.Linear)
+
+
+@pytest.mark.parametrize("cell", ["9" * 50_000 + "x", " " * 50_000 + '"x', "1" + " " * 50_000 + "x"])
+def test_a_long_cell_is_read_once(tmp_path: Path, cell: str) -> None:
+    """No pattern goes back over what it has matched, which of 50,000 digits would take a minute."""
+    (tmp_path / "t.csv").write_text(f"row,size{' ' * 50_000}((\n0,{cell}\n")
+    with within(1.0, "reading"), suppress(SpecError):
+        read(tmp_path, 'param t: table from "t.csv"\n')
 
 
 def test_an_empty_cell_is_an_error_where_it_is_read(tmp_path: Path) -> None:
