@@ -117,10 +117,11 @@ def measure_of(problem: Problem, scale: Scale, margin: float) -> Measure:
     times = {x: abs(a) * (problem.k if isinstance(x, Latency) else 1) for x, a in terms.items() if x not in steps}
     largest = max([*steps.values(), *(a * (floor or unit * TARGET) for a in times.values())], default=0.0)
     soft = problem.soft_rows if problem.objective.penalised else ()
-    paid = [(row.penalty or 0.0) * soft_size(problem, row, unit) for row in soft]
-    measured = (largest or max(paid, default=0.0)) / TARGET or 1.0
+    paid = {row: (row.penalty or 0.0) * soft_size(problem, row, unit) for row in soft}
+    measured = (largest or max(paid.values(), default=0.0)) / TARGET or 1.0
     loose = margin / FEASIBILITY  # of times, where there is less to measure by
-    moves = [*steps.values(), loose * unit * sum(times.values()), *(loose * one for one in paid)]
+    moves = [*steps.values(), loose * unit * sum(times.values())]
+    moves += [cost if _counts(row) else loose * cost for row, cost in paid.items()]
     sign = -1.0 if problem.objective.maximized else 1.0
     return Measure(
         scale=measured,
@@ -131,9 +132,21 @@ def measure_of(problem: Problem, scale: Scale, margin: float) -> Measure:
 
 
 def margin_of(problem: Problem, scale: Scale, margin: float) -> float:
-    """Return what to take off a solver's bound for soft rows, beside an objective that is a time, in its unit."""
-    paid = [(row.penalty or 0.0) * soft_size(problem, row, scale.unit) for row in problem.soft_rows]
-    return margin * max(paid, default=0.0) / scale.unit
+    """Return what to take off a solver's bound for soft rows, beside an objective that is a time, in its unit.
+
+    *margin* is that of a time. Rows that count binaries are off by a solver's tolerance alone, however far apart times
+    lie.
+    """
+    moves = (
+        (FEASIBILITY if _counts(row) else margin) * (row.penalty or 0.0) * soft_size(problem, row, scale.unit)
+        for row in problem.soft_rows
+    )
+    return max(moves, default=0.0) / scale.unit
+
+
+def _counts(row: Linear) -> bool:
+    """Return whether a row speaks of binaries alone, and of no time."""
+    return all(isinstance(x, BINARY) for x, _ in row.terms)
 
 
 def unmeasured(name: str, problem: Problem) -> str | None:
@@ -174,7 +187,7 @@ def _steps_of(rows: Iterable[Linear]) -> Iterable[float]:
     """Yield what the costs of soft rows are sums of multiples of; an odd number of its own where nothing is known."""
     for row in rows:
         assert row.penalty is not None
-        if not all(isinstance(x, BINARY) for x, _ in row.terms):
+        if not _counts(row):
             yield float("nan")
         yield from (row.penalty * abs(a) for a in (*(a for _, a in row.terms), row.rhs))
 

@@ -23,7 +23,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import relative_gap
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from tests.amount import stride
+from tests.amount import part, stride
 from tests.objective_problems import Case, random_case, random_timed_case
 
 OFF = 1e-6
@@ -116,6 +116,27 @@ def test_no_bound_is_above_the_optimum(seed: int) -> None:
         result = method.solve(problem, Limits(time=5, threads=1), Progress())
         if result.bound is not None:
             assert result.bound.cost <= best + OFF * max(1.0, abs(best)), name
+
+
+@pytest.mark.parametrize("seed", range(part(24)))
+def test_penalties_are_proved_beside_times_that_lie_far_apart(seed: int) -> None:
+    """What a row of places costs is no less exact where a device takes no time, and a tensor takes very long."""
+    draw = np.random.default_rng(seed)
+    time = draw.choice([0.0, 0.25, 2.0, 9.0], (3, 2))
+    graph = Graph.create(
+        "abc", [(0, 1), (0, 2)], times={"d": time[:, 0], "e": time[:, 1]}, output=draw.choice([0.0, 1e-6, 1.0], 3)
+    )
+    places = [(On(v, d), float(draw.integers(1, 4))) for v in range(3) for d in range(2) if draw.random() < 0.6]
+    rows = [row(terms=tuple(places) or ((On(0, 0), 1.0),), sense="<=", penalty=0.5)]
+    weighted = Objective.linear([(On(v, v % 2), float(v + 1)) for v in range(3)])
+    problem = Problem.create(
+        graph, [Device("d"), Device("e")], Shared(4e-6), Objective("bottleneck") if seed % 2 else weighted, rows
+    )
+    best = cheapest(problem)
+    result = MipMethod(Exact(), "highs").solve(problem, Limits(time=30), Progress())
+    assert best is not None
+    assert result.bound is not None
+    assert best - 1e-3 * max(1.0, best) <= result.bound.cost <= best + 1e-9 * max(1.0, best)
 
 
 def made(objective: Objective | Sequence[Objective], *rows: Linear, links: bool = False) -> Problem:
