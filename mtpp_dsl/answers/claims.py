@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.answers.values import value_of
 from mtpp_dsl.checks.pipeline_check import iteration_times
 from mtpp_dsl.checks.verification import costs_of, penalties_of, size_of
 from mtpp_dsl.plans.plan import Plan
@@ -106,7 +107,9 @@ def _target(objective: Objective, data: Mapping[str, Any], cost: float | None, b
         yield "target.free.value: a plan for the target is one without its limits, and is better than this"
     if free_bound is not None and free_cost is not None and free_bound > free_cost + CLOSE * abs(free_cost):
         yield "target.free.bound: the answer says that no plan beats it, and has one that does"
-    found = TargetCost.between(said["name"], (cost, bound), (free_cost, free_bound))
+    found = TargetCost.between(
+        said["name"], (cost, bound), (free_cost, free_bound), of_rate=objective.name == "throughput"
+    )
     for name, share in (("cost", found.share), ("at_least", found.least), ("at_most", found.most)):
         if (said[name] is None) != (share is None) or (share is not None and not near(said[name], share, EXACT)):
             yield f"target.{name}: {said[name]!r} in the answer; its values and bounds give {share!r}"
@@ -179,10 +182,12 @@ def _objective(
         if said.get(name) != wanted:
             yield f"{place}.{name}: the answer says {said.get(name)!r}, the spec {wanted!r}"
     value = None if cost is None else objective.value(cost)
-    if value == inf:  # no limit to the throughput
-        value = None
-    given = said["value"]
-    if (given is None) != (value is None) or (value is not None and not near(given, value, CLOSE * abs(value))):
+    given = value_of(said)
+    if given is None or value is None:
+        same = given is value
+    else:
+        same = given == value or (value < inf and near(given, value, CLOSE * abs(value)))
+    if not same:
         has = "there is no plan" if cost is None else f"the plan has {value!r}"
         yield f"{place}.value: the answer says {given!r}, {has}"
 
@@ -211,7 +216,8 @@ def _objectives(
         within = {objective.within_is: objective.within} if objective.within else None
         if row["within"] != within:
             yield f"{place}.within: the answer says {row['within']!r}, the spec {within!r}"
-        best = None if row["best"] is None else cost_of_value(objective, row["best"])
+        known = row["best"] is not None or row.get("infinite")
+        best = cost_of_value(objective, row["best"]) if known else None
         last = number + 1 == len(rows) or rows[number + 1]["best"] is None  # the plan is of its turn
         yield from _best(objective, row, place, cost, best, size, last=last)
         gap = None

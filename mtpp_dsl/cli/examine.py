@@ -11,6 +11,7 @@ from mtpp_dsl.answers.again import path_of
 from mtpp_dsl.answers.claims import false_claims, false_source
 from mtpp_dsl.answers.plans import false_plan
 from mtpp_dsl.answers.proofs import Claim, Finding, check_bound, check_infeasible
+from mtpp_dsl.checks.stage_check import broken_groups
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.screen import say
@@ -77,8 +78,10 @@ def examine(
         found.wrong.append(str(error))
         return found
     found.broken = [] if found.plan is None else [str(violation) for violation in verify(problem, found.plan)]
-    if answer is not None:
-        found.wrong += false_claims(problem, answer, found.plan, in_front=in_front)
+    if answer is not None and not (
+        found.plan is not None and found.plan.shards and any(broken_groups(problem, found.plan))
+    ):
+        found.wrong += false_claims(problem, answer, found.plan, in_front=in_front)  # of devices in no groups: no costs
         found.wrong += false_plan(problem, found.plan, answer) if not found.broken else ()
     if not found.broken and not found.wrong and answer is not None:
         try:

@@ -10,6 +10,7 @@ from typing import Any
 
 from mtpp_dsl.answers.again import points_of, read_answer
 from mtpp_dsl.answers.shape import check_shape
+from mtpp_dsl.answers.values import value_of
 from mtpp_dsl.base.files import Folders, read_json
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.errors import MtppError, UsageError
@@ -45,14 +46,13 @@ class Side(Short):
     @property
     def value(self) -> float | None:
         """The value of the first objective."""
-        found: float | None = self.answer["objective"]["value"]
-        return found
+        return value_of(self.answer["objective"])
 
     @property
     def bound(self) -> float | None:
         """The value that no plan is beyond, as the answer claims; None where it claims none for all plans."""
         bound, first = self.answer["bound"], (self.answer.get("objectives") or [{}])[0]
-        return None if bound is None or first.get("under") else bound["value"]
+        return None if bound is None or first.get("under") else value_of(bound)
 
     @property
     def assignment(self) -> dict[str, tuple[str, ...]]:
@@ -128,7 +128,7 @@ def side_of(
 def objectives_of(side: Side) -> Sequence[Mapping[str, Any]]:
     """Return the objectives of an answer in their order, each with its value."""
     found: Sequence[Mapping[str, Any]] = side.answer.get("objectives") or [side.answer["objective"]]
-    return found
+    return [{**one, "value": value_of(one)} for one in found]
 
 
 def stages_of(side: Side, renamed: Mapping[str, str]) -> dict[tuple[str, ...], tuple[bool, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mtpp_dsl.answers.values import value_of
 from mtpp_dsl.base.units import counted, format_gap
 from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.section import Section
@@ -58,7 +59,7 @@ def _title(view: View) -> str:
 def verdict(view: View) -> str:
     """Return the answer in one sentence: what was found, and how good it can be at most."""
     answer, objective = view.answer, view.problem.objective
-    value, bound, gap = answer["objective"]["value"], _bound(view), answer["gap"]
+    value, bound, gap = value_of(answer["objective"]), _bound(view), answer["gap"]
     word = "below" if objective.sense == "minimize" else "above"
     limit = None if bound is None else f"no plan is {word} {view.value(bound)}"
     if answer["infeasible"] is not None:
@@ -91,7 +92,7 @@ def _sentence(text: str) -> str:
 
 def _bound(view: View) -> float | None:
     bound = view.answer["bound"]
-    return None if bound is None else bound["value"]
+    return None if bound is None else value_of(bound)
 
 
 def proof_of(view: View) -> str | None:
@@ -110,8 +111,9 @@ def proof_of(view: View) -> str | None:
 def _figures(view: View) -> Iterator[tuple[str, Child]]:
     """Yield the figures that a reader looks for first."""
     answer, bound = view.answer, _bound(view)
-    if answer["objective"]["value"] is not None:
-        yield view.problem.objective.shown, tag("strong", view.value(answer["objective"]["value"]))
+    value = value_of(answer["objective"])
+    if value is not None:
+        yield view.problem.objective.shown, tag("strong", view.value(value))
     if bound is not None and answer["infeasible"] is None:
         yield "bound", view.value(bound)
     if answer["gap"] is not None:

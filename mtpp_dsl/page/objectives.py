@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mtpp_dsl.answers.values import value_of
 from mtpp_dsl.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.section import Section
@@ -47,9 +48,9 @@ def _reached(view: View) -> Markup:
         rows.append(
             [
                 name(one["name"]),
-                _value(one["value"], unit),
+                _value(value_of(one), unit),
                 _value(one["best"], unit),
-                "none" if bound is None else _value(bound["value"], unit),
+                "none" if bound is None else _value(value_of(bound), unit),
                 "" if one["gap"] is None else format_gap(one["gap"]),
                 within,
                 name(one["under"]) if one["under"] else "",

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
+from math import inf
 from typing import Any
 
 from mtpp_dsl.plans.evaluation import Evaluation
@@ -118,7 +119,7 @@ def _objective(problem: Problem, objective: Objective, cost: float | None) -> di
         "parts": objective.parts,
         "batch": objective.batch,
         **({"microbatches": objective.microbatches, "schedule": objective.schedule} if objective.is_iteration else {}),
-        "value": None if cost is None else _finite(objective.value(cost)),
+        **_value(None if cost is None else objective.value(cost)),
         "unit": objective.unit(problem.time_unit),
     }
 
@@ -204,7 +205,7 @@ def _bound(objective: Objective, bound: Bound | None) -> dict[str, Any] | None:
     if bound is None:
         return None
     return {
-        "value": _finite(objective.value(bound.cost)),
+        **_value(objective.value(bound.cost)),
         "method": bound.method,
         "proof": bound.proof,
         "by": bound.by,
@@ -263,6 +264,13 @@ def _versions() -> Mapping[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def _value(value: float | None) -> dict[str, Any]:
+    """Return a value as JSON has it, which has no infinite numbers."""
+    if value == inf:
+        return {"value": None, "infinite": True}
+    return {"value": None if value is None else _finite(value)}
 
 
 def _finite(value: float) -> float | None:

@@ -451,3 +451,48 @@ def random_loads(seed: int) -> Iterator[Problem]:
     yield Problem.create(graph, devices, links, Objective("makespan"))
     if not graph.backward.any():
         yield Problem.create(graph, devices, Host(2.0), Objective("makespan"), [Subgraphs(most=2)])
+
+
+def test_shards_on_devices_in_no_groups_are_no_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A plan changed so that a device is split over more devices than it has costs nothing that could be counted."""
+    spec, answer = tmp_path / "a.mtpp", tmp_path / "a.json"
+    spec.write_text(SHARDED)
+    assert run(["solve", str(spec), "--json", str(answer)]) == 0
+    data = json.loads(answer.read_text())
+    for stage in data["plan"]["stages"]:
+        stage["shards"] = 4
+    answer.write_text(json.dumps(data))
+    assert run(["verify", str(spec), str(answer)]) == 7
+    assert "which are no groups of 4" in capsys.readouterr().out
+
+
+def test_a_throughput_without_end_is_said_to_be_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON has no infinite numbers: its value is null and infinite; who leaves that out is found out."""
+    spec, answer = tmp_path / "a.mtpp", tmp_path / "a.json"
+    spec.write_text("graph { node a (work = 0) } device d interconnect shared (bandwidth = 1) maximize throughput\n")
+    assert run(["solve", str(spec), "--json", str(answer)]) == 0
+    data = json.loads(answer.read_text())
+    assert (data["status"], data["objective"]["value"], data["objective"]["infinite"]) == ("optimal", None, True)
+    jsonschema.Draft202012Validator(schema()).validate(data)
+    for words in (["verify", str(spec)], ["report", "-o", str(tmp_path / "a.html")], ["diff", str(answer)]):
+        assert run([*words, str(answer)]) == 0
+    out = capsys.readouterr().out
+    assert "throughput inf; every constraint holds" in out
+    del data["objective"]["infinite"]
+    answer.write_text(json.dumps(data))
+    assert run(["verify", str(spec), str(answer)]) == 7
+    assert "objective.value: the answer says None, the plan has inf" in capsys.readouterr().out
+
+
+SHARDED = """graph {
+  node a (work = 1, output = 1, params = 1)
+  node b (work = 2, output = 1, params = 1)
+  edge a -> b
+}
+device d[2] (memory = 20)
+interconnect host (bandwidth = 2)
+minimize iteration (microbatches = 1, schedule = "1f1b")
+constraint acyclic
+constraint shard d by [1, 2, 4]
+constraint memory (schedule = "1f1b", microbatches = 1)
+"""
