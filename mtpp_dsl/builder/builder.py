@@ -176,8 +176,8 @@ class Builder(Items, Rules):
         Args:
             graph: the graph, or the path of a file.
             format: of the file.
-            options: of a model, or of a file with one: ``group_by="layer"``, ``phase``, ``weight_type``, ``ties``, and
-                values of its symbols, such as ``batch=8``.
+            options: of a model, or of a file with one: ``group_by="layer"``, ``phase``, ``weight_type``, ``ties``,
+                ``experts_read``, and values of its symbols, such as ``batch=8``.
 
         Raises:
             OptionError: a model does not have such an option or symbol.

@@ -467,6 +467,10 @@ def convert(
     ties: Annotated[
         str | None, typer.Option(metavar="WORD", help="Of a model: colocate or copy.", show_default=False)
     ] = None,
+    experts_read: Annotated[
+        str | None,
+        typer.Option(metavar="WORD", help="Of a model: experts expected, or all_distinct.", show_default=False),
+    ] = None,
     sum_costs: Annotated[
         bool, typer.Option("--sum-costs", help="Add up the costs of a node's operators, as CSV and DOT need it.")
     ] = False,
@@ -480,7 +484,13 @@ def convert(
     from mtpp_dsl.cli.convert import Conversion
     from mtpp_dsl.cli.convert import convert as converted
 
-    options = {"group_by": group_by, "phase": phase, "weight_type": weight_type, "ties": ties}
+    options = {
+        "group_by": group_by,
+        "phase": phase,
+        "weight_type": weight_type,
+        "ties": ties,
+        "experts_read": experts_read,
+    }
     return converted(Conversion(source, target, read_as, write_as, options, size, sum_costs, quiet))
 
 

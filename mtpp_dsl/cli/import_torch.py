@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mtpp_dsl.cli.importing import Flop, GroupBy, Output, Quiet, command, import_app
+from mtpp_dsl.cli.importing import ExpertsRead, Flop, GroupBy, Output, Quiet, command, import_app
 
 __all__ = ["import_app"]
 
@@ -52,6 +52,7 @@ def torch(
     backward_ratio: Ratio = None,
     flop: Flop = [],  # noqa: B006
     group_by: GroupBy = None,
+    experts_read: ExpertsRead = None,
     quiet: Quiet = False,
 ) -> int:
     """Import a model of torch. This runs the code of MODULE, as Python does when it imports it.
@@ -81,7 +82,7 @@ def torch(
         backward_ratio=backward_ratio,
         flops=formulas,
     )
-    return finish(model, output, group_by=group_by, quiet=quiet)
+    return finish(model, output, group_by=group_by, experts_read=experts_read, quiet=quiet)
 
 
 @command
@@ -106,6 +107,7 @@ def hf(
     backward_ratio: Ratio = None,
     flop: Flop = [],  # noqa: B006
     group_by: GroupBy = None,
+    experts_read: ExpertsRead = None,
     quiet: Quiet = False,
 ) -> int:
     """Import a model of Hugging Face by its configuration alone: no weights, no network, no code of the file.
@@ -128,4 +130,4 @@ def hf(
         backward_ratio=backward_ratio,
         flops=formulas_given(flop),
     )
-    return finish(model, output, group_by=group_by, quiet=quiet)
+    return finish(model, output, group_by=group_by, experts_read=experts_read, quiet=quiet)

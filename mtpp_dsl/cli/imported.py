@@ -31,13 +31,21 @@ def prepare(output: Path) -> None:
     check_writable(output)
 
 
-def finish(model: Model, output: Path, *, group_by: str | None = None, quiet: bool = False) -> int:
+def finish(
+    model: Model,
+    output: Path,
+    *,
+    group_by: str | None = None,
+    experts_read: str | None = None,
+    quiet: bool = False,
+) -> int:
     """Write a model, print its warnings and, unless *quiet*, what is in it; return the exit code.
 
     Args:
         model: what was imported.
         output: where to.
         group_by: how specs group it unless they say otherwise; None: the usual.
+        experts_read: how specs count the experts that tokens read unless they say otherwise; None: the usual.
         quiet: whether only warnings are printed.
 
     Raises:
@@ -46,6 +54,8 @@ def finish(model: Model, output: Path, *, group_by: str | None = None, quiet: bo
     if group_by is not None:
         group(model, group_by)
         model = replace(model, group_by=group_by)
+    if experts_read is not None:
+        model = replace(model, experts_read=experts_read)
     write(model, output)
     for warning in model.warnings:
         say(f"warning: {warning}", stderr=True)

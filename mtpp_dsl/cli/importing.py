@@ -38,6 +38,16 @@ def _group_by(word: str | None) -> str | None:
     return word
 
 
+def _experts_read(word: str | None) -> str | None:
+    """Refuse a word for the experts read that is none, before anything is read."""
+    from mtpp_dsl.errors import UsageError, did_you_mean
+    from mtpp_dsl.model.sizes import EXPERTS_READ
+
+    if word is not None and word not in EXPERTS_READ:
+        raise UsageError(f"--experts-read is expected or all_distinct, not {word!r}{did_you_mean(word, EXPERTS_READ)}")
+    return word
+
+
 GroupBy = Annotated[
     str | None,
     typer.Option(
@@ -45,6 +55,15 @@ GroupBy = Annotated[
         help="What a node stands for, where a spec does not say; the file keeps all operators.",
         show_default=False,
         callback=_group_by,
+    ),
+]
+ExpertsRead = Annotated[
+    str | None,
+    typer.Option(
+        metavar="expected|all_distinct",
+        help="Experts that tokens read, where a spec does not say: on average, or as many as there can be.",
+        show_default=False,
+        callback=_experts_read,
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")]
@@ -160,6 +179,7 @@ def onnx(
     size: Sizes = [],  # noqa: B006  typer copies defaults
     flop: Flop = [],  # noqa: B006
     group_by: GroupBy = None,
+    experts_read: ExpertsRead = None,
     quiet: Quiet = False,
 ) -> int:
     """Import an ONNX file: its operators with shapes, operations and bytes.
@@ -171,7 +191,13 @@ def onnx(
     from mtpp_dsl.importers.torch_inputs import formulas_given
 
     prepare(output)
-    return finish(from_onnx(model, sizes_of(size), formulas_given(flop)), output, group_by=group_by, quiet=quiet)
+    return finish(
+        from_onnx(model, sizes_of(size), formulas_given(flop)),
+        output,
+        group_by=group_by,
+        experts_read=experts_read,
+        quiet=quiet,
+    )
 
 
 @command
@@ -181,6 +207,7 @@ def pt2(
     size: Sizes = [],  # noqa: B006
     flop: Flop = [],  # noqa: B006
     group_by: GroupBy = None,
+    experts_read: ExpertsRead = None,
     quiet: Quiet = False,
 ) -> int:
     """Import an archive of torch.export: its operators, from its JSON alone.
@@ -193,7 +220,13 @@ def pt2(
     from mtpp_dsl.importers.torch_inputs import formulas_given
 
     prepare(output)
-    return finish(from_pt2(model, sizes_of(size), formulas_given(flop)), output, group_by=group_by, quiet=quiet)
+    return finish(
+        from_pt2(model, sizes_of(size), formulas_given(flop)),
+        output,
+        group_by=group_by,
+        experts_read=experts_read,
+        quiet=quiet,
+    )
 
 
 @command
@@ -204,6 +237,7 @@ def gguf(
     batch: Annotated[int, typer.Option(min=1, metavar="N", help="Sequences at a time, where a spec gives none.")] = 1,
     seq: Annotated[int, typer.Option(min=1, metavar="N", help="Tokens of each, where a spec gives none.")] = 2048,
     group_by: GroupBy = None,
+    experts_read: ExpertsRead = None,
     quiet: Quiet = False,
 ) -> int:
     """Import a GGUF file of llama.cpp: its layers, from the header and the table of tensors alone.
@@ -215,4 +249,10 @@ def gguf(
     from mtpp_dsl.importers.gguf.importer import from_gguf
 
     prepare(output)
-    return finish(from_gguf(model, tuple(phase.split(",")), batch, seq), output, group_by=group_by, quiet=quiet)
+    return finish(
+        from_gguf(model, tuple(phase.split(",")), batch, seq),
+        output,
+        group_by=group_by,
+        experts_read=experts_read,
+        quiet=quiet,
+    )

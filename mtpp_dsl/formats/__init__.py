@@ -27,7 +27,7 @@ def read(path: Path | str, format_name: str | None = None, options: Mapping[str,
     Args:
         path: of the file.
         format_name: of the format.
-        options: of a model: ``group_by``, ``phase``, ``weight_type``, ``ties``, and the values of its symbols.
+        options: of a model: ``group_by``, ``phase``, ``weight_type``, ``ties``, ``experts_read``, and its symbols.
 
     Raises:
         UsageError: the file is missing, broken or not in the format (names the file and the

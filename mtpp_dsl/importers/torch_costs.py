@@ -75,7 +75,7 @@ class Counter:
 
     def key(self, node: Any) -> object:
         """Return what two calls share that cost the same: the operation, and shapes in place of tensors."""
-        return node.target, self._signature(node, node.args), self._signature(node, node.kwargs)
+        return node.target, self._signature(node, node.args), self._signature(node, node.kwargs), _routed_to(node)
 
     def arguments(self, node: Any) -> tuple[Any, Any]:
         """Return what a call is given: fake tensors and numbers in place of nodes."""
@@ -201,15 +201,40 @@ def _traffic(node: Any, inputs: list[Any], given: list[Any], shares: tuple[int |
     elif name in UNREAD and reads:
         reads[0] = 0
     elif name == "grouped_mm" and len(inputs) > 2 and inputs[1].dim() == 3:
-        reads[1] = _least(inputs[1].shape[0], inputs[0].shape[0]) * inputs[1].shape[1] * inputs[1].shape[2]
-        reads[1] = reads[1] * inputs[1].element_size()
+        count, rows = inputs[1].shape[0], inputs[0].shape[0]
+        reads[1] = _experts(count, _routed_to(node), rows) * (bytes_of(inputs[1]) // count)
     if in_place and name in WRITES_PART and len(reads) > 1:
         reads[0], write = 0, reads[-1]
     return reads, write
 
 
-def _least(a: Any, b: Any) -> Any:
-    """Return the smaller of two numbers, as a formula where one is symbolic."""
+def _routed_to(node: Any) -> int:
+    """Return how many experts each token uses, of a product by experts: what the nearest ``topk`` before it takes.
+
+    1 where there is none: each row is then taken for a token of its own. The router's product ends the search.
+    """
+    if operation(node.target) != "grouped_mm":
+        return 0
+    waiting, seen = [each for each in (*node.args[2:3], node.kwargs.get("offs")) if each is not None], set()
+    for each in waiting:  # grows
+        if operation(each.target) == "topk":
+            return int(each.args[1])
+        if each.op == "call_function" and kind_of(each.target) not in COUNTED:
+            waiting += [one for one in each.all_input_nodes if one not in seen]
+            seen.update(each.all_input_nodes)
+    return 1
+
+
+def _experts(count: int, used: int, rows: Any) -> Any:
+    """Return the experts that *rows* rows read, *used* for each token: a function of sizes, see there."""
+    import sympy
+    from torch.fx.experimental.sym_node import SymNode
+
+    symbolic = hasattr(rows, "node")
+    tokens = (rows.node.expr if symbolic else sympy.Integer(rows)) / used
+    read = sympy.Function("experts", integer=True, nonnegative=True)(count, used, tokens)
+    if not symbolic:
+        return read
     import torch
 
-    return torch.sym_min(a, b)
+    return torch.SymInt(SymNode(read, rows.node.shape_env, int, count))  # the hint, which nothing here asks for

@@ -47,7 +47,7 @@ def _text(expression: Any, names: Mapping[str, str]) -> str:
     if kind in ("Pow", "PowByNatural") and parts[1].is_Integer and 0 < parts[1] <= MAX_POWER:
         base = _text(parts[0], names)
         return f"{base if parts[0].is_Symbol else f'({base})'}**{int(parts[1])}"
-    if kind in ("Max", "Min"):
+    if kind in ("Max", "Min", "experts"):
         return f"{kind.lower()}({', '.join(_text(part, names) for part in parts)})"
     if kind in ("FloorDiv", "CleanDiv"):
         return f"(({_text(parts[0], names)}) // ({_text(parts[1], names)}))"

@@ -115,6 +115,9 @@ _OF: Mapping[str, Mapping[str, Meaning]] = {
             "How weights are stored.", "word", "models.md#from-a-modeljson-to-a-graph", "as in the file"
         ),
         "ties": Meaning("What becomes of nodes that read one weight.", "word", "models.md#tied-weights", "colocate"),
+        "experts_read": Meaning(
+            "How many experts tokens read: on average, or at most.", "word", "models.md#what-a-node-weighs", "expected"
+        ),
     },
     "interconnect": {
         "bandwidth": Meaning("The bandwidth of every pair without a link.", "bandwidth", _JOINED, "none"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mtpp_dsl.base.spec_limits import MAX_EDGES, MAX_NAME
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.model.kinds import GROUPS, KINDS, ROLES, TYPES
-from mtpp_dsl.model.sizes import MAX_VALUE, symbols_of
+from mtpp_dsl.model.sizes import EXPERTS_READ, MAX_VALUE, symbols_of
 
 if TYPE_CHECKING:
     from mtpp_dsl.model.model import Model, Operator, Tensor, Weight
@@ -51,6 +51,9 @@ def check_model(model: Model) -> None:
             raise UsageError(f"the model has {number:,} {what}; at most {most:,} are read")
     if model.group_by not in GROUPS:
         raise UsageError(f"group_by is {model.group_by[:60]!r}, which is unknown{did_you_mean(model.group_by, GROUPS)}")
+    if model.experts_read not in ("", *EXPERTS_READ):
+        hint = did_you_mean(model.experts_read, EXPERTS_READ)
+        raise UsageError(f"experts_read is {model.experts_read[:60]!r}, which is unknown{hint}")
     if not model.operators:
         raise UsageError("the model has no operators")
     _check_words(model)

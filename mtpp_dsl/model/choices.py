@@ -11,11 +11,18 @@ from mtpp_dsl.errors import OptionError, UsageError, did_you_mean
 from mtpp_dsl.model.grouping import GROUP_BY
 from mtpp_dsl.model.kinds import TYPES, bits_of
 from mtpp_dsl.model.model import Model
+from mtpp_dsl.model.sizes import EXPERTS_READ
 
 __all__ = ["OPTIONS", "TIES", "Choices", "choices", "stored_bytes", "symbols_for"]
 
 TIES = ("colocate", "copy")
-OPTIONS: Mapping[str, tuple[str, ...]] = {"group_by": GROUP_BY, "phase": (), "weight_type": (), "ties": TIES}
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "group_by": GROUP_BY,
+    "phase": (),
+    "weight_type": (),
+    "ties": TIES,
+    "experts_read": EXPERTS_READ,
+}
 """The options that are words, with those that there may be; () where any may be. All others are symbols."""
 
 QUANTISED = {"matmul", "conv", "view"}
@@ -30,6 +37,7 @@ class Choices:
     phases: tuple[str, ...]
     weight_type: str | None
     ties: str
+    experts_read: str
     symbols: Mapping[str, int]
 
     def options(self) -> dict[str, object]:
@@ -37,6 +45,8 @@ class Choices:
         found: dict[str, object] = {"ties": self.ties}
         if self.weight_type is not None:
             found["weight_type"] = self.weight_type
+        if self.experts_read != EXPERTS_READ[0]:
+            found["experts_read"] = self.experts_read
         return found | ({"phases": self.phases} if self.phases else {})
 
 
@@ -46,6 +56,7 @@ def choices(
     phase: str | None,
     weight_type: str | None,
     ties: str,
+    experts_read: str | None,
     symbols: Mapping[str, Any],
 ) -> Choices:
     """Check what is chosen of *model*.
@@ -61,6 +72,10 @@ def choices(
         raise OptionError(f"group_by is operator, module or layer, not {group_by!r}{hint}", "group_by")
     if ties not in TIES:
         raise OptionError(f"ties is colocate or copy, not {ties!r}{did_you_mean(ties, TIES)}", "ties")
+    experts_read = experts_read or model.experts_read or EXPERTS_READ[0]
+    if experts_read not in EXPERTS_READ:
+        hint = did_you_mean(experts_read, EXPERTS_READ)
+        raise OptionError(f"experts_read is expected or all_distinct, not {experts_read!r}{hint}", "experts_read")
     if phase is not None and phase not in model.phases:
         known = f"it has {', '.join(model.phases)}" if model.phases else "it has none"
         raise OptionError(f"the model has no phase {phase!r}: {known}{did_you_mean(phase, model.phases)}", "phase")
@@ -68,7 +83,7 @@ def choices(
         hint = did_you_mean(weight_type, TYPES)
         raise OptionError(f"there is no type of numbers {weight_type!r}{hint}", "weight_type")
     phases = model.phases if phase is None else (phase,)
-    return Choices(group_by, phases, weight_type, ties, symbols_for(model, symbols))
+    return Choices(group_by, phases, weight_type, ties, experts_read, symbols_for(model, symbols))
 
 
 def symbols_for(model: Model, given: Mapping[str, Any]) -> dict[str, int]:

@@ -38,6 +38,7 @@ def graph_of(
     phase: str | None = None,
     weight_type: str | None = None,
     ties: str = "colocate",
+    experts_read: str | None = None,
     **symbols: int,
 ) -> ModelGraph:
     """Return the graph of a model, whose nodes are groups of its operators.
@@ -64,12 +65,14 @@ def graph_of(
         weight_type: how weights of products and convolutions are stored, such as "int4"; None: as they are.
         ties: "colocate": nodes that read one weight are on one device, and it is counted once. "copy": each of these
             nodes has a copy of its own.
+        experts_read: "expected": as many experts as tokens read on average if the router is uniform; "all_distinct": as
+            many as they can read; None: as the model says, else expected.
         symbols: values of the model's symbols, such as ``batch``; the model's defaults for others.
 
     Raises:
         UsageError: an option or a symbol that cannot be meant, or a size below zero.
     """
-    chosen = choices(model, group_by, phase, weight_type, ties, symbols)
+    chosen = choices(model, group_by, phase, weight_type, ties, experts_read, symbols)
     found = group(model, chosen.group_by)
     held = _Held.of(model, found, chosen)
     warnings = [*model.warnings, *found.warnings]
@@ -80,6 +83,10 @@ def graph_of(
         )
     if weight_type is not None and not any(held.changed):
         warnings.append(f"weight_type = {weight_type} changes nothing: no product or convolution reads a weight")
+    if experts_read is not None and not any("experts(" in str(each.weight_read) for each in model.operators):
+        warnings.append(
+            f"experts_read = {experts_read} changes nothing: no operator of the model chooses among experts"
+        )
     flows = _Flows(model, found)
     sent = {name: _sent(model, chosen, name) for name in chosen.phases or ("",)}
     origin = GraphOrigin(
@@ -235,7 +242,7 @@ class _Amounts:
     """Evaluates the amounts of a model in one phase."""
 
     def __init__(self, model: Model, chosen: Choices, phase: str) -> None:
-        self.values, self.phase = Values(chosen.symbols), phase
+        self.values, self.phase = Values(chosen.symbols, chosen.experts_read), phase
         if model.phases and not phase:
             raise UsageError(f"the model has phases: {', '.join(model.phases)}")
 

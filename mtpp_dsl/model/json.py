@@ -37,6 +37,7 @@ _TOP = (
     "outputs",
     "warnings",
     "group_by",
+    "experts_read",
 )
 
 
@@ -56,6 +57,8 @@ def text_of(model: Model) -> str:
     lists = {"operators": model.operators, "tensors": model.tensors, "weights": model.weights}
     if model.group_by:
         head["group_by"] = model.group_by
+    if model.experts_read:
+        head["experts_read"] = model.experts_read
     parts = [f'"{name}": {_dumped(value)}' for name, value in head.items()]
     parts += [f'"{name}": {_dumped(value)}' for name, value in (("phases", model.phases), ("outputs", model.outputs))]
     parts += [f'"{name}": {_lines([_dumped(_written(item)) for item in items])}' for name, items in lists.items()]
@@ -131,6 +134,7 @@ def model_of(data: object, place: str) -> Model:
             source=_source(file),
             warnings=_texts(file, "warnings") if "warnings" in file else (),
             group_by=file.text("group_by", ""),
+            experts_read=file.text("experts_read", ""),
         )
 
 

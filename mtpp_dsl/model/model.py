@@ -154,6 +154,7 @@ class Model(Short, Picklable):
         source: where it came from.
         warnings: what the user should be told.
         group_by: "operator", "module" or "layer" where nobody says otherwise; "" for the usual.
+        experts_read: "expected" or "all_distinct" where nobody says otherwise; "" for the usual.
 
     Raises:
         UsageError: numbers, names or sizes that cannot be meant; see :mod:`mtpp_dsl.model.checks`.
@@ -173,6 +174,7 @@ class Model(Short, Picklable):
     source: Source = field(default_factory=Source)
     warnings: tuple[str, ...] = ()
     group_by: str = ""
+    experts_read: str = ""
 
     def __post_init__(self) -> None:
         check_model(self)

@@ -10,18 +10,22 @@ from typing import Any, TypeAlias
 
 from mtpp_dsl.errors import UsageError, did_you_mean
 
-__all__ = ["MAX_TEXT", "MAX_VALUE", "Size", "Values", "symbols_of", "value"]
+__all__ = ["EXPERTS_READ", "MAX_TEXT", "MAX_VALUE", "Size", "Values", "symbols_of", "value"]
 
 Size: TypeAlias = int | float | str
 """A number, or text: a formula over the symbols of a model."""
 Number: TypeAlias = int | Fraction
 Tree: TypeAlias = tuple[Any, ...]
 
+EXPERTS_READ = ("expected", "all_distinct")
+"""What ``experts(count, used, tokens)`` is in a size: those read under uniform routing, or the most there can be."""
+
 MAX_TEXT = 2_000
 """Characters of a formula."""
 MAX_DEPTH = 50
 """Brackets within brackets."""
 MAX_EXPONENT = 8
+EXPERT_ARGUMENTS = 3
 MAX_VALUE = 10**60
 """No number of a formula, and no value on the way, is larger."""
 
@@ -30,8 +34,12 @@ _TOKEN = re.compile(
 )
 
 
-def value(size: Size, symbols: Mapping[str, int] | None = None) -> Number:
+def value(size: Size, symbols: Mapping[str, int] | None = None, experts_read: str = EXPERTS_READ[0]) -> Number:
     """Return what a size is where the symbols have these values, exactly.
+
+    ``experts(count, used, tokens)`` are the experts that *tokens* tokens read, each of which uses *used* of *count*:
+    the expected number under uniform routing, count (1 - (1 - used / count)^tokens), as the nearest float, or the
+    most, min(count, used tokens), where *experts_read* is "all_distinct".
 
     Raises:
         UsageError: the text is no formula, a symbol has no value, it divides by zero, or a value on the way is beyond
@@ -39,12 +47,14 @@ def value(size: Size, symbols: Mapping[str, int] | None = None) -> Number:
 
     >>> value("2*batch*seq + max(seq, 64)", {"batch": 2, "seq": 16}), value("seq**2 // 3", {"seq": 10}), value(1.5)
     (128, 33, Fraction(3, 2))
+    >>> [round(float(value("experts(8, 2, batch)", {"batch": 4}, rule)), 2) for rule in EXPERTS_READ]
+    [5.47, 8.0]
     """
     if isinstance(size, int):
         return size
     if isinstance(size, float):
         return _number(size)
-    return _evaluated(_parsed(size), symbols or {}, size)
+    return _Evaluation(symbols or {}, size, experts_read)(_parsed(size))
 
 
 def symbols_of(size: Size) -> frozenset[str]:
@@ -57,17 +67,17 @@ def symbols_of(size: Size) -> frozenset[str]:
 
 
 class Values:
-    """Evaluates many sizes for one choice of the symbols, each formula once."""
+    """Evaluates many sizes for one choice of the symbols and of the experts read, each formula once."""
 
-    def __init__(self, symbols: Mapping[str, int]) -> None:
-        self.symbols = dict(symbols)
+    def __init__(self, symbols: Mapping[str, int], experts_read: str = EXPERTS_READ[0]) -> None:
+        self.symbols, self.experts_read = dict(symbols), experts_read
         self._known: dict[str, float] = {}
 
     def __call__(self, size: Size) -> float:
         """Return a size as the nearest float; see :func:`value` for what it raises, and a size below zero."""
         if isinstance(size, str):
             if size not in self._known:
-                found = value(size, self.symbols)
+                found = value(size, self.symbols, self.experts_read)
                 if found < 0:
                     chosen = ", ".join(f"{name} = {number}" for name, number in self.symbols.items())
                     raise UsageError(f"the size {size!r} is {found} with {chosen}; a size is zero or more")
@@ -198,8 +208,11 @@ class _Reader:
         if token[0].isdigit():
             exact = Fraction(token)
             return ("number", int(exact) if exact.denominator == 1 else exact)
-        if token in ("max", "min") and self._next() == "(":
-            return (token, *self._arguments())
+        if token in ("max", "min", "experts") and self._next() == "(":
+            column, given = self.tokens[self.at - 1][1], self._arguments()
+            if token == "experts" and len(given) != EXPERT_ARGUMENTS:
+                raise self._wrong(column, "expected experts(count, used, tokens)")
+            return (token, *given)
         if token.isidentifier():
             return ("name", token)
         self.at -= 1
@@ -214,37 +227,51 @@ class _Reader:
         return found
 
 
-def _evaluated(tree: Tree, symbols: Mapping[str, int], text: str) -> Number:
-    """Return the value of a formula; recursion is as deep as its brackets, and sums are gone through in a loop."""
-    pending: list[tuple[str, Tree]] = []
-    while tree[0] in _BINARY:  # a long chain of operators leans to the left
-        pending.append((tree[0], tree[2]))
-        tree = tree[1]
-    found = _leaf(tree, symbols, text)
-    for sign, right in reversed(pending):
-        other = _evaluated(right, symbols, text)
-        if sign in ("//", "/", "%") and not other:
-            raise UsageError(f"the size {text!r} divides by zero")
-        found = _bounded(_BINARY[sign](found, other), text)
-    return found
+class _Evaluation:
+    """Evaluates one formula; recursion is as deep as its brackets, and sums are gone through in a loop."""
 
+    def __init__(self, symbols: Mapping[str, int], text: str, experts_read: str) -> None:
+        self.symbols, self.text, self.experts_read = symbols, text, experts_read
 
-def _leaf(tree: Tree, symbols: Mapping[str, int], text: str) -> Number:
-    match tree:
-        case ("number", number):
-            return _bounded(number, text)
-        case ("name", name):
-            if name not in symbols:
-                raise UsageError(
-                    f"the size {text!r} speaks of {name!r}, which has no value{did_you_mean(name, symbols)}"
-                )
-            return int(symbols[name])
-        case ("**", base, exponent):
-            return _bounded(_evaluated(base, symbols, text) ** exponent, text)
-        case (kind, *parts):
-            ranked = sorted((_evaluated(part, symbols, text) for part in parts), key=Fraction)
-            return ranked[-1] if kind == "max" else ranked[0]
-    raise AssertionError(tree)
+    def __call__(self, tree: Tree) -> Number:
+        """Return the value of the formula, or of a part of it."""
+        pending: list[tuple[str, Tree]] = []
+        while tree[0] in _BINARY:  # a long chain of operators leans to the left
+            pending.append((tree[0], tree[2]))
+            tree = tree[1]
+        found = self._leaf(tree)
+        for sign, right in reversed(pending):
+            other = self(right)
+            if sign in ("//", "/", "%") and not other:
+                raise UsageError(f"the size {self.text!r} divides by zero")
+            found = _bounded(_BINARY[sign](found, other), self.text)
+        return found
+
+    def _leaf(self, tree: Tree) -> Number:
+        match tree:
+            case ("number", number):
+                return _bounded(number, self.text)
+            case ("name", name):
+                if name not in self.symbols:
+                    hint = did_you_mean(name, self.symbols)
+                    raise UsageError(f"the size {self.text!r} speaks of {name!r}, which has no value{hint}")
+                return int(self.symbols[name])
+            case ("**", base, exponent):
+                return _bounded(self(base) ** exponent, self.text)
+            case ("experts", *parts):
+                return self._experts(*map(self, parts))
+            case (kind, *parts):
+                ranked = sorted(map(self, parts), key=Fraction)
+                return ranked[-1] if kind == "max" else ranked[0]
+        raise AssertionError(tree)
+
+    def _experts(self, count: Number, used: Number, tokens: Number) -> Number:
+        if not 0 < used <= count or tokens < 0:
+            raise UsageError(f"the size {self.text!r} has {count} experts, of which {tokens} tokens use {used} each")
+        most = min(count, used * tokens)
+        if used == count or self.experts_read == "all_distinct":
+            return most
+        return _number(float(count) * (1 - (1 - float(used / count)) ** float(tokens)))
 
 
 def _bounded(number: Number, text: str) -> Number:

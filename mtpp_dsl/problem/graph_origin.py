@@ -38,7 +38,7 @@ class GraphOrigin(Short, Picklable):
         layers: for each node the number of its layer; None outside the stack, and for a node with parts of several.
         roles: for each node "embedding", "layer", "norm", "head" or ""; of several roles the last.
         symbols: the values of the model's symbols.
-        options: what else was chosen: the phases, ``weight_type``, ``ties``.
+        options: what else was chosen: the phases, ``weight_type``, ``ties``, ``experts_read``.
         ties: nodes that share weights; :meth:`mtpp_dsl.problem.Problem.create` keeps them together.
         working: for each node the most bytes of tensors that are there at once while it runs, in any phase; beside its
             weights, and what it keeps from step to step.

@@ -111,8 +111,10 @@ def test_experts_are_counted_for_the_tokens_that_reach_them() -> None:
     one = grouped[0]
     assert one.weight_read is not None
     held = sum(model.weights[w].bytes for w in one.weights)
-    assert value(one.weight_read, {"batch": 8, "seq": 64}) == held  # type: ignore[arg-type]
-    assert value(one.weight_read, {"batch": 1, "seq": 2}) * 8 == held * 4  # type: ignore[arg-type]
+    for tokens, expected, most in ((1, 2, 2), (4, 5.46875, 8), (64, 8, 8)):
+        for rule, count in (("expected", expected), ("all_distinct", most)):
+            read = value(one.weight_read, {"batch": tokens, "seq": 1}, rule)  # type: ignore[arg-type]
+            assert float(read) == pytest.approx(held / 8 * count)
 
 
 def test_a_window_limits_caches() -> None:

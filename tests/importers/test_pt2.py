@@ -113,6 +113,36 @@ def test_agrees_with_the_importer_of_torch(archive: tuple[Path, Any]) -> None:
     assert counted == [(each.op, each.flop) for each in theirs.operators if each.flop]
 
 
+def test_experts_are_those_of_the_importer_of_torch(tmp_path: Path) -> None:
+    """What is read is known by the router's choice, which is far from the product."""
+    from mtpp_dsl.importers.torch_model import from_torch
+
+    class Mixture(torch.nn.Module):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.router = torch.nn.Linear(32, 8, dtype=torch.bfloat16)
+            self.experts = torch.nn.Parameter(torch.zeros(8, 32, 64, dtype=torch.bfloat16))
+
+        def forward(self, x: Any) -> Any:
+            weights, chosen = torch.topk(self.router(x), 2)
+            order = chosen.view(-1).argsort()
+            ends = torch.histc(chosen.view(-1).float(), 8, 0, 7).cumsum(0, dtype=torch.int32)
+            return torch._grouped_mm(x[order // 2], self.experts, offs=ends) * weights.view(-1)[order, None]
+
+    x = torch.zeros(64, 32, dtype=torch.bfloat16)
+    program = torch.export.export(Mixture(), (x,), dynamic_shapes=({0: torch.export.Dim("batch", max=4096)},))
+    torch.export.save(program, tmp_path / "mixture.pt2")
+    (symbol,) = from_pt2(tmp_path / "mixture.pt2").symbols
+    models = (
+        from_pt2(tmp_path / "mixture.pt2", {symbol: "batch"}),
+        from_torch(Mixture(), (x,), shapes={"x": ("batch", None)}),
+    )
+    for model in models:
+        (product,) = [one for one in model.operators if "grouped_mm" in one.op]
+        assert value(product.flop, {"batch": 4}) == 2 * 8 * 32 * 64  # type: ignore[arg-type]
+        assert float(value(product.weight_read, {"batch": 4})) == pytest.approx(5.46875 * 32 * 64 * 2)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

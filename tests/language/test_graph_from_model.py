@@ -37,9 +37,9 @@ def test_options_and_symbols(tmp_path: Path) -> None:
     assert (graph.origin.path, graph.origin.group_by) == ("m.json", "layer")
     assert dict(graph.origin.options) == {"ties": "copy"}
     assert read(tmp_path, "group_by = g", 'param g = "module"').graph.origin.group_by == "module"  # type: ignore[union-attr]
-    small = read(tmp_path, "weight_type = int4, format = model").graph
+    small = read(tmp_path, "weight_type = int4, experts_read = all_distinct, format = model").graph
     assert small.origin is not None
-    assert small.origin.options["weight_type"] == "int4"
+    assert dict(small.origin.options) == {"ties": "colocate", "weight_type": "int4", "experts_read": "all_distinct"}
 
 
 def test_tied_weights_are_a_constraint(tmp_path: Path) -> None:
@@ -69,6 +69,7 @@ def test_phases_come_with_the_file(tmp_path: Path) -> None:
         ("batch = 1.5", "spec.mtpp:2:30-32", "E211", "batch must be a whole number"),
         ("group_by = layr", "spec.mtpp:2:33-36", "E110", "did you mean 'layer'?"),
         ("phase = decode", "spec.mtpp:2:30-35", "E110", "the model has no phase 'decode': it has none"),
+        ("experts_read = all", "spec.mtpp:2:37-39", "E110", "experts_read is expected or all_distinct, not 'all'"),
         ("weight_type = int44", "spec.mtpp:2:36-40", "E110", "did you mean 'int4'?"),
         ("batch = 2, format = msr", "spec.mtpp:2:22-26", "E105", "files of format msr have no option 'batch'"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -148,6 +149,7 @@ def test_a_memory_that_leaves_training_out_is_told(trained: bool) -> None:
         ({"batch": 1.5}, "batch is 1.5; it must be a whole number"),
         ({"phase": "decode"}, "the model has no phase 'decode': it has none"),
         ({"weight_type": "int5"}, "there is no type of numbers 'int5'; did you mean"),
+        ({"experts_read": "distinct"}, "experts_read is expected or all_distinct, not 'distinct'; did you mean"),
         ({"ties": "copies"}, "ties is colocate or copy, not 'copies'; did you mean 'copy'?"),
     ],
 )
@@ -173,6 +175,26 @@ def test_a_weight_type_that_changes_nothing_is_warned_of() -> None:
     assert graph_of(model, weight_type="int4").warnings == (
         "weight_type = int4 changes nothing: no product or convolution reads a weight",
     )
+
+
+def test_experts_read_are_expected_or_all_distinct() -> None:
+    """The model says which, and a spec may say otherwise; where there are no experts, saying it changes nothing."""
+    plain = llama(1)
+    head = replace(plain.operators[-1], weight_read="1000*experts(8, 2, batch)")
+    usual = replace(plain, operators=(*plain.operators[:-1], head))
+    bound = replace(usual, experts_read="all_distinct")
+
+    def read(model: Model, **options: Any) -> float:
+        costs = model.graph(group_by="operator", batch=4, **options).costs
+        assert costs is not None
+        return float(costs.read[costs.names.index(head.name)])
+
+    assert read(bound) - read(usual) == pytest.approx(8000 - 5468.75)
+    assert read(bound, experts_read="expected") == read(usual)
+    assert read(usual, experts_read="all_distinct") == read(bound)
+    assert not graph_of(usual, experts_read="all_distinct").warnings
+    (said,) = graph_of(plain, experts_read="all_distinct").warnings
+    assert said == "experts_read = all_distinct changes nothing: no operator of the model chooses among experts"
 
 
 def test_views_take_no_memory_of_their_own() -> None:

@@ -41,6 +41,9 @@ def test_means_what_python_means(text: str) -> None:
         ("--2", 2),
         ("2^3", 8),
         ("-2**2", -4),
+        ("experts(8, 2, batch - 2)", 2),
+        ("16*experts(8, 2, batch + 1)", Fraction(175, 2)),
+        ("experts(4, 4, seq) + experts(4, 2, 0)", 4),
     ],
 )
 def test_values(text: str, expected: object) -> None:
@@ -54,6 +57,8 @@ def test_values(text: str, expected: object) -> None:
         ("2 batch", "at character 3: expected an operator or the end"),
         ("2**batch", "expected a whole power of at most 8"),
         ("2**9", "expected a whole power"),
+        ("2*experts(8, seq)", "at character 3: expected experts(count, used, tokens)"),
+        ("experts(8, 9, seq)", "has 8 experts, of which 7 tokens use 9 each"),
         ("batsch", "speaks of 'batsch', which has no value; did you mean 'batch'?"),
         ("1/(seq-7)", "divides by zero"),
         ("__import__('os')", "expected a number, a symbol or an operator"),

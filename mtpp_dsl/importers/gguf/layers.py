@@ -12,7 +12,7 @@ from typing import TypeAlias
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.importers.gguf.reader import Header, Table
 from mtpp_dsl.importers.module_paths import layer_of, role_of
-from mtpp_dsl.importers.polynomials import Amount, Polynomial, product, size_of, symbol
+from mtpp_dsl.importers.polynomials import Amount, product, size_of, symbol
 from mtpp_dsl.model import Operator, Size, Tensor, Weight
 from mtpp_dsl.model.names import Names, language_name
 
@@ -172,7 +172,7 @@ class Layers:
         return self._matmul(f"{at}ffn_down{kind}", active)
 
     def _experts(self, at: str, stream: int, routed: int, extra: list[str]) -> int:
-        """The experts' products; at most as many experts are read as there are tokens that use one."""
+        """The experts' products, which read those experts that some token uses."""
         names = [f"{at}ffn_{part}_exps.weight" for part in ("gate", "up", "gate_up", "down")]
         tables = [self._need(name, 3) for name in names if name in self.header.tensors]
         used, count = self._fact("expert_used_count"), tables[0].shape[0] if tables else 0
@@ -180,7 +180,7 @@ class Layers:
             raise UsageError(f"{self.header.name}: layer {at[:-1]!r} has {count} experts, of which {used} are used")
         entries = sum(table.shape[1] * table.shape[2] for table in tables)
         size = sum(table.bytes for table in tables)
-        touched = self._each(lambda phase: _least(count, self.tokens[phase] * used))
+        touched = self._each(lambda phase: symbol(f"experts({count}, {used}, {size_of(self.tokens[phase])})"))
         return self._operator(
             f"{at}ffn_exps",
             "mul_mat_id",
@@ -329,10 +329,3 @@ def _total(amounts: Iterable[Amount]) -> Amount:
     for amount in amounts:
         found = found + amount
     return found
-
-
-def _least(count: int, tokens: Amount) -> Amount:
-    """Return how many experts are read at most."""
-    if isinstance(tokens, Polynomial):
-        return symbol(f"min({count}, {size_of(tokens)})")
-    return min(count, tokens)

@@ -124,6 +124,7 @@ _FORMULAS: Mapping[str, Callable[[Call], Amount]] = {
     "dot": _first("self"),
     "matmul": _first("self"),
     "addmm": _first("mat1"),
+    "grouped_mm": _first("self"),
     "baddbmm": _first("batch1"),
     "addmv": _first("mat"),
     "einsum": _einsum,

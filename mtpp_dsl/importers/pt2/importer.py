@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.importers.given_flops import Flops
 from mtpp_dsl.importers.layers import layer_numbers, roles
-from mtpp_dsl.importers.polynomials import Amount, product, size_of
+from mtpp_dsl.importers.polynomials import Amount, product, size_of, symbol, whole_quotient
 from mtpp_dsl.importers.pt2.archive import Archive, read_archive
 from mtpp_dsl.importers.pt2.expressions import amount_of
 from mtpp_dsl.importers.pt2.formulas import RESHAPES, Call, flop_of, kind_of
@@ -92,6 +92,7 @@ class _Import:
         self.held: dict[str, int] = {}
         self.tensors: dict[str, tuple[int | None, list[int]]] = {}
         self.again: set[str] = set()
+        self.routed: dict[str, int] = {}  # tensors made of a topk, without a product between: how many it takes
 
     def model(self) -> Model:
         """Return the model."""
@@ -151,8 +152,8 @@ class _Import:
         if isinstance(size, int) or not self.sizes:
             return size
         text = re.sub(r"[A-Za-z_][A-Za-z0-9_]*", lambda word: f"({self.sizes.get(word[0], word[0])})", size)
-        text = re.sub(r"\((max|min)\)\(", r"\1(", text)
-        if symbols_of(text):
+        text = re.sub(r"\((max|min|experts)\)\(", r"\1(", text)
+        if symbols_of(text) or "experts(" in text:  # a spec says how the experts read are counted
             return text
         number = value(text)
         return int(number) if number == int(number) else float(number)
@@ -242,6 +243,8 @@ class _Import:
         numbers = sorted({self.held[each] for each in read if each in self.held})
         again = self._again(kind, numbers, [each for each in read if each not in self.held], node)
         number = len(self.operators)
+        routed = int(node["inputs"][1]["arg"]["as_int"]) if name == "topk" else self._routed(kind, read)
+        self.routed.update((each, routed) for each in made if routed)
         taken, given, rows = self._traffic(name, kind, read, made)
         if again:
             taken = taken + sum(self.weights[w].bytes for w in numbers)
@@ -327,12 +330,25 @@ class _Import:
         for each in made:
             write = write + self._bytes(each)
         taken: Amount = 0
-        for place, each in enumerate(read):
+        parts: dict[str, Amount] = {read[0]: write} if name in GATHERS and read else {}
+        if name == "grouped_mm" and len(self.meta[read[1]][1]) > len(self.meta[read[0]][1]):
+            parts = {read[1]: self._experts(*read[:3])}
+        for each in read:
             if each in self.tensors:
-                rows = name in GATHERS and place == 0
-                taken = taken + (write if rows else self._bytes(each))
-        looked_up = name in GATHERS and bool(read) and read[0] in self.held
-        return taken, write, write if looked_up else None
+                taken = taken + parts.get(each, self._bytes(each))
+        return taken, write, next((amount for each, amount in parts.items() if each in self.held), None)
+
+    def _routed(self, kind: str, read: list[str]) -> int:
+        """Return how many experts each token uses, where what is read says it; 0 for what is made by a product."""
+        return 0 if kind == "matmul" else next((self.routed[each] for each in read if each in self.routed), 0)
+
+    def _experts(self, rows: str, weights: str, groups: str) -> Amount:
+        """Return the bytes of the experts that rows read; without a topk each row is taken for a token of its own."""
+        count, used = self.meta[weights][1][0], self.routed.get(groups, 1)
+        if not isinstance(count, int):
+            return self._bytes(weights)
+        tokens = size_of(whole_quotient(self.meta[rows][1][0], used))
+        return product([symbol(f"experts({count}, {used}, {tokens})"), whole_quotient(self._bytes(weights), count)])
 
     def _dtype(self, kind: str, read: list[str], made: list[str]) -> str:
         products = kind in ("matmul", "conv", "attention", "rnn") and read
