@@ -7,6 +7,9 @@ from __future__ import annotations
 
 __all__ = ["main"]
 
+LEAST_MEMORY = 384 << 20
+"""Bytes of addresses that Python, numpy and the threads that listen take before anything is read."""
+
 
 def main() -> None:
     """Run ``mtpp`` and exit with its code.
@@ -18,6 +21,7 @@ def main() -> None:
     import os
     import sys
 
+    _refuse_little_memory()
     try:
         _open_closed()
         from mtpp_dsl.cli.signals import listener
@@ -35,6 +39,23 @@ def main() -> None:
     leave_at_once()
     atexit._run_exitfuncs()
     os._exit(code)
+
+
+def _refuse_little_memory() -> None:
+    """End with a message where a limit leaves less memory than the libraries take, which would end in their words."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if 0 <= limit < LEAST_MEMORY:
+        import os
+
+        least, here = LEAST_MEMORY >> 20, limit >> 20
+        os.write(
+            2, f"error: mtpp needs {least} MiB of memory to begin with, and may have {here} (ulimit -v)\n".encode()
+        )
+        os._exit(2)
 
 
 def _open_closed() -> None:

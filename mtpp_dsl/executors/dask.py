@@ -8,6 +8,7 @@ from itertools import count
 from threading import Event, Lock
 from time import monotonic
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from mtpp_dsl.base.extras import need
@@ -30,6 +31,14 @@ LOOK = 0.2
 """Seconds between looks at whether the cluster is still there."""
 
 
+def _check(address: str) -> None:
+    """Refuse an address that is none, of which Dask would say so only when nobody has answered."""
+    try:
+        _ = urlsplit(address).port
+    except ValueError as error:
+        raise UsageError(f"{address!r} is no address of a scheduler, such as tcp://host:8786: {error}") from None
+
+
 class Dask:
     """Starts processes on the workers of a Dask cluster: one for each thread that a worker offers.
 
@@ -49,6 +58,7 @@ class Dask:
     schemes: ClassVar[tuple[str, ...]] = ("tcp", "tls", "ucx", "ws", "wss", "local-cluster")
 
     def __init__(self, address: str) -> None:
+        _check(address)
         self._distributed = need("distributed", "cluster")
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what is lost is said by us
         self._address = address.removeprefix("dask:")

@@ -125,6 +125,8 @@ def _check_exists(path: Path) -> None:
         exists = path.exists()
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    if path.is_symlink() and not exists:
+        raise UsageError(f"cannot read {path}: it is a link that leads to no file")
     if not exists:
         raise UsageError(f"there is no file {path}{_near(path)}")
 

@@ -28,6 +28,7 @@ from mtpp_dsl.language.idle import (
 )
 from mtpp_dsl.language.lower_stages import Stages
 from mtpp_dsl.language.origin import origin_of
+from mtpp_dsl.language.parser import MAX_DEPTH
 from mtpp_dsl.language.partial import Broken
 from mtpp_dsl.language.places import Places
 from mtpp_dsl.language.reader import Read, read_source, read_statements
@@ -38,6 +39,8 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.one_more import OneMore
 from mtpp_dsl.text.source import Diagnostic, Source, Span
+
+_IF_OR_STATEMENT = re.compile(r"\bif\b|^\s*+[a-z]++", re.MULTILINE)
 
 __all__ = ["Lowering", "Spec", "analyse", "load", "read"]
 
@@ -261,7 +264,14 @@ class Spec:
 
 
 def _too_deep(source: Source) -> Diagnostic:
-    return Diagnostic("the spec is nested too deeply", Span(source, 0, 0), code="MTPP-E901")
+    """Return the message for a text that is nested too deeply, at the first long chain of ``if``, if it has one."""
+    depth, place = 0, Span(source, 0, 0)
+    for match in _IF_OR_STATEMENT.finditer(source.text):
+        depth = depth + 1 if match[0] == "if" else 0
+        if depth > MAX_DEPTH:
+            place = Span(source, match.start(), match.end())
+            break
+    return Diagnostic("the spec is nested too deeply", place, code="MTPP-E901")
 
 
 def _inside(inner: Span, outer: Span) -> bool:

@@ -39,12 +39,17 @@ def near_spec(name: str, places: Iterable[Path], but: Collection[Path] = ()) -> 
         stems: dict[str, str] = {}
         for each in found:
             stems.setdefault(PurePosixPath(each).stem, each)
-        for stem in [stem for stem, each in stems.items() if any((place / each).resolve() in but for place in places)]:
+        for stem in [stem for stem, each in stems.items() if any(_real(place / each) in but for place in places)]:
             del stems[stem]
         close = near(wanted, stems, cutoff)
         if close:
             return stems[close]
     return ""
+
+
+def _real(path: Path) -> Path:
+    """Return where a path leads, also by way of links that lead to themselves, which pathlib refuses."""
+    return Path(os.path.realpath(path))
 
 
 def _specs(folder: Path) -> Iterator[str]:

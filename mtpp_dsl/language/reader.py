@@ -83,6 +83,10 @@ def read_statements(
     return Read(statements, reader.diagnostics, reader.broken, reader.own, reader.sources, frozenset(reader.done))
 
 
+MAX_CHAIN = 100
+"""Files that include each other so deep are read."""
+
+
 class _Reader:
     def __init__(
         self,
@@ -177,6 +181,9 @@ class _Reader:
             self.complain(message, span, code="MTPP-E703")
             return []
         if path in self.done:
+            return []
+        if len(chain) >= MAX_CHAIN:
+            self.unread(f"files include each other more than {MAX_CHAIN} deep", span, code="MTPP-E901")
             return []
         self.done.add(path)
         try:

@@ -48,6 +48,10 @@ def named_line(place: str) -> tuple[str, int] | None:
     return None if file is None else (file[1], int(file[2]))
 
 
+MAX_ORIGINS = 3
+"""Of a long chain of includes so many are told from each end."""
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """A named text.
@@ -134,6 +138,17 @@ def _window(text: str, start: int, width: int) -> tuple[str, int, int]:
     stop = min(len(text), first + MAX_EXCERPT)
     shown = ("…" if first else "") + text[first + bool(first) : stop - (stop < len(text))]
     return shown + ("…" if stop < len(text) else ""), start - first, min(width, stop - start)
+
+
+def _included_from(source: Source | None) -> list[str]:
+    """Return by which statements a source is included, from within; of a long chain the first and the last."""
+    origins = []
+    while source is not None and source.included_from is not None:
+        origins.append(source.included_from)
+        source = source.included_from.source
+    told = [f"  = included from {origin}" for origin in origins]
+    left = len(told) - 2 * MAX_ORIGINS
+    return told if left <= 1 else [*told[:MAX_ORIGINS], f"  = … {left} more", *told[-MAX_ORIGINS:]]
 
 
 def shortened(text: str, most: int = MAX_MESSAGE) -> str:
@@ -249,8 +264,4 @@ class Diagnostic:
         lines += [f"  = {shortened(note)}" for note in self.notes]
         if self.fix is not None and not self._says(self.fix):
             lines.append(f"  = help: {shortened(self.fix.title)}")
-        origin = self.span.source.included_from if self.span else None
-        while origin is not None:
-            lines.append(f"  = included from {origin}")
-            origin = origin.source.included_from
-        return lines
+        return lines + _included_from(self.span.source if self.span else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -288,3 +289,14 @@ def test_a_lossy_file_takes_all() -> None:
         os.close(read)
         assert file.write(b"z" * 9) == 9
         assert isinstance(file.lost, BrokenPipeError)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+def test_too_little_memory_is_said() -> None:
+    """The libraries would end in words of their own, or in a traceback."""
+    limited = f"ulimit -v 200000; exec {shlex.quote(sys.executable)} -m mtpp_dsl solvers"
+    done = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: mtpp needs 384 MiB of memory to begin with, and may have 195 (ulimit -v)\n",
+    )

@@ -27,6 +27,9 @@ def test_addresses_say_how_many_and_which() -> None:
     for wrong in ("local:0", "local:many", "local-cluster:0"):
         with pytest.raises(UsageError, match="how many"):
             open_executor(wrong)
+    for wrong in ("tcp://[::1", "tcp://localhost:1x"):
+        with pytest.raises(UsageError, match=r"is no address of a scheduler, such as tcp://host:8786"):
+            open_executor(wrong)
     with pytest.raises(UsageError, match=r"begins with 'tpc'.*'tcp'.*there are: local, dask, tcp"):
         open_executor("tpc://host:1")
 

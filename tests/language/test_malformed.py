@@ -113,3 +113,36 @@ def test_files_that_are_no_specs(tmp_path: Path) -> None:
         (tmp_path / "x.mtpp").write_bytes(content)
         with pytest.raises(MtppError):
             load(tmp_path / "x.mtpp")
+
+
+def test_long_chains_have_their_place(tmp_path: Path) -> None:
+    """What is nested too deeply is said where it is: a chain of includes, and one of conditions."""
+    for i in range(130):
+        (tmp_path / f"c{i}.mtpp").write_text(f'include "c{i + 1}.mtpp"\n')
+    with pytest.raises(SpecError) as caught:
+        load(tmp_path / "c0.mtpp")
+    (found,) = caught.value.diagnostics
+    assert "files include each other more than 100 deep" in found.message
+    assert found.span is not None
+    assert found.span.source.name.endswith("c100.mtpp")
+    assert len(str(found).splitlines()) < 12
+    chain = "if 1 < 2 then " * 3000 + "1 ms" + " else 1 ms" * 3000
+    with pytest.raises(SpecError) as caught:
+        load(f"mtpp 1\ngraph {{\n  node a (work = {chain})\n}}\n")
+    assert str(caught.value).startswith("<text>:3:")
+
+
+def test_links_that_lead_to_themselves(tmp_path: Path) -> None:
+    """One beside a spec is no file that could have been meant, and has no near name but its own."""
+    (tmp_path / "nope.mtpp").symlink_to("nope.mtpp")
+    (tmp_path / "loop.json").symlink_to("loop.json")
+    for text, said in (
+        ('include "nop.mtpp"', "there is no file 'nop.mtpp'"),
+        ('graph from "loop.json"', "loop.json: it is a link that leads to no file"),
+    ):
+        spec = tmp_path / "a.mtpp"
+        spec.write_text(f"{text}\ndevice d\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\n")
+        with pytest.raises(SpecError) as caught:
+            load(spec)
+        assert said in str(caught.value)
+        assert "did you mean 'loop.json'" not in str(caught.value)
