@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.constraints import Acyclic, BatchSizes, Colocate, Constraint, Linear, Load, Memory, On, Pin, Replicate
-from mtpp_dsl.contracts import EVERY, Scope, Scoped, formulation_traits, method_traits
+from mtpp_dsl.contracts import DECISIONS, EVERY, Scope, Scoped, formulation_traits, method_traits
 from mtpp_dsl.contracts.scopes import WORDS, outside
 from mtpp_dsl.errors import PluginError
 from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Problem, Shared
@@ -22,7 +22,8 @@ TRAINING = Graph.create(["a", "b"], [(0, 1)], work=1.0, memory=2.0, backward=[Fa
 EQUAL = [Device("p", memory=9.0), Device("q", memory=9.0)]
 SHARED = Shared(1.0)
 LINKS = Links(bandwidth=np.ones((2, 2)), latency=np.zeros((2, 2)))
-STAGES = Scope(objectives=("bottleneck",), interconnects=("shared", "host"), constraints=(Acyclic, Memory, Linear))
+NOTHING = Scope(objectives=("bottleneck",), interconnects=("shared", "host"), constraints=(Acyclic, Memory, Linear))
+STAGES = replace(NOTHING, decisions=DECISIONS, streams=True, backward=True, unequal=True)
 SCHEDULES = Scope(objectives=("makespan", "batch"), interconnects=("links",), constraints=(Colocate, Pin))
 
 
@@ -150,6 +151,13 @@ def test_narrow_scopes(what: str) -> None:
     wide = replace(STAGES, groups=True)
     assert outside("mine", [wide], asked) is None
     assert outside("mine", [replace(wide, **narrowed), wide], asked) is None, "one scope that covers it is enough"
+
+
+@pytest.mark.parametrize("what", ["streams", "decisions", "backward", "speeds"])
+def test_a_scope_claims_nothing_by_default(what: str) -> None:
+    """What is not said is refused, so that nobody claims what he has not thought of."""
+    _, asked, _ = NARROW[what]
+    assert outside("mine", [NOTHING], asked) is not None
 
 
 def test_every_kind() -> None:

@@ -132,7 +132,7 @@ def test_one_solve_spreads_over_it(cluster: Dask, spec: str, method: str, monkey
     assert there.cost == here.cost
     assert here.bound is not None
     assert there.bound is not None
-    assert there.bound.cost == pytest.approx(here.bound.cost, rel=1e-9)
+    assert there.bound.cost == pytest.approx(here.bound.cost, rel=1e-7)
     assert started
     assert not cluster._channels
 
@@ -164,7 +164,7 @@ def test_a_bound_survives_workers_that_die(cluster: Dask) -> None:
     here = solve(problem, "guess")
     assert here.bound is not None
     assert there.bound is not None
-    assert there.bound.cost == pytest.approx(here.bound.cost, rel=1e-9)
+    assert there.bound.cost == pytest.approx(here.bound.cost, rel=1e-7)
     assert killed
 
 

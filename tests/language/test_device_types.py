@@ -73,7 +73,7 @@ def test_devices_of_one_family_may_have_several_types(chosen: str) -> None:
         ("type x (memory = 1 GB)\ndevice g[i in 0..1] (type = [x][i])", "a list has no member 1"),
         ("type x (memory = 1 GB)\ndevice g[i in 0..1] (type = [x, yx][i])", "there is no type 'yx'; did you mean 'x'"),
         ("device g (type = a100_80gb)", r'the library has it: include "devices/nvidia.mtpp"'),
-        ("type bigg (memory = 1 GB)\ndevice g (type = big)", "there is no type 'big'; did you mean 'bigg'"),
+        ("type bigg (memory = 1 GB)\ndevice g (type = big)", "there is no type 'big'; did you mean bigg"),
         ("type x (memory = 1 GB)\ntype x (memory = 2 GB)\ndevice g (memory = 1 GB)", "type 'x' is already declared at"),
         ("let x = 3\ntype x (memory = 1 GB)\ndevice g (memory = x * 1 GB)", "both a type and a param or let"),
         ("type x (type = y)\ntype y (type = x)\ndevice g (type = x)", "type 'x' is made of itself: x -> y -> x"),
