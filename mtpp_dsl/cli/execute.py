@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.listing import print_table
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.execution.load import Load, busy
 from mtpp_dsl.execution.options import RunOptions
 from mtpp_dsl.execution.report import RunReport
 from mtpp_dsl.execution.timing import Clock
@@ -72,6 +74,7 @@ def execute(
         optimise=optimise,
         time_limit=seconds(time_limit, "--time-limit"),
     )
+    load = Load()
     if backend == "torch":
         from mtpp_dsl.execution.torch_run import run_torch
 
@@ -80,6 +83,10 @@ def execute(
         from mtpp_dsl.execution.onnx_plan import run_onnx
 
         report = run_onnx(problem, plan, Path(model), options)
+    instead = "--clock cpu" if threads == 1 else "--threads 1 --clock cpu"
+    warning = busy(1.0, load.others(), threads * report.processes, os.cpu_count() or 1, instead)
+    if warning is not None and clock == "wall":
+        say(f"warning: {warning}", stderr=True)
     if json is not None:
         text = dumps(report.to_json(), sys.stdout.encoding if json == Path("-") else "utf-8")
         if json == Path("-"):

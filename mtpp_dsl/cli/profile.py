@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.execute import CLOCKS, one_of, sizes_of
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.execution.load import Load, busy
 from mtpp_dsl.execution.machine import machine_facts
 from mtpp_dsl.model import Model
 from mtpp_dsl.model.json import read as read_json_model
@@ -76,9 +78,16 @@ def profile_model(
         facts = machine_facts(threads, chosen.clock, ("torch",), called)
     facts["seconds"] = chosen.seconds
     tell = _silent if quiet or not sys.stderr.isatty() else _tell
+    load = Load()
     journal_path = output.with_name(f"{output.name}.part")
     profile, journal = profile_of_jobs(jobs, found, label, symbols, facts, journal_path, tell)
-    return _written(profile, journal, output, quiet=quiet)
+    written = _written(profile, journal, output, quiet=quiet)
+    if chosen.clock == "wall" and device == "cpu":
+        instead = "--clock cpu" if threads == 1 else "--threads 1 --clock cpu"
+        warning = busy(profile.slower, load.others(), threads, os.cpu_count() or 1, instead)
+        if warning is not None:
+            say(f"warning: {warning}", stderr=True)
+    return written
 
 
 def _model(code: str | None, path: Path | None) -> Model:

@@ -17,20 +17,26 @@ CLOCKS: dict[Clock, Callable[[], float]] = {"wall": perf_counter, "cpu": thread_
 
 @dataclass(frozen=True)
 class Spread:
-    """The median of some times in s, and the times that a quarter of them are below and above."""
+    """The median of some times in s, and the times that a quarter of them are below and above.
+
+    *processor* is the median of what the calling thread spent on the processor meanwhile: less, where it waited for
+    other programs. None where it waits for another device, and where nobody looked.
+    """
 
     median: float
     low: float
     high: float
     runs: int
+    processor: float | None = None
 
 
-def spread(times: Sequence[float]) -> Spread:
-    """Return median and quartiles of one time or more.
+def spread(times: Sequence[float], processor: Sequence[float] = ()) -> Spread:
+    """Return median and quartiles of one time or more, and the median of the times on the processor.
 
     >>> spread([3.0, 1.0, 2.0, 10.0, 4.0])
-    Spread(median=3.0, low=2.0, high=4.0, runs=5)
+    Spread(median=3.0, low=2.0, high=4.0, runs=5, processor=None)
     """
     ordered = sorted(times)
     quarter = (len(ordered) - 1) // 4
-    return Spread(median(ordered), ordered[quarter], ordered[len(ordered) - 1 - quarter], len(ordered))
+    spent = median(processor) if processor else None
+    return Spread(median(ordered), ordered[quarter], ordered[len(ordered) - 1 - quarter], len(ordered), spent)

@@ -16,7 +16,7 @@ from typing import Any
 from mtpp_dsl.base.files import read_json
 from mtpp_dsl.errors import UsageError
 
-__all__ = ["FORMAT", "VERSION", "Profile", "Timing", "is_profile", "profile_of", "read_profile", "text_of"]
+__all__ = ["FORMAT", "VERSION", "Profile", "Timing", "is_profile", "profile_of", "read_profile", "text_of", "timing_of"]
 
 FORMAT, VERSION = "mtpp-profile", 1
 MAX_NAME = 4_000
@@ -32,6 +32,7 @@ class Timing:
         low, high: a quarter of the runs were faster than *low*, a quarter slower than *high*.
         runs: how many there were; of times that somebody else measured, as many as are known of.
         op: what ran, such as ``aten.linear.default``; "" where nobody said.
+        processor: the median of what the calling thread spent on the processor meanwhile; None where nobody looked.
     """
 
     median: float
@@ -39,6 +40,12 @@ class Timing:
     high: float
     runs: int = 1
     op: str = ""
+    processor: float | None = None
+
+    def row(self) -> dict[str, Any]:
+        """Return it as JSON has it; :func:`timing_of` reads it."""
+        row = {"op": self.op, "median": self.median, "low": self.low, "high": self.high, "runs": self.runs}
+        return row if self.processor is None else row | {"processor": self.processor}
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,13 @@ class Profile:
         """The time of each operator that has been measured, by its name."""
         return {name: self.signatures[key] for name, key in self.operators.items() if key in self.signatures}
 
+    @property
+    def slower(self) -> float:
+        """The time of all operators by the time that they spent on the processor; 1 where nobody looked at that."""
+        seen = [(one.median, one.processor) for one in self.times.values() if one.processor is not None]
+        taken, spent = sum(median for median, _ in seen), sum(processor for _, processor in seen)
+        return taken / max(spent, 1e-12) if taken > 0 else 1.0
+
 
 def is_profile(data: object) -> bool:
     """Return whether JSON data says that it is a profile."""
@@ -96,7 +110,7 @@ def profile_of(data: Any, name: str) -> Profile:
     device = data.get("device")
     if not isinstance(device, str) or not 0 < len(device) <= MAX_NAME:
         raise UsageError(f"{name}: device must be the name of a type of device")
-    signatures = {key: _timing(row, f"{name}: signatures[{key!r}]") for key, row in _object(data, "signatures", name)}
+    signatures = {key: timing_of(row, f"{name}: signatures[{key!r}]") for key, row in _object(data, "signatures", name)}
     operators = dict(_object(data, "operators", name))
     for operator, key in operators.items():
         if not isinstance(key, str) or len(operator) > MAX_NAME:
@@ -123,14 +137,20 @@ def _object(data: Mapping[str, Any], key: str, name: str) -> list[tuple[str, Any
     return list(value.items())
 
 
-def _timing(row: Any, place: str) -> Timing:
+def timing_of(row: Any, place: str) -> Timing:
+    """Return the time that JSON data hold, read from *place*.
+
+    Raises:
+        UsageError: it is none.
+    """
     if not isinstance(row, dict):
         raise UsageError(f"{place} must be an object with the median time in s")
     median, low, high = (_seconds(row.get(key, row.get("median")), key, place) for key in ("median", "low", "high"))
     runs = row.get("runs", 1)
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
         raise UsageError(f"{place}: runs must be a whole number, 1 or more; it is {runs!r}")
-    return Timing(median, low, high, runs, str(row.get("op", "")))
+    processor = None if row.get("processor") is None else _seconds(row["processor"], "processor", place)
+    return Timing(median, low, high, runs, str(row.get("op", "")), processor)
 
 
 def _seconds(value: Any, key: str, place: str) -> float:
@@ -141,10 +161,7 @@ def _seconds(value: Any, key: str, place: str) -> float:
 
 def text_of(profile: Profile) -> str:
     """Return the text of ``profile.json``: one line for each signature and operator."""
-    signatures = {
-        key: {"op": row.op, "median": row.median, "low": row.low, "high": row.high, "runs": row.runs}
-        for key, row in profile.signatures.items()
-    }
+    signatures = {key: timing.row() for key, timing in profile.signatures.items()}
     head = {
         "format": FORMAT,
         "version": VERSION,

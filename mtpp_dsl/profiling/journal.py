@@ -10,7 +10,7 @@ from typing import Any
 
 from mtpp_dsl.base.files import read_bytes
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.model.profile import Timing
+from mtpp_dsl.model.profile import Timing, timing_of
 
 __all__ = ["Journal"]
 
@@ -53,8 +53,8 @@ class Journal:
         for line in lines[1:]:
             try:
                 row = json.loads(line)
-                self.known[row["key"]] = Timing(row["median"], row["low"], row["high"], row["runs"], row["op"])
-            except (ValueError, KeyError, TypeError):
+                self.known[row["key"]] = timing_of(row, str(self.path))
+            except (UsageError, ValueError, KeyError, TypeError):
                 break  # a line that was being written when the process ended
             if not line.endswith(b"\n"):
                 del self.known[row["key"]]
@@ -64,14 +64,7 @@ class Journal:
 
     def add(self, key: str, timing: Timing) -> None:
         """Keep a time, through to the disk."""
-        row = {
-            "key": key,
-            "op": timing.op,
-            "median": timing.median,
-            "low": timing.low,
-            "high": timing.high,
-            "runs": timing.runs,
-        }
+        row = {"key": key} | timing.row()
         with self.path.open("a", encoding="utf-8") as file:
             file.write(f"{json.dumps(row)}\n")
             file.flush()

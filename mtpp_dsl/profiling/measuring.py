@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import thread_time
 
 from mtpp_dsl.execution.timing import CLOCKS, Clock, Spread, spread
 
@@ -56,16 +57,18 @@ def measure(
     once = (now() - began) / effort.warm
     together = max(1, int(LEAST_SAMPLE / max(once, 1e-9))) if between is None else 1
     times: list[float] = []
+    processor: list[float] = []
     spent = 0.0
     while not times or (spent < effort.most and (spent < effort.seconds or len(times) < effort.samples)):
         start = now()
         if between is not None:
             between()
-        began = now()
+        on_processor, began = thread_time(), now()
         for _ in range(together):
             run()
         done()
         ended = now()
+        processor.append((thread_time() - on_processor) / together)
         spent += ended - start
         times.append((ended - began) / together)
-    return spread(times)
+    return spread(times, processor if wait is None else ())

@@ -44,4 +44,6 @@ def _measure(call: OnnxCall, model: Any, effort: Effort, threads: int) -> Spread
         return max(0.0, (many - few) / pair.copies)
 
     low, high = one(long.low, short.high), one(long.high, short.low)
-    return Spread(one(long.median, short.median), low, high, long.runs)
+    median = one(long.median, short.median)
+    waited = long.processor / long.median if long.processor is not None and long.median else 1.0
+    return Spread(median, low, high, long.runs, median * waited)

@@ -63,7 +63,7 @@ def profile_of_jobs(
     for job in todo:
         tell(done, len(first), job.key)
         found = job.measure()
-        journal.add(job.key, Timing(found.median, found.low, found.high, found.runs, job.op))
+        journal.add(job.key, Timing(found.median, found.low, found.high, found.runs, job.op, found.processor))
         done += 1
     profile = Profile(
         device=device,

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -14,7 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mtpp_dsl.cli.run import run
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.execution.load import Load
 from mtpp_dsl.execution.timing import Spread
 from mtpp_dsl.model import Model
 from mtpp_dsl.model.json import write
@@ -145,6 +148,69 @@ def test_spec_reads_it(rotary: Model, tmp_path: Path) -> None:
     counts = [len(members) for members in problem.graph.origin.members]
     assert np.allclose(problem.time[:, 0].sum(), rotary.n * 1e-6)
     assert np.all(problem.time[:, 0] <= np.array(counts) * 1.0001e-6)
+
+
+@pytest.mark.parametrize(
+    ("processor", "others", "options", "said"),
+    [
+        (0.99e-6, 0.0, [], ""),
+        (0.25e-6, None, [], "the times are 4.0 times those on the processor. Measure again when nothing else runs"),
+        (None, 3.9, ["--threads", "2"], "other programs kept 3.9 of 4 cores busy. Measure again"),
+        (0.25e-6, 3.9, ["--clock", "cpu"], ""),
+    ],
+)
+def test_a_busy_machine_is_warned_of(
+    processor: float | None,
+    others: float | None,
+    options: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By the clock, a call that waits for other programs takes longer; its time on the processor is kept beside it."""
+    model = gpt()
+    found = Spread(1e-6, 1e-6, 2e-6, 3, processor)
+    jobs = [replace(job, measure=lambda: found) for job in jobs_of(model, [])]
+    monkeypatch.setattr("mtpp_dsl.profiling.torch_profile.check_device", lambda device: device)
+    monkeypatch.setattr("mtpp_dsl.profiling.torch_profile.torch_jobs", lambda *_: jobs)
+    monkeypatch.setattr("mtpp_dsl.execution.load.Load.others", lambda _: others)
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    write(model, tmp_path / "m.json")
+    call = ["profile", "a:b", "--model", str(tmp_path / "m.json"), "-o", str(tmp_path / "p.json"), "--size", "batch=1"]
+    assert run([*call, "--size", "seq=8", *options]) == 0
+    err = capsys.readouterr().err
+    assert said in " ".join(err.split())
+    assert bool(said) == ("the machine was busy" in err)
+    assert ("--threads 1 --clock cpu" in err) == (options[:1] == ["--threads"])
+    assert {one.processor for one in read_profile(tmp_path / "p.json").signatures.values()} == {processor}
+
+
+def test_load_is_what_other_programs_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process spends itself does not count, nor do cores that are idle or wait for a disk."""
+    tick = os.sysconf("SC_CLK_TCK")
+    times = iter([(10.0, 5.0, 0.0, 0.0, 0.0), (11.0, 5.0, 0.0, 0.0, 0.0)])
+    clock = iter([0.0, 2.0])
+    monkeypatch.setattr("mtpp_dsl.execution.load.os.times", lambda: next(times))
+    monkeypatch.setattr("mtpp_dsl.execution.load.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("mtpp_dsl.execution.load.STATISTICS", tmp_path / "stat")
+    (tmp_path / "stat").write_text(f"cpu  0 0 {20 * tick} 0 0 0 0 0 0 0\ncpu0 1\n")
+    load = Load()
+    (tmp_path / "stat").write_text(f"cpu  {3 * tick} {tick} {20 * tick} {9 * tick} {9 * tick} 0 0 {tick} 7 7\n")
+    assert load.others() == pytest.approx(2.0)  # 5 s in 2 s, of which one was our own
+    monkeypatch.undo()
+    monkeypatch.setattr("mtpp_dsl.execution.load.STATISTICS", tmp_path / "absent")
+    assert Load().others() is None
+
+
+def test_waiting_is_not_time_on_the_processor() -> None:
+    from mtpp_dsl.profiling.measuring import measure
+
+    effort = Effort(seconds=0.0, samples=3, warm=1)
+    found = measure(lambda: sleep(0.005), effort)
+    assert found.processor is not None
+    assert found.processor < 0.5 * found.median
+    assert measure(lambda: None, effort, wait=lambda: None).processor is None  # another device does the work
 
 
 def test_measure_is_a_median() -> None:
