@@ -52,7 +52,7 @@ def busy(slower: float, others: float | None, threads: int, cores: int, instead:
         cores: how many the machine has.
         instead: what else to do than to measure again.
 
-    >>> busy(1.0, 7.9, 1, 8, "--clock cpu")[:69]
+    >>> busy(1.0, 7.9, 1, 8, "--clock cpu")[:61]
     'the machine was busy: other programs kept 7.9 of 8 cores busy'
     """
     found = []
