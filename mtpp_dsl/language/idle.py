@@ -93,12 +93,11 @@ def idle_memory(
         first: what the spec calls the first memory of a device, and its place.
     """
     rules = any(isinstance(constraint, Memory) for constraint in constraints)
-    streams = isinstance(joined, (Shared, Host)) and joined.overflow
+    streams = _streams(joined)
     limited = any(device.memory is not None for device in devices)
     called = _named({s.span.source for s in statements}, calls=True)
     places = [s.span for s in statements if isinstance(s, tree.ConstraintStatement) and s.rule.text == "memory"]
-    custom = any(isinstance(constraint, CustomConstraint) and constraint.keeps_memory for constraint in constraints)
-    if first[0] and not (rules or streams or custom) and not called["memory"]:
+    if first[0] and not _limits_memory(joined, constraints) and not called["memory"]:
         yield _warning(
             f"{first[0]} is given, but no constraint uses it: say 'constraint memory', "
             "or 'overflow = stream' on the interconnect",
@@ -114,12 +113,31 @@ def idle_memory(
         )
 
 
+def _streams(joined: Interconnect) -> bool:
+    return isinstance(joined, (Shared, Host)) and joined.overflow
+
+
+def _limits_memory(joined: Interconnect, constraints: Sequence[Constraint]) -> bool:
+    """Return whether something keeps to the memories of devices, or pays for what does not fit."""
+    custom = any(isinstance(constraint, CustomConstraint) and constraint.keeps_memory for constraint in constraints)
+    return custom or _streams(joined) or any(isinstance(constraint, Memory) for constraint in constraints)
+
+
 def idle_reserve(
-    graph: Graph, devices: Sequence[Device], constraints: Sequence[Constraint], statements: Sequence[tree.Statement]
+    graph: Graph,
+    devices: Sequence[Device],
+    joined: Interconnect,
+    constraints: Sequence[Constraint],
+    statements: Sequence[tree.Statement],
 ) -> Iterator[Diagnostic]:
-    """Yield a warning where devices with a limited memory keep less free than a node of a model needs while it runs."""
+    """Yield a warning where devices with a limited memory keep less free than a node of a model needs while it runs.
+
+    Where nothing keeps to the memory, :func:`idle_memory` says so, and that is all; a runtime does.
+    """
     origin = graph.origin
     if origin is None or not origin.working or any(isinstance(constraint, StageMemory) for constraint in constraints):
+        return
+    if not (_limits_memory(joined, constraints) or any(isinstance(each, tree.TargetStatement) for each in statements)):
         return
     needed = max(origin.working)
     short = [device for device in devices if device.memory is not None and device.reserve < needed]

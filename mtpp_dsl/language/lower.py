@@ -380,7 +380,7 @@ class Lowering(Stages):
                 if not self.of(tree.TargetStatement)
                 else ()
             ),
-            *idle_reserve(self.graph, self.devices, self.constraints, statements),
+            *idle_reserve(self.graph, self.devices, self.joined, self.constraints, statements),
             *self.placed(free_streams(self.devices, self.joined, self.constraints), tree.InterconnectStatement),
             *self.placed(
                 idle_batches(self.objective, self.devices, self.first_batch, self.graph), tree.DeviceStatement

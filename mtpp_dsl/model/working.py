@@ -14,8 +14,9 @@ def working_bytes(model: Model, found: Grouping, sizes: Sequence[float]) -> list
     """Return for each group the most bytes of tensors that are there at once while its operators run in their order.
 
     A tensor is there from the operator that makes it, or from the start if another group made it, to the last one that
-    reads it, or to the end if other groups read it or the model gives it. Views share the tensor that they are of.
-    Inputs of the model, weights, and the backward pass are not counted.
+    reads it, or to the end if other groups read it or the model gives it. Views share the tensor that they are of, and
+    those of a weight, such as its transpose, the weight. Inputs of the model, weights, and the backward pass are not
+    counted.
 
     Args:
         model: the model.
@@ -23,6 +24,7 @@ def working_bytes(model: Model, found: Grouping, sizes: Sequence[float]) -> list
         sizes: bytes of each tensor.
     """
     made, taken, root = model.made, model.taken, _roots(model)
+    of_weights = {t for v, each in enumerate(model.operators) if each.kind == "view" and not taken[v] for t in made[v]}
     given = {root[t] for t in model.outputs}
     folded = found.by != "operator"
     peaks = []
@@ -42,7 +44,7 @@ def working_bytes(model: Model, found: Grouping, sizes: Sequence[float]) -> list
                     last[root[t]] = len(order)
         change = [0.0] * (len(order) + 2)
         for t, step in first.items():
-            if model.tensors[t].producer is not None:
+            if model.tensors[t].producer is not None and t not in of_weights:
                 change[step] += sizes[t]
                 change[last[t] + 1] -= sizes[t]
         now = peak = 0.0

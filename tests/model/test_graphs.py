@@ -11,7 +11,7 @@ from mtpp_dsl import with_times
 from mtpp_dsl.checks.holding import closed_cycle
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Memory, StageMemory
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.model import Model, Operator, Tensor
+from mtpp_dsl.model import Model, Operator, Tensor, Weight
 from mtpp_dsl.model.graphs import graph_of
 from mtpp_dsl.problem import Device, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
@@ -206,3 +206,17 @@ def test_views_take_no_memory_of_their_own() -> None:
         origin = Model(operators, tensors, outputs=(2,)).graph(group_by=by).origin
         assert origin is not None
         assert origin.working == expected
+
+
+def test_a_view_of_a_weight_takes_no_memory_of_its_own() -> None:
+    """A transpose of the weights of experts is the weight, and so is a view of that view."""
+    operators = (
+        Operator("turned", kind="view", weights=(0,)),
+        Operator("split", kind="view"),
+        Operator("product", kind="matmul", read=4, write=8),
+    )
+    tensors = (Tensor("t", 0, (1,), 1000), Tensor("s", 1, (2,), 1000), Tensor("y", 2, (), 8))
+    model = Model(operators, tensors, (Weight("w", 1000, "fp16", (10, 50)),), outputs=(2,))
+    found = model.graph(group_by="module").origin
+    assert found is not None
+    assert max(found.working) == 8
