@@ -120,7 +120,7 @@ CHANGES: dict[str, dict[str, Callable[[str], str]]] = {
             text.replace('"layer.1"', "?").replace('"layer.2"', '"layer.1"').replace("?", '"layer.2"')
         ),
         "unknown": lambda text: text.replace('"layer.1"', '"layer.17"'),
-        "too many": lambda text: text.replace("\n]", "\n  [],\n]"),
+        "too many": lambda text: text.replace("\n    ]", "\n        [],\n    ]"),
     },
     "device-map": {
         "lost": _rows(lambda rows: rows[:-1], r'"layer\.'),
