@@ -257,10 +257,18 @@ class Engine(Protocol):
 def as_read_by(method: Method, problem: Problem) -> Recognised:
     """Return *problem* as *method* is to be given it: with rows that count as what they amount to, if it accepts that.
 
-    Some methods accept labelled rows and not what they amount to, such as ``separate``: these are given the rows.
+    Some methods accept labelled rows and not what they amount to, such as ``separate``: these are given the rows. Where
+    all that is asked is asked of one of several phases, it is given that phase alone, as an ordinary problem.
     """
-    read = recognised(problem)
-    return read if read.problem is problem or _why_not(method, read.problem) is None else Recognised(problem)
+    for asked in (problem.in_one_phase, problem):
+        if asked is None:
+            continue
+        read = recognised(asked)
+        if _why_not(method, read.problem) is None:
+            return read
+        if asked is not problem and read.problem is not asked and _why_not(method, asked) is None:
+            return Recognised(asked)
+    return Recognised(problem)
 
 
 def why_not(method: Method, problem: Problem) -> str | None:

@@ -14,6 +14,7 @@ from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.constraints import (
     Acyclic,
+    Bottleneck,
     BreakSymmetry,
     Colocate,
     Constraint,
@@ -22,6 +23,7 @@ from mtpp_dsl.constraints import (
     Forbid,
     InOrder,
     Largest,
+    Latency,
     Linear,
     Memory,
     Pin,
@@ -42,7 +44,18 @@ if TYPE_CHECKING:
 MEANT = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, InOrder, Linear, Memory, Pin, Separate)
 """The constraints that mean the same in every phase, or say of which they speak."""
 
-__all__ = ["MEANT", "Phase", "check_phases", "phased_graph", "rows_of_phase", "speaks_of_phases", "summed"]
+__all__ = [
+    "MEANT",
+    "Phase",
+    "check_phases",
+    "of_one_phase",
+    "only_phase",
+    "phased_graph",
+    "plain_objective",
+    "rows_of_phase",
+    "speaks_of_phases",
+    "summed",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,6 +163,36 @@ def speaks_of_phases(objectives: Iterable[Objective], constraints: Iterable[Cons
         for terms in _all_terms(objectives, constraints)
         for decision in decisions_in(terms)
     )
+
+
+def only_phase(objectives: Sequence[Objective], constraints: Iterable[Constraint]) -> str | None:
+    """Return the phase that the one objective and all rows about loads are about; None if there is none such."""
+    terms = list(_all_terms(objectives, constraints))
+    if len(objectives) > 1 or any(isinstance(x, Largest) for each in terms for x in decisions_in(each)):
+        return None
+    found = {phase for each in terms for phase in phases_in(each)}
+    asked = phases_in(objectives[0].terms)
+    return next(iter(found)) if found == asked and len(found) == 1 else None
+
+
+def of_one_phase(constraint: Constraint) -> Constraint:
+    """Return a constraint as it is where there is one phase, of which it need not speak."""
+    if not isinstance(constraint, Linear):
+        return constraint
+    return replace(constraint, terms=tuple((of_phase(decision, None), a) for decision, a in constraint.terms))
+
+
+def plain_objective(objective: Objective) -> Objective:
+    """Return an objective of one phase as it is where there is one: a bottleneck or a latency alone is called so."""
+    terms = tuple((of_phase(decision, None), a) for decision, a in objective.terms)
+    alone = len(terms) == 1 and terms[0][1] == 1.0 and not objective.constant and not objective.maximized
+    match terms[0][0] if alone else None:
+        case Bottleneck():
+            return replace(objective, name="bottleneck", terms=(), value_unit="")
+        case Latency():
+            return replace(objective, name="latency", terms=terms, value_unit="")
+        case _:
+            return replace(objective, terms=terms)
 
 
 def _all_terms(

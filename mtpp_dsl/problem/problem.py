@@ -39,7 +39,15 @@ from mtpp_dsl.problem.interconnects import Host, Interconnect, Links, Shared, Tr
 from mtpp_dsl.problem.network import Network, network_of
 from mtpp_dsl.problem.networked import check_network, check_tree
 from mtpp_dsl.problem.objective import Objective
-from mtpp_dsl.problem.phases import check_phases, rows_of_phase, speaks_of_phases, summed
+from mtpp_dsl.problem.phases import (
+    check_phases,
+    of_one_phase,
+    only_phase,
+    plain_objective,
+    rows_of_phase,
+    speaks_of_phases,
+    summed,
+)
 from mtpp_dsl.problem.replication import check_groups, check_replicas
 from mtpp_dsl.problem.robustness import check_robust, deviations
 from mtpp_dsl.problem.several import settled_objectives
@@ -257,6 +265,19 @@ class Problem(Picklable):
         if name not in self.each_phase:
             raise UsageError(f"there is no phase {name!r}")
         return self.each_phase[name]
+
+    @cached_property
+    def in_one_phase(self) -> Problem | None:
+        """The same problem as an ordinary one, where all that is asked is asked of one phase; None elsewhere.
+
+        Its plans, and what each of them costs, are those of this problem: the other phases appear nowhere, except in
+        what a node keeps in memory, which is the most that it keeps in any phase.
+        """
+        found = only_phase(self.objectives, self.constraints) if self.phases else None
+        if found is None:
+            return None
+        rows = (of_one_phase(rule) for rule in self.constraints)
+        return replace(self.phase(found), objective=plain_objective(self.objective), constraints=tuple(rows))
 
     @property
     def timed(self) -> bool:

@@ -15,14 +15,27 @@ import mtpp_dsl
 from mtpp_dsl.answers.plans import false_devices
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import Bottleneck, Largest, Latency, Linear, Load, Memory, Replicate
+from mtpp_dsl.constraints import (
+    Acyclic,
+    Bottleneck,
+    Constraint,
+    Largest,
+    Latency,
+    Linear,
+    Load,
+    Memory,
+    On,
+    Replicate,
+    Used,
+)
 from mtpp_dsl.errors import ConstraintError, Refused, SpecError, UsageError
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
+from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared, Tree
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.phases import phased_graph
 from mtpp_dsl.report.json import result_to_json, schema
+from tests.amount import part
 from tests.phases import GOALS, by_hand, phased_problem, random_case
 
 SPEC = """
@@ -218,3 +231,60 @@ def test_phases_on_links(overlap: Any) -> None:
             assert not verify(problem, plan)
             assert mtpp_dsl.load(problem.to_spec()).to_spec() == problem.to_spec()
             assert find_method("auto").accepts(problem) is None
+
+
+ONE_PHASE = (
+    [(Bottleneck("q"), 1.0)],
+    [(Latency("q"), 1.0)],
+    [(Latency("q"), 2.0), (Bottleneck("q"), 0.5), (On(0, 1), 3.0)],
+    [(Load(0, "q"), 1.0), (Load(1, "q"), 2.0), (Used(1), 4.0)],
+)
+
+
+@pytest.mark.parametrize("seed", range(part(48)))
+def test_what_is_asked_of_one_phase_is_an_ordinary_problem(seed: int) -> None:
+    """Plan by plan it is the same, on every interconnect, with rows, penalties and memory; and solved it is proved."""
+    rng = random.Random(seed)
+    case = random_case(seed, n=4, k=2)
+    stated = phased_problem(case, "together")
+    joined = rng.choice(
+        [
+            stated.interconnect,
+            Links(np.array([[np.inf, 2.0], [1.0, np.inf]]), np.array([[0.0, 1.0], [2.0, 0.0]])),
+            Tree(("root",), np.array([0, 0, -1]), np.array([1.0, 2.0, np.inf]), np.zeros(3), np.zeros(3) > 0),
+        ]
+    )
+    rows: list[Constraint] = [Acyclic()] if rng.random() < 0.4 else []
+    if rng.random() < 0.5:
+        rows.append(Linear(label="most", terms=((Load(0, "q"), 1.0),), sense="<=", rhs=14.0))
+    if rng.random() < 0.5:
+        rows.append(Linear(label="soft", terms=((Bottleneck("q"), 1.0),), sense="<=", rhs=3.0, penalty=2.0))
+    objective = Objective.linear(ONE_PHASE[seed % len(ONE_PHASE)])
+    problem = Problem.create(stated.graph, [Device("d0"), Device("d1")], joined, objective, rows)
+    alone = problem.in_one_phase
+    assert alone is not None
+    assert not alone.phases
+    costs = []
+    for where in itertools.product(range(2), repeat=4):
+        one, other = Plan.create(problem, where), Plan.create(alone, where)
+        assert bool(verify(problem, one)) == bool(verify(alone, other))
+        assert cost_of(alone, other) == pytest.approx(cost_of(problem, one), rel=1e-12)
+        costs += [] if verify(problem, one) else [cost_of(problem, one)]
+    result = mtpp_dsl.solve(problem, time_limit=20)
+    assert result.status == ("optimal" if costs else "infeasible")
+    if costs:
+        assert result.cost == pytest.approx(min(costs), abs=1e-5)
+        assert result.bound is not None
+        assert result.bound.cost <= min(costs) * (1 + 1e-9) + 1e-9
+        assert result.bound.certificate is None
+
+
+def test_what_speaks_of_several_phases_is_not_one() -> None:
+    stated = phased_problem(random_case(1), "together")
+    assert stated.in_one_phase is None  # all phases together are an ordinary problem already
+    for goal in ("separate", "worst", "latency", "sums"):
+        assert phased_problem(random_case(1), goal).in_one_phase is None
+    both = Linear(label="both", terms=((Latency(), 1.0),), sense="<=", rhs=9.0)
+    one = Objective.linear([(Latency("q"), 1.0)])
+    assert stated.asking(one).in_one_phase is not None
+    assert stated.asking(one, [both]).in_one_phase is None
