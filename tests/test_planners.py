@@ -8,6 +8,7 @@ import pytest
 
 import mtpp_dsl
 from benchmarks.rules.comparison import RULES, Rule, stored, value
+from benchmarks.rules.programmes import pipedream
 from tests.planners import bottleneck, instances, least_of_chain, peers, write_spec
 
 CHAINS = ("llama3-8b-prefill@home3", "gpt2-xl-prefill@home3", "mixtral-decode@home3", "llama3-8b-decode@dc4")
@@ -57,3 +58,16 @@ def test_rules_make_the_stored_plans(rule: Rule, data: Path) -> None:
             assert (made is None) == (plan is None)
             if made is not None and plan is not None:
                 assert value(given[name], made, overlap=True) <= value(given[name], plan, overlap=True) * (1 + 1e-9)
+
+
+def test_pipedream_has_no_plan_for_servers_of_different_sizes(data: Path) -> None:
+    """Its levels have equally many devices; of others it has named devices that are not there."""
+    instance = instances(data)["gpt2-xl-prefill@2x4"]
+    here = [*range(4), 4, 5]
+    unequal = {
+        **instance,
+        "devices": [instance["devices"][d] for d in here],
+        "links": [[instance["links"][d][e] for e in here] for d in here],
+    }
+    assert pipedream(instance) is not None
+    assert pipedream(unequal) is None

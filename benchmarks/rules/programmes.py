@@ -16,9 +16,11 @@ def pipedream(instance: Instance) -> list[int] | None:
     """PipeDream without replicas: the least largest of the stages' times and of the transfers between them.
 
     It profiles one device, the first, and takes the others for equal, and all links of a level, in a server and between
-    servers, for its slowest; memory does not count. Of equal splits it takes the one whose last stage is longest.
+    servers, for its slowest; memory does not count. Of equal splits it takes the one whose last stage is longest. Its
+    servers have equally many devices: elsewhere it has no plan.
     """
-    if not instance["model"]["layers"]:
+    servers = _servers(instance)
+    if not instance["model"]["layers"] or len({servers.count(each) for each in servers}) > 1:
         return None
     took, out = times(instance)[:, 0], nodes(instance, "out")
     n = len(took)
@@ -26,7 +28,6 @@ def pipedream(instance: Instance) -> list[int] | None:
     whole = np.full((n + 1, n + 1), inf)
     for begin in range(n):
         whole[begin, begin + 1 :] = before[begin + 1 :] - before[begin]
-    servers = _servers(instance)
     rate = np.array(instance["links"], float) * 1e9
     same = np.array([[a == b for b in servers] for a in servers])
     inner, each = _split(whole, out / rate[same & (rate > 0)].min(), servers.count(servers[0]))

@@ -113,7 +113,11 @@ class Instance:
 def unsupported(problem: Problem) -> str | None:
     """Return why *problem*, whose graph is a chain, has no such arrays, or None."""
     if problem.k > MAX_DEVICES:
-        return f"copies goes through sets of devices: {MAX_DEVICES} at most, and there are {problem.k}"
+        return (
+            f"copies goes through sets of devices: {MAX_DEVICES} at most, and there are {problem.k}; what can be done: "
+            "solve parts of that many devices, whose throughputs add up, say 'replicate' where equal devices share a "
+            "stage, or leave 'copies' out for one pipeline"
+        )
     if problem.graph.n * problem.k << problem.k > MAX_STATES:
         return f"copies needs {MAX_STATES:,} states at most: nodes times devices times sets of devices"
     if problem.hierarchical and problem.acyclic and not problem.groups_free:
