@@ -81,14 +81,17 @@ def _plain(value: object) -> object:
     raise TypeError(f"{value!r:.60} is nothing that JSON holds")
 
 
+NEEDED = ("name", "bytes")
+"""What an item must have in a file, where it can have it, even at its default."""
 _DEFAULTS: dict[type, list[tuple[str, Any]]] = {
-    kind: [(each.name, each.default) for each in fields(kind)] for kind in (Operator, Symbol, Tensor, Weight)
+    kind: [(each.name, MISSING if each.name in NEEDED else each.default) for each in fields(kind)]
+    for kind in (Operator, Symbol, Tensor, Weight)
 }
 _DEFAULTS[Source] = [(each.name, MISSING) for each in fields(Source)]
 
 
 def _written(item: object) -> dict[str, Any]:
-    """Return the fields of an item that are not at their defaults."""
+    """Return the fields of an item that are not at their defaults, and those that it must have."""
     found = {}
     for name, default in _DEFAULTS[type(item)]:
         value = getattr(item, name)
@@ -145,7 +148,7 @@ def _only(record: Record, known: Sequence[str]) -> None:
 
 
 def _fields(
-    record: Record, readers: Mapping[str, Callable[[Record, str], Any]], needed: Collection[str] = ("name", "bytes")
+    record: Record, readers: Mapping[str, Callable[[Record, str], Any]], needed: Collection[str] = NEEDED
 ) -> dict[str, Any]:
     """Return the fields of an item, each as its own reader reads it.
 

@@ -31,11 +31,16 @@ class Layout:
     after: tuple[int, ...]
 
 
-def layout_of(graph: Graph) -> Layout:
+def layout_of(graph: Graph, *, chain: bool = True) -> Layout:
     """Return the layers of *graph*: of the model that it comes from, or as its nodes are called.
 
     Nodes such as ``layer[3]``, ``model.layers[3].mlp`` or ``h[3]`` are of layer 3. Without such names, families of
     nodes that are numbered alike are: ``attn[0..3]`` and ``mlp[0..3]``.
+
+    Args:
+        graph: the graph.
+        chain: whether the layers must be one chain, as pipelines need it; else what lies between two of them, such as
+            the last norm of an encoder, comes after them.
 
     Raises:
         UsageError: there are no layers, one is missing, a node is part of two, or lies between layers, or an edge leads
@@ -48,7 +53,7 @@ def layout_of(graph: Graph) -> Layout:
         missing = next(i for i in range(count) if i not in found)
         raise UsageError(f"the layers are numbered from 0 to {count - 1}, and there is no layer {missing}")
     edges = [(u, v) if not graph.backward[u] else (v, u) for u, v in _within_parts(graph)]
-    for u, v in edges:
+    for u, v in edges if chain else ():
         if u in number and v in number and number[u] > number[v]:
             raise UsageError(
                 f"layers are not in order: {graph.names[u]} of layer {number[u]} comes before {graph.names[v]} of "
@@ -57,7 +62,7 @@ def layout_of(graph: Graph) -> Layout:
     reaches = _closure(number, ((v, u) for u, v in edges), graph.n)
     follows = _closure(number, edges, graph.n)
     between = [v for v in range(graph.n) if v not in number and reaches[v] and follows[v]]
-    if between:
+    if between and chain:
         raise UsageError(f"node {graph.names[between[0]]!r} lies between layers, and is part of none")
     outside = [v for v in _in_order(graph) if v not in number]
     after = {v for v in outside if follows[v]}

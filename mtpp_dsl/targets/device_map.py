@@ -13,6 +13,7 @@ from mtpp_dsl.contracts import Files, Split, Stamp, UnsoundSplit
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph_origin import GraphOrigin
 from mtpp_dsl.targets.modules import Module, modules_of
 from mtpp_dsl.targets.stages import is_cpu, origin_of, plain_plan, refuse_beyond
 from mtpp_dsl.text.visible import escaped
@@ -58,8 +59,11 @@ class DeviceMap:
                     f"{self.runtime} cannot run this plan: {problem.graph.names[nodes[0]]} and the rest of its layer "
                     f"are on {told}; add 'constraint colocate', or solve with --for {self.name}"
                 )
-        found |= {m.path: places[plan.assignment[m.nodes[0]]] for m in modules_of(problem.graph) if m.weighs}
+        found |= {
+            m.path: places[plan.assignment[m.nodes[0]]] for m in modules_of(problem.graph, chain=False) if m.weighs
+        }
         found |= _without_nodes(problem, plan, found, places)
+        found |= _of_others(problem, plan, found, places)
         contents = {"device_map.json": found, "device_map.manifest.json": stamp.to_json()}
         return {name: escaped(json.dumps(content, indent=2)) + "\n" for name, content in contents.items()}
 
@@ -72,7 +76,7 @@ class DeviceMap:
         if len(data) > MAX_ENTRIES:
             raise UsageError(f"{name} has {len(data):,} entries; {MAX_ENTRIES:,} are read")
         given = {path: _device(problem, path, place) for path, place in data.items()}
-        modules = modules_of(problem.graph)
+        modules = modules_of(problem.graph, chain=False)
         _check_paths(problem, given, modules)
         found = [0] * problem.graph.n
         for module in modules:
@@ -86,15 +90,15 @@ class DeviceMap:
 
 
 def _whole(problem: Problem) -> list[tuple[int, ...]]:
-    """Return the nodes of each layer, and of each module outside the layers."""
-    by_layer: dict[int, list[int]] = {}
-    found = []
-    for module in modules_of(problem.graph):
-        if module.layer is None:
-            found.append(module.nodes)
-        else:
-            by_layer.setdefault(module.layer, []).extend(module.nodes)
-    return [*found, *(tuple(sorted(nodes)) for nodes in by_layer.values())]
+    """Return the nodes of each layer, and of each module outside the layers with what is in it."""
+    modules = modules_of(problem.graph, chain=False)
+    weighing = {module.path for module in modules if module.weighs and module.layer is None}
+    found: dict[object, list[int]] = {}
+    for module in modules:
+        around = [path for path in (*reversed(_parents(module.path)), module.path) if path in weighing]
+        key = (*around, module.nodes)[0] if module.layer is None else module.layer
+        found.setdefault(key, []).extend(module.nodes)
+    return [tuple(sorted(nodes)) for nodes in found.values()]
 
 
 def _beside_inputs(problem: Problem) -> Iterator[tuple[int, ...]]:
@@ -106,7 +110,7 @@ def _beside_inputs(problem: Problem) -> Iterator[tuple[int, ...]]:
     reads: dict[int, list[int]] = {}
     for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
         reads.setdefault(v, []).append(u)
-    for module in modules_of(graph):
+    for module in modules_of(graph, chain=False):
         if not module.weighs and module.layer is None:
             for v in module.nodes:
                 yield tuple(sorted({v, *reads.get(v, ())}))
@@ -147,7 +151,10 @@ def _device(problem: Problem, path: str, place: Place) -> int:
 
 
 def _without_nodes(problem: Problem, plan: Plan, found: Mapping[str, Place], places: list[Place]) -> dict[str, Place]:
-    """Return the modules that have operators and are neither in the map nor around what is: rotary tables."""
+    """Return the modules that are computed anew and are neither in the map nor around what is: rotary tables.
+
+    Others without weights, such as dropout, stay out of the map: they run where their inputs are, each time.
+    """
     origin = problem.graph.origin
     if origin is None:
         return {}
@@ -158,9 +165,35 @@ def _without_nodes(problem: Problem, plan: Plan, found: Mapping[str, Place], pla
             path = operators[i].path
             parents = {path, *_parents(path)}
             around = not path or any(other.startswith(f"{path}.") for other in found)
-            if not around and not parents & (found.keys() | more.keys()):
+            if operators[i].recomputable and not around and not parents & (found.keys() | more.keys()):
                 more[path] = places[plan.assignment[v]]
     return more
+
+
+def _of_others(problem: Problem, plan: Plan, found: Mapping[str, Place], places: list[Place]) -> dict[str, Place]:
+    """Return the names of weights that no module in the map holds, on the device that reads them.
+
+    They are of modules without operators: of one that others share, such as T5's ``shared``, and of one around others,
+    such as the bias of BERT's ``cls.predictions``, where the name of the weight itself stands in the map.
+    """
+    origin = problem.graph.origin
+    if origin is None:
+        return {}
+    more: dict[str, Place] = {}
+    for w, weight in enumerate(origin.model.weights):
+        for name in (weight.name, *weight.tied):
+            if found.keys() & {name, *_parents(name)}:
+                continue
+            path = name.rpartition(".")[0]
+            around = any(other.startswith(f"{path}.") for other in found)
+            more[name if around else path] = places[plan.assignment[_reader(origin, w)]]
+    return more
+
+
+def _reader(origin: GraphOrigin, weight: int) -> int:
+    """Return a node that reads a weight."""
+    operators = origin.model.operators
+    return next(v for v, own in enumerate(origin.members) if any(weight in operators[i].weights for i in own))
 
 
 def _check_paths(problem: Problem, given: Mapping[str, int], modules: tuple[Module, ...]) -> None:
@@ -173,7 +206,7 @@ def _check_paths(problem: Problem, given: Mapping[str, int], modules: tuple[Modu
     known = {module.path for module in modules}
     if origin is not None:
         known |= {one.path for one in origin.model.operators}
-        known |= {weight.name.rpartition(".")[0] for weight in origin.model.weights}
+        known |= {name for weight in origin.model.weights for name in (weight.name, *weight.tied)}
     around = {""} | known
     for path in known:
         around |= set(_parents(path))

@@ -29,21 +29,21 @@ class Module:
     layer: int | None = None
 
 
-def modules_of(graph: Graph) -> tuple[Module, ...]:
+def modules_of(graph: Graph, *, chain: bool = True) -> tuple[Module, ...]:
     """Return the modules of a graph in their order: what comes before the layers, each layer, what comes after.
 
     Of a graph that comes from a model, paths are those of its operators that read weights; nodes before and after the
     layers that are parts of one module are one. A node of a graph written by hand is called as itself, with numbers as
-    components: ``layer[3]`` is "layer.3".
+    components: ``layer[3]`` is "layer.3". Unless the layers must be a *chain*, what lies between them comes after them.
     """
-    layout = layout_of(graph)
+    layout = layout_of(graph, chain=chain)
     paths = [_path(graph, v) for v in range(graph.n)]
     outside = [_together(graph, part, paths) for part in (layout.before, layout.after)]
     found = []
     for number, nodes in enumerate(layout.layers):
-        tops = {_top(paths[v], number) for v in nodes}
-        if len(tops) == 1:
-            found.append(Module(tops.pop(), nodes, layer=number))
+        top = _top(_common(paths[v] for v in nodes), number)
+        if top:
+            found.append(Module(top, nodes, layer=number))
         else:
             found += [Module(paths[v], (v,), layer=number) for v in nodes]
     return (*outside[0], *found, *outside[1])
@@ -84,10 +84,14 @@ def _common(paths: Iterable[str]) -> str:
 
 
 def _top(path: str, number: int) -> str:
-    """Return the part of a path up to the number of its layer; all of it where the number is not there."""
+    """Return the part of the path of a layer up to its number, "" where there is none.
+
+    Of a second list of layers, such as a decoder's behind its encoder, paths have other numbers: the last one is meant.
+    """
     components = path.split(".")
-    at = next((i for i, part in enumerate(components) if part == str(number)), None)
-    return path if at is None else ".".join(components[: at + 1])
+    places = [i for i, part in enumerate(components) if part.isdigit()]
+    own = [i for i in places if components[i] == str(number)] or places[-1:]
+    return ".".join(components[: own[0] + 1]) if own else ""
 
 
 def placed_by(modules: Mapping[str, int], path: str) -> int | None:

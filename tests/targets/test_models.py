@@ -112,22 +112,3 @@ def test_device_maps_of_models_are_held_against_their_weights(
     changed = {**json.loads(str(text)), **change}
     with pytest.raises(UnsoundSplit, match=message):
         target_of("device-map").read(json.dumps({k: v for k, v in changed.items() if v is not None}), problem)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # of torch and accelerate, as they are imported
-@pytest.mark.parametrize("kind", ["gpt", "rotary"])
-def test_accelerate_takes_our_device_maps(kind: str, tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch", reason="device maps are held against accelerate's check: pip install torch")
-    modeling = pytest.importorskip("accelerate.utils.modeling", reason="accelerate is not installed")
-    from tests.importers import torch_modules
-
-    module = getattr(torch_modules, kind)().eval()
-    model = mtpp_dsl.from_torch(module, (torch.zeros((2, 16), dtype=torch.int64),))
-    problem = problem_of(model, tmp_path, "layer")
-    plan = plan_for("device-map", problem, Random(2))
-    (text, _) = target_of("device-map").export(problem, plan, STAMP).values()
-    found = json.loads(str(text))
-    modeling.check_device_map(module, found)
-    assert set(found.values()) == {0, 1}
-    assert set(found) <= {name for name, _ in module.named_modules()}
