@@ -446,6 +446,7 @@ class Linear(Constraint):
         sense: of the row.
         rhs: right-hand side.
         penalty: what a unit of violation costs, in the unit of the first objective; None where the row must hold.
+        unit: of both sides, for people: "s", "USD", "J", ...; "" where nobody has said it.
     """
 
     label: str
@@ -453,6 +454,7 @@ class Linear(Constraint):
     sense: Literal["<=", "==", ">="]
     rhs: float
     penalty: float | None = None
+    unit: str = field(default="", compare=False)
 
     @property
     def soft(self) -> bool:

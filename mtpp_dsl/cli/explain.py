@@ -101,7 +101,21 @@ def explain_and_report(call: ExplainCall) -> int:
         return UNWRITTEN
     if listener.stopped_by is not None:
         return listener.exit_code(listener.stopped_by)
-    return 0 if question.plan is not None or found.parts else NOTHING_FOUND
+    if question.plan is not None or found.parts:
+        return 0
+    if not call.quiet:
+        say(_without_plan(call, known is None), stderr=True)
+    return NOTHING_FOUND
+
+
+def _without_plan(call: ExplainCall, solved: bool) -> str:
+    """Return why there is nothing to explain, and what to do."""
+    if not solved:
+        return "the answer has no plan, so that there is nothing to explain"
+    return (
+        f"no plan was found in the part of --time-limit {call.time_limit} that is for solving, so that there is "
+        f"nothing to explain: give it more, or explain an answer of 'mtpp solve {call.spec} --json answer.json'"
+    )
 
 
 def _given(call: ExplainCall) -> tuple[Problem, Answered | Plan | None]:

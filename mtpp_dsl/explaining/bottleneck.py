@@ -183,7 +183,8 @@ def _loads(problem: Problem, plan: Plan, found: Evaluation) -> list[Holder]:
         if parts.get("sync", 0.0) < found.load[lead] * (1 - SAME):  # beside everything else
             parts.pop("sync", None)
         members = plan.replicas.get(lead, (lead,))
-        loads.append(Holder("device", tuple(names[d] for d in members), float(found.load[lead]), "load", parts))
+        held = Holder("device", tuple(names[d] for d in members), float(found.load[lead]), "load", parts)
+        loads.append(replace(held, shards=plan.shards.get(lead, 1)))
     for c, load in enumerate(found.channels.tolist()):
         loads.append(Holder("channel", (problem.network.channels[c],), load))
     return loads
@@ -194,7 +195,8 @@ def _with_pieces(problem: Problem, plan: Plan, holder: Holder) -> Holder:
         pieces = channel_pieces(problem, plan, problem.network.channels.index(holder.names[0]))
     else:
         pieces = device_pieces(problem, plan, problem.device_index[holder.names[0]])
-    return Holder.of_pieces(holder.kind, holder.names, holder.amount, holder.role, holder.parts, pieces)
+    whole = Holder.of_pieces(holder.kind, holder.names, holder.amount, holder.role, holder.parts, pieces)
+    return replace(whole, shards=holder.shards)
 
 
 def _of_part(problem: Problem, plan: Plan, found: Evaluation, part: str) -> list[Holder]:
@@ -268,6 +270,13 @@ def _bound_words(each: Held, time_unit: str) -> str:
     return f"no plan is {word} {shown}{f': so the best is at most {room}' if room else ''}"
 
 
+def _shares(holder: Holder) -> str:
+    """Return what the devices of a stage are to each other."""
+    if holder.shards == 1:
+        return "replicas"
+    return "shards" if holder.shards == len(holder.names) else f"replicas of {holder.shards} shards"
+
+
 def _holder_words(holder: Holder, unit: Unit, objective: Objective) -> list[str]:
     shown = unit.shown(holder.amount)
     match holder.role:
@@ -282,7 +291,7 @@ def _holder_words(holder: Holder, unit: Unit, objective: Objective) -> list[str]
             return [f"  {shown} paid for row {holder.named}, which is broken"]
         case "forward" | "backward":
             return [f"  the largest {holder.role} load is {shown}, of {holder.named}"]
-    shared = ", which share it as replicas" if len(holder.names) > 1 else ""
+    shared = f", which share it as {_shares(holder)}" if len(holder.names) > 1 else ""
     most = (objective.microbatches or 1) - 1
     times = f", which counts {most + 1} times" if objective.is_iteration and most else ""
     called_so = f"{holder.kind} {holder.named}" if len(holder.names) == 1 else holder.named

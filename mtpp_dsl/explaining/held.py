@@ -45,6 +45,7 @@ class Holder(Short):
         parts: what the amount consists of, by name: work, input, output and so on.
         pieces: the largest nodes and tensors of the load.
         pieces_left: how many smaller ones there are.
+        shards: over how many of the devices each node is split.
     """
 
     kind: HolderKind
@@ -54,6 +55,7 @@ class Holder(Short):
     parts: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     pieces: tuple[Piece, ...] = ()
     pieces_left: int = 0
+    shards: int = 1
 
     @classmethod
     def of_pieces(

@@ -81,7 +81,8 @@ class Price(Short):
             found.append(f"      binding: {', '.join([*shown, *more])}")
         elif self.slack:
             of = f", the tightest of {len(self.slack)}" if len(self.slack) > 1 else ""
-            found.append(f"      not binding: {shortened(self.slack[0].name, 80)} has {self.slack[0].said}{of}")
+            how = "not binding" if self.free else "the plan is within it"
+            found.append(f"      {how}: {shortened(self.slack[0].name, 80)} has {self.slack[0].said}{of}")
         return found
 
 

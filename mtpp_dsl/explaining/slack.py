@@ -100,8 +100,9 @@ def _of(problem: Problem, plan: Plan, found: Evaluation, constraint: Constraint)
 
 
 def _row_words(problem: Problem, row: Linear, left: float) -> str:
-    """Return both sides of a row for people, as times where it speaks of times alone."""
+    """Return both sides of a row for people, in its unit; as times where it has none and speaks of times alone."""
     times = all(isinstance(decision, TIMES) and a == 1 for decision, a in row.terms)
-    one, two = (format_quantity(x, problem.time_unit) if times else format_value(x) for x in (left, row.rhs + 0.0))
+    unit = row.unit or (problem.time_unit if times else "")
+    one, two = (format_quantity(x, unit) if unit else format_value(x) for x in (left, row.rhs + 0.0))
     limit = {"<=": "at most", ">=": "at least", "==": "exactly"}[row.sense]
     return f"{one}, {limit} {two}"

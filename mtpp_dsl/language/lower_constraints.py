@@ -109,6 +109,7 @@ def lower_labelled(
                     sense=operator,
                     rhs=-float(part.constant),
                     penalty=penalty,
+                    unit=row.dimension.unit,
                     origin=statement.span.place,
                 )
                 if not linear.terms and not linear.soft and not _holds(linear):

@@ -122,3 +122,17 @@ def test_complains_of_parts_and_nodes_that_are_not_there(problem: Problem) -> No
         mtpp_dsl.explain(problem, result, only=["bottelneck"])
     with pytest.raises(UsageError, match=r"no node 'block\[7\]'"):
         mtpp_dsl.explain(problem, result, node="block[7]")
+
+
+def test_shards_are_not_called_replicas() -> None:
+    problem = mtpp_dsl.load("""
+        graph { node a (work = 4, params = 2) }
+        device d[2]
+        interconnect host (bandwidth = 2)
+        minimize bottleneck
+        constraint acyclic
+        constraint shard d by [1, 2]
+    """)
+    result = mtpp_dsl.solve(problem, time_limit=10)
+    words = "\n".join(mtpp_dsl.explain(problem, result, only=["bottleneck"], time_limit=10).words())
+    assert "which share it as shards" in words

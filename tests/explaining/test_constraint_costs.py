@@ -149,3 +149,21 @@ def test_what_says_what_is_asked_and_what_there_was_no_time_for_has_no_price() -
     assert any("stopped before its turn" in price.said for price in stopped.prices)
     with pytest.raises(Refused):
         without(problem, problem.constraints[:1])
+
+
+def test_amounts_have_their_unit_and_what_has_a_price_is_not_called_idle() -> None:
+    """Energy in J and money in USD; a limit without which the plan would be better is not said not to bind."""
+    problem = mtpp_dsl.load("""
+        graph { node a[i in 0..4] (work = 20 ms) edge a[i] -> a[i + 1] for i in 0..3 }
+        device slow (power = 3 W, price = 1 USD)
+        device fast (power = 20 W, speed = 4, price = 3 USD)
+        interconnect shared (bandwidth = 1 GB/s)
+        minimize bottleneck
+        constraint battery: power(fast) * load(fast) + power(slow) * load(slow) <= 0.4 J
+        constraint budget: sum(price(d) * used(d) for d in devices) <= 3 USD
+    """)
+    result = mtpp_dsl.solve(problem, time_limit=10)
+    words = "\n".join(mtpp_dsl.explain(problem, result, only=["constraints"], time_limit=10).words())
+    assert "75 % better" in words
+    assert "the plan is within it: battery has 0.3 J, at most 0.4 J" in words
+    assert "the plan is within it: budget has 1 USD, at most 3 USD" in words

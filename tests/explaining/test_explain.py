@@ -171,3 +171,10 @@ def test_what_a_file_says_of_a_bound_is_told_as_its_word(tmp_path: Path, capsys:
     assert "With all of them the plan is at 14.465 ms, the best, as the answer says:" in said
     told = " ".join(mtpp_dsl.explain(problem, result, only=["bottleneck"]).words())
     assert "no plan is below 14.465 ms: so it is optimal" in told
+
+
+def test_where_no_plan_was_found_it_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", str(QUICK), "--method", "simple"]) == 4
+    told = " ".join(capsys.readouterr().err.split())
+    assert "no plan was found in the part of --time-limit 30s that is for solving" in told
+    assert "or explain an answer of 'mtpp solve" in told
