@@ -10,6 +10,8 @@ __all__ = ["recomputable"]
 
 SMALL = 2**20
 """Bytes up to which a buffer that recomputable operators alone read is a constant that every device holds."""
+PRODUCTS = ("matmul", "conv")
+"""Kinds of calls whose operands are weights."""
 CHEAP = 1e-4
 """Share of the model's FLOP up to which an operator is cheap."""
 
@@ -18,7 +20,8 @@ def recomputable(drawn: Drawn) -> tuple[set[int], set[int]]:
     """Return the numbers of the calls that may be run again anywhere, and of the buffers that they alone read.
 
     Such a call is cheap and not random, and reads nothing but sizes, small buffers, inputs of whole numbers and what
-    other such calls make.
+    other such calls make. A buffer that a product reads, as it is or converted, is a weight and no constant, however
+    small: quantised weights are kept so.
     """
     constants = {at for at, one in enumerate(drawn.weights) if drawn.is_buffer[at] and one.bytes <= SMALL}
     cheap = _cheap(drawn)
@@ -30,9 +33,28 @@ def recomputable(drawn: Drawn) -> tuple[set[int], set[int]]:
             for each in call.values
             if each is not None and each.root[0] == "weight" and number not in again
         }
+        lost |= _multiplied(drawn, again)
         if not constants & lost:
             return again, constants
         constants -= lost
+
+
+def _multiplied(drawn: Drawn, again: set[int]) -> set[int]:
+    """Return the buffers of which calls in *again* make what products read that are not among these."""
+    made_of: dict[int, set[int]] = {}
+    found: set[int] = set()
+    for number, call in enumerate(drawn.calls):
+        read: set[int] = set()
+        for each in call.values:
+            if each is not None and each.root[0] == "weight":
+                read.add(each.root[1])
+            if each is not None and each.made is not None:
+                read |= made_of.get(each.made[0], set())
+        if number in again:
+            made_of[number] = read
+        elif call.kind in PRODUCTS:
+            found |= read
+    return found
 
 
 def _again(drawn: Drawn, constants: set[int], cheap: set[int]) -> set[int]:

@@ -116,6 +116,8 @@ class Counter:
         """Return the FLOP of a call, and whose data each tensor is that it gives: run on its fake tensors."""
         args, kwargs = self.arguments(node)
         flop = _by_formula(node, args, kwargs)
+        if kind_of(node.target) == "rnn":  # which runs step by step, and would make numbers of the sizes
+            return flop, (None,) * made
         try:
             with self.fake_mode, self._flops(display=False) as counted, self._torch.no_grad():
                 value = tensors_in(node.target(*args, **kwargs))
@@ -172,13 +174,22 @@ def attention_flop(query: Any, key: Any, value: Any) -> Any:
     return 2 * rows * key.shape[-2] * (query.shape[-1] + value.shape[-1])
 
 
+def _tensors(given: Any) -> bool:
+    """Return whether an argument is a list of tensors."""
+    return isinstance(given, (list, tuple)) and bool(given) and all(hasattr(each, "element_size") for each in given)
+
+
 def _by_formula(node: Any, args: Any, kwargs: Any) -> Any:
     """Return the FLOP of what torch does not count everywhere, or None.
 
     Fused attention is counted by torch only where its device takes it apart. Of a grouped product each row is
-    multiplied by the matrix of one group.
+    multiplied by the matrix of one group. A recurrent layer multiplies each step of each sequence by each of its
+    matrices: torch runs it step by step, for which it makes sizes the numbers of a sample.
     """
     name = operation(node.target)
+    if kind_of(node.target) == "rnn":
+        matrices = args[2:4] if name.endswith("_cell") else next(each for each in reversed(args) if _tensors(each))
+        return 2 * args[0].numel() // args[0].shape[-1] * sum(each.numel() for each in matrices if each.dim() == 2)
     if name in ("scaled_dot_product_attention", "flex_attention"):
         return attention_flop(*attention_inputs(args, kwargs))
     if name == "grouped_mm" and len(args) > 1 and args[0].dim() == 2 and args[1].dim() == 3:

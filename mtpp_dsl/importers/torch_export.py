@@ -74,11 +74,11 @@ def export(module: Any, given: Given) -> Exported:
             first = first or error
             if not free:
                 raise UsageError(f"torch cannot export this model: {cause(error)}") from error
-            if not _mend(str(error), limits, numbers, free):
+            if not _mend(str(error), limits, numbers, free, _samples(given)):
                 numbers = _as_numbers(module, given, _violated(error, free), numbers, error)
             continue
         names = {sign: given.formulas.get(name, name) for sign, name in _names_in(program, at.shapes).items()}
-        why = f" ({cause(first)})" if first is not None else ""
+        why = "" if first is None or "specialized it" in str(first) else f" ({cause(first)})"  # of our own sample
         said = tuple(
             f"{name} is {number} in this model, and a spec cannot change it: torch.export makes it a number{why}"
             for name, number in numbers.items()
@@ -140,8 +140,33 @@ def _dimensions(shapes: Mapping[str, Any], symbols: Mapping[str, Symbol]) -> Any
     return {name: dims(shape) for name, shape in shapes.items()}
 
 
-def _mend(message: str, limits: dict[str, Symbol], numbers: dict[str, int], free: Mapping[str, Symbol]) -> bool:
-    """Narrow the symbols as the message of torch suggests; return whether anything changed."""
+def _samples(given: Given) -> dict[str, int]:
+    """Return the size that each symbol has in the tensors that a model is traced with, which are samples of ours."""
+    found: dict[str, int] = {}
+
+    def look(held: Any, shape: Any) -> None:
+        if isinstance(held, (list, tuple)):
+            for each, inner in zip(held, shape or [None] * len(held), strict=True):
+                look(each, inner)
+        elif isinstance(shape, Mapping):
+            found.update({name: int(held.shape[place]) for place, name in shape.items()})
+
+    for name, held in (*zip(given.shapes, given.args, strict=False), *given.kwargs.items()):
+        look(held, given.shapes.get(name))
+    return found
+
+
+def _mend(
+    message: str,
+    limits: dict[str, Symbol],
+    numbers: dict[str, int],
+    free: Mapping[str, Symbol],
+    samples: Mapping[str, int],
+) -> bool:
+    """Narrow the symbols as the message of torch suggests; return whether anything changed.
+
+    Where torch makes a size the number of our own sample, as a loop over it does, it becomes the number that was given.
+    """
     _, _, fixes = message.partition("Suggested fixes:")
     changed = False
     for match in _FIX.finditer(fixes):
@@ -151,6 +176,10 @@ def _mend(message: str, limits: dict[str, Symbol], numbers: dict[str, int], free
         if match[3] is not None:
             number = int(match[3])
             default = limits[name].default
+            if number == samples.get(name):
+                if default is None:
+                    raise UsageError(f"torch.export cannot keep {name} open; give it a number: --set {name}=…")
+                number = default
             if default is not None and default != number:
                 raise UsageError(f"this model takes {name} = {number} alone, and it was set to {default}")
             numbers[name] = number

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.importers.torch_inputs import formulas_given, read_input
-from mtpp_dsl.importers.torch_model import from_torch, import_torch, made_by
-from mtpp_dsl.model import Model, value
+from mtpp_dsl.importers.torch_inputs import Input, formulas_given, read_input, tensors_for
+from mtpp_dsl.importers.torch_model import from_torch, import_torch, made_by, model_of
+from mtpp_dsl.model import Model, Source, value
 from mtpp_dsl.model.names import Names
 from tests.importers import torch_modules
 
@@ -185,3 +185,44 @@ def test_messages(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="--set batch: no input has a size 'batch'"):
         import_torch("users_model:make", x, {"batch": 3})
     assert made_by("users_model:make", device="cpu").weight.device.type == "cpu"
+
+
+def made_of(module: Any, given: Input, **values: int) -> Model:
+    """Return the model of a module that is given such an input."""
+    return model_of(module, tensors_for([given], values, "cpu"), source=Source("torch"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "matrices"),
+    [
+        ("GRU", {}, 3 * 32 * (16 + 32)),
+        ("RNN", {}, 32 * (16 + 32)),
+        ("LSTM", {"num_layers": 2, "bidirectional": True}, 2 * 4 * 32 * (16 + 32 + 64 + 32)),
+        ("LSTM", {"proj_size": 8}, 4 * 32 * (16 + 8) + 8 * 32),
+    ],
+)
+def test_recurrent_layers_grow_with_their_batch(kind: str, options: dict[str, Any], matrices: int) -> None:
+    """Each step of each sequence is multiplied by each matrix; no size becomes that of a sample by being counted."""
+    model = made_of(torch_modules.recurrent(kind, **options), Input("x", "float32", ("batch", 8, 16)), batch=2)
+    (layer,) = [each for each in model.operators if each.kind == "rnn"]
+    assert layer.flop is not None
+    for batch in (1, 6):
+        assert value(layer.flop, {"batch": batch}) == 2 * 8 * batch * matrices
+        assert value(layer.read, {"batch": batch}) >= 8 * 16 * 4 * batch
+
+
+def test_a_loop_over_a_size_takes_the_number_that_was_given() -> None:
+    """Not that of our own sample, of which nobody has to know."""
+    given = Input("x", "float32", ("batch", "seq", 4))
+    model = made_of(torch_modules.loop(), given, batch=2, seq=5)
+    assert sum(each.kind == "matmul" for each in model.operators) == 5
+    assert model.symbols["seq"].most == 5
+    assert model.warnings[0].startswith("seq is 5 in this model, and a spec cannot change it")
+    assert "19" not in model.warnings[0]
+    with pytest.raises(UsageError, match=r"cannot keep seq open.*--set seq="):
+        made_of(torch_modules.loop(), given, batch=2)
+
+
+def test_small_buffers_that_products_read_are_weights() -> None:
+    model = made_of(torch_modules.quantised(), Input("x", "float32", ("batch", 64)), batch=2)
+    assert [each.bytes for each in model.weights] == [64 * 64] * 3

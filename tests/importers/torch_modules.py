@@ -112,3 +112,54 @@ def tokens(batch: int, seq: int, device: str = "meta") -> Any:
     import torch
 
     return torch.zeros(batch, seq, dtype=torch.long, device=device)
+
+
+def recurrent(kind: str, **options: Any) -> Any:
+    """Return a recurrent layer, "GRU", "LSTM" or "RNN", of 16 inputs and 32 states."""
+    import torch
+
+    class Recurrent(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = getattr(torch.nn, kind)(16, 32, batch_first=True, **options)
+
+        def forward(self, x: Any) -> Any:
+            return self.layer(x)[0]
+
+    return Recurrent()
+
+
+def loop() -> Any:
+    """Return a loop over a sequence, which torch.export unrolls."""
+    import torch
+
+    class Loop(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = torch.nn.Linear(4, 4)
+
+        def forward(self, x: Any) -> Any:
+            state = x[:, 0]
+            for step in range(x.shape[1]):
+                state = self.linear(state) + x[:, step]
+            return state
+
+    return Loop()
+
+
+def quantised() -> Any:
+    """Return products by whole numbers in buffers, as quantisation keeps its weights."""
+    import torch
+
+    class Quantised(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            for i in range(3):
+                self.register_buffer(f"w{i}", torch.zeros(64, 64, dtype=torch.int8))
+
+        def forward(self, x: Any) -> Any:
+            for i in range(3):
+                x = x @ getattr(self, f"w{i}").to(x.dtype)
+            return x
+
+    return Quantised()
