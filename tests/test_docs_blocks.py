@@ -2,12 +2,14 @@
 
 * ``sh``, and ``text`` that begins with ``$``, show what takes too long, or needs what is not here, such as a cluster:
   the commands and options of mtpp, the extras that pip installs and the targets of make are there;
+* ``py`` is a program for packages that are not here, and is parsed;
 * ``toml``, ``json`` and ``yaml`` are read; classes that a ``pyproject.toml`` names are on the page;
 * other ``text`` is for the eye, and no command of mtpp hides in it.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import re
@@ -138,6 +140,7 @@ READ = {
     "toml": read_toml,
     "json": read_json,
     "yaml": read_yaml,
+    "py": lambda block: ast.parse(block.text),
 }
 
 
@@ -158,6 +161,7 @@ def test_it_reads(block: Block) -> None:
         ("toml", "a = ", "Invalid value"),
         ("json", "{a}", "Expecting"),
         ("yaml", "a: [1", "expected"),
+        ("py", "def", "invalid syntax"),
         ("text", "mtpp solve x", "a block of sh"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 from mtpp_dsl.answers.again import points_of, read_answer
 from mtpp_dsl.answers.shape import check_shape
-from mtpp_dsl.answers.values import value_of
+from mtpp_dsl.base.answered import value_of
 from mtpp_dsl.base.files import Folders, read_json
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.errors import MtppError, UsageError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mtpp_dsl.answers.values import value_of
+from mtpp_dsl.base.answered import value_of
 from mtpp_dsl.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.section import Section

@@ -136,7 +136,9 @@ def test_penalties_are_proved_beside_times_that_lie_far_apart(seed: int) -> None
     result = MipMethod(Exact(), "highs").solve(problem, Limits(time=30), Progress())
     assert best is not None
     assert result.bound is not None
-    assert best - 1e-3 * max(1.0, best) <= result.bound.cost <= best + 1e-9 * max(1.0, best)
+    assert result.bound.cost <= best + 1e-9 * max(1.0, best)
+    if problem.objective.is_linear:  # that of a time is off by what times are
+        assert result.bound.cost >= best - 1e-3 * max(1.0, best)
 
 
 def made(objective: Objective | Sequence[Objective], *rows: Linear, links: bool = False) -> Problem:
