@@ -165,10 +165,15 @@ def speaks_of_phases(objectives: Iterable[Objective], constraints: Iterable[Cons
     )
 
 
-def only_phase(objectives: Sequence[Objective], constraints: Iterable[Constraint]) -> str | None:
-    """Return the phase that the one objective and all rows about loads are about; None if there is none such."""
+def only_phase(objectives: Sequence[Objective], constraints: Sequence[Constraint]) -> str | None:
+    """Return the phase that the one objective and all rows about loads are about; None if there is none such.
+
+    A plug-in's constraint may read the times and loads of all phases together, so there is none beside it.
+    """
     terms = list(_all_terms(objectives, constraints))
-    if len(objectives) > 1 or any(isinstance(x, Largest) for each in terms for x in decisions_in(each)):
+    if len(objectives) > 1 or any(isinstance(one, CustomConstraint) for one in constraints):
+        return None
+    if any(isinstance(x, Largest) for each in terms for x in decisions_in(each)):
         return None
     found = {phase for each in terms for phase in phases_in(each)}
     asked = phases_in(objectives[0].terms)

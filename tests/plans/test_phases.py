@@ -3,12 +3,14 @@
 import itertools
 import json
 import random
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
 import mtpp_dsl
@@ -28,6 +30,7 @@ from mtpp_dsl.constraints import (
     Replicate,
     Used,
 )
+from mtpp_dsl.contracts import CustomConstraint
 from mtpp_dsl.errors import ConstraintError, Refused, SpecError, UsageError
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
@@ -288,3 +291,33 @@ def test_what_speaks_of_several_phases_is_not_one() -> None:
     one = Objective.linear([(Latency("q"), 1.0)])
     assert stated.asking(one).in_one_phase is not None
     assert stated.asking(one, [both]).in_one_phase is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Busy(CustomConstraint):
+    """Each device works for so long, in all phases together."""
+
+    keyword = "busy"
+    least: float = 8.0
+
+    def violations(self, problem: Problem, plan: Plan) -> Iterator[str]:
+        for d, nodes in enumerate(plan.nodes_on(problem.k)):
+            if problem.time[list(nodes), d].sum() < self.least:
+                yield f"{problem.devices[d].name} is idle"
+
+    def rows(self, problem: Problem, model: Any, on: Any, cut: Any, load: Any) -> None:
+        for d in range(problem.k):
+            busy = sum(problem.time[v, d] * on(v, d) for v in range(problem.graph.n))
+            model.add_component(f"busy{d}", pyo.Constraint(expr=busy >= self.least))
+
+
+@pytest.mark.parametrize("method", ["auto", "exact"])
+def test_a_constraint_of_a_plug_in_sees_all_phases(method: str) -> None:
+    """Each device works 8 of 24 in both phases together, and could not in phase q alone, which has 6 in all."""
+    names, edges = ["a", "b", "c"], [(0, 1), (1, 2)]
+    works = {"p": 6.0, "q": 2.0}
+    graph = phased_graph({name: Graph.create(names, edges, work=work, output=1.0) for name, work in works.items()})
+    objective = Objective.linear([(Latency("q"), 1.0)])
+    problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0), objective, [Busy()])
+    result = mtpp_dsl.solve(problem, method=method)
+    assert (result.status, result.cost) == ("optimal", pytest.approx(8.0))
