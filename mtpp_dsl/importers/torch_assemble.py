@@ -139,7 +139,7 @@ class _Writer:
         return next((name for name in names if name in self.flops), None)
 
     def _flop(self, call: Call, op: str) -> Size | None:
-        packet, given = op.rpartition(".")[0], self._given(call, op)
+        packet, given = op.rpartition(".")[0] or op, self._given(call, op)  # cond has no overloads
         if given is not None:
             self.used.add(given)
             return self.flops[given]

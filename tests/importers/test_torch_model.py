@@ -226,3 +226,17 @@ def test_a_loop_over_a_size_takes_the_number_that_was_given() -> None:
 def test_small_buffers_that_products_read_are_weights() -> None:
     model = made_of(torch_modules.quantised(), Input("x", "float32", ("batch", 64)), batch=2)
     assert [each.bytes for each in model.weights] == [64 * 64] * 3
+
+
+def test_an_operation_without_overloads_has_its_name() -> None:
+    given = Input("x", "float32", ("batch", 4))
+    assert made_of(torch_modules.conditional(), given, batch=2).warnings == (
+        "nobody counts the FLOP of cond (1 times); give them: --flop 'cond=FORMULA'",
+    )
+    model = model_of(
+        torch_modules.conditional(),
+        tensors_for([given], {"batch": 2}, "cpu"),
+        source=Source("torch"),
+        flops=formulas_given(["cond=32*batch"]),
+    )
+    assert not model.warnings

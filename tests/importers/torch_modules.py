@@ -163,3 +163,18 @@ def quantised() -> Any:
             return x
 
     return Quantised()
+
+
+def conditional() -> Any:
+    """Return one of two products, by ``torch.cond``."""
+    import torch
+
+    class Conditional(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one, self.other = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+
+        def forward(self, x: Any) -> Any:
+            return torch.cond(x.sum() > 0, lambda y: self.one(y), lambda y: self.other(y), (x,))
+
+    return Conditional()
