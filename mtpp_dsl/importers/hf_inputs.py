@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -41,6 +42,12 @@ class Asked:
     training: Training = field(default_factory=Training)
 
 
+KEEPING = re.compile(
+    r"Mamba\w*Mixer|DeltaNet|RecurrentBlock|Rwkv\w*Attention|ShortConv|xLSTM\w*Layer|LightningAttention"
+)
+"""Names of layers of transformers that keep a state, and no keys and values."""
+
+
 class NotThisPhase(UsageError):
     """The architecture has no such phase, however its attention is computed."""
 
@@ -56,7 +63,20 @@ def step_of(module: Any, phase: str) -> str:
     if phase == "decode" and not caches:
         why = "its decoder reads an encoder" if module.config.is_encoder_decoder else "it does not write token by token"
         raise NotThisPhase(f"{type(module).__name__} has no decoding step here: {why}")
+    keeps, kinds = _keeping_states(module), ("layer_types", "layers_block_type")
+    mixed = any(hasattr(module.config, name) for name in kinds)  # with attention, in some of their layers
+    if keeps and (phase == "decode" or (phase == "prefill" and mixed)):
+        raise NotThisPhase(
+            f"{type(module).__name__} has no {phase} step here: layers such as {keeps} keep a state from token to "
+            "token, which nobody counts yet; its modules can be imported by mtpp import torch"
+        )
     return "forward" if phase == "prefill" and not caches else phase
+
+
+def _keeping_states(module: Any) -> str:
+    """Return the name of a kind of layers that keep something else than keys and values; "" where there is none."""
+    names = (type(each).__name__ for each in module.modules())
+    return next((name for name in names if KEEPING.search(name)), "")
 
 
 def inputs_of(module: Any, step: str, asked: Asked) -> _Inputs:

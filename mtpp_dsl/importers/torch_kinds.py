@@ -120,17 +120,22 @@ def dtype_name(dtype: Any) -> str:
     return _TYPES.get(name, name)
 
 
+SAME = {"grouped_mm_fallback": "grouped_mm"}
+"""Operations of transformers that do what one of torch does, where torch has none: of products by experts in fp32."""
+
+
 def operation(target: Any) -> str:
     """Return the name of an operation without underscores around it and, if it is run in place, behind it."""
     packet = getattr(target, "overloadpacket", target)
-    return str(getattr(packet, "__name__", packet)).strip("_")
+    name = str(getattr(packet, "__name__", packet)).strip("_")
+    return SAME.get(name, name)
 
 
 def kind_of(target: Any) -> str:
     """Return the kind of an operation, one of :data:`mtpp_dsl.model.kinds.KINDS`; "other" where nobody says."""
-    if getattr(target, "namespace", "") not in ("aten", "prims", "higher_order"):
-        return "other"
     name = operation(target)
+    if getattr(target, "namespace", "") not in ("aten", "prims", "higher_order") and name not in SAME.values():
+        return "other"
     if name in KIND:
         return KIND[name]
     tags = {str(tag).rpartition(".")[2] for tag in getattr(target, "tags", ())}

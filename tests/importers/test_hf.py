@@ -189,3 +189,34 @@ def test_too_many_layers_are_refused_before_a_list_of_them_is_made() -> None:
     said = {"model_type": "qwen3", "num_hidden_layers": 2}
     with pytest.raises(UsageError, match="--layers 1,000,000,000: at most 2,000 are read"):
         configuration(said, 10**9)
+
+
+TINY = {"num_hidden_layers": 1, "hidden_size": 32, "vocab_size": 64, "dtype": "float32"}
+HEADS = {"num_attention_heads": 2, "num_key_value_heads": 2, "intermediate_size": 64}
+
+
+@pytest.mark.parametrize(
+    ("said", "phase", "layer"),
+    [
+        (
+            {"model_type": "mamba2", "num_heads": 4, "head_dim": 16, "state_size": 8, "n_groups": 1},
+            "decode",
+            "Mamba2Mixer",
+        ),
+        ({"model_type": "jamba", **HEADS}, "prefill", "JambaMambaMixer"),
+        ({"model_type": "qwen3_next", **HEADS, "num_experts": 2}, "prefill", "Qwen3NextGatedDeltaNet"),
+    ],
+)
+def test_states_that_nobody_counts_are_named(said: dict[str, Any], phase: str, layer: str) -> None:
+    """They were an IndexError of transformers, or ten times the operations without a cache."""
+    with pytest.raises(UsageError, match=f"has no {phase} step here: layers such as {layer} keep a state"):
+        from_hf({**TINY, **said}, phase)
+
+
+def test_experts_in_fp32_are_counted() -> None:
+    said = {**TINY, **HEADS, "model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2}
+    model = from_hf(said, "decode")
+    assert not model.warnings
+    assert sum(
+        value(each.flop, {"batch": 1, "seq": 4}) for each in model.operators if "grouped_mm" in each.op and each.flop
+    ) == (2 * 2 * 3 * 32 * 64)
