@@ -25,6 +25,10 @@ _LAST = {
 """What stands last in an expression of more than one part."""
 
 
+MAX_PARTS = 200
+"""Parts of a name, such as ``layers`` of ``model.layers``."""
+
+
 class ExpressionBuilder:
     """Makes expressions of *source*: one method per rule of the grammar, called with the offsets of its text.
 
@@ -78,6 +82,10 @@ class ExpressionBuilder:
         if len(children) == 1:
             return tree.Name(span=Span(self.source, start, stop), name=children[0].text)
         parts = _joined(children[1:])
+        if len(parts) > MAX_PARTS:
+            said = f"a name has {len(parts):,} parts; at most {MAX_PARTS} are read"
+            self.wrong.append(Diagnostic(said, self.token_span(children[0]), code="MTPP-E901"))
+            parts = parts[:1]
         subscripts: tuple[tree.Expression, ...] = ()
         if parts[0].name is None:
             subscripts, parts = parts[0].subscripts, parts[1:]

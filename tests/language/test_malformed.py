@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.errors import MtppError, SpecError
 from mtpp_dsl.language.lower import load
+from tests.own_time import within
 
 SPEC = """
 mtpp 1
@@ -146,3 +147,13 @@ def test_links_that_lead_to_themselves(tmp_path: Path) -> None:
             load(spec)
         assert said in str(caught.value)
         assert "did you mean 'loop.json'" not in str(caught.value)
+
+
+def test_a_name_of_too_many_parts_is_refused_at_once() -> None:
+    """Looking up each of the paths that it begins with would take a square of them."""
+    for text in ("graph {{ node a (work = {0}) }}", "graph {{ node a (work = 1) }}\nconstraint pin {0} on d"):
+        spec = (
+            text.format("a" + ".b" * 10_000) + "\ndevice d\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\n"
+        )
+        with within(2.0, "reading"), pytest.raises(SpecError, match="a name has 10,000 parts; at most 200 are read"):
+            load(spec)
