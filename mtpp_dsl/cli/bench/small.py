@@ -85,7 +85,7 @@ def small_sweep(call: SolveCall) -> int:
         else:
             write_text(call.json, text)
     if call.json != STDOUT and not call.quiet and found:
-        show(table_lines(_table(_own(columns, rows)), screen_width()))
+        show(table_lines(_table(_own(columns, [run.key for run in runs])), screen_width()))
         show(failures_of(found, screen_width()))
     if listener.stopped_by is not None:
         return listener.exit_code(listener.stopped_by)
@@ -201,9 +201,10 @@ def _store(database: Path | None) -> Iterator[Store]:
         yield store
 
 
-def _own(columns: dict[str, list[object]], rows: dict[str, Row]) -> Runs:
-    """Return the runs of this call alone, where the database has others."""
-    places = [place for place, key in enumerate(columns["key"]) if key in rows]
+def _own(columns: dict[str, list[object]], keys: Sequence[str]) -> Runs:
+    """Return the runs of this call alone, where the database has others, in the order in which they are asked for."""
+    at = {key: place for place, key in enumerate(columns["key"])}
+    places = [at[key] for key in keys if key in at]
     return Runs({name: [column[place] for place in places] for name, column in columns.items()})
 
 
