@@ -35,6 +35,10 @@ _REASONS = (
 )
 
 
+MAX_COPIED = 512 * 2**20
+"""Bytes of an earlier database up to which it is read by way of a copy in memory."""
+
+
 def refused(path: Path, error: Exception) -> UsageError:
     """Return the error that says why a database cannot be used."""
     text = str(error)
@@ -58,6 +62,7 @@ def connect(path: Path, readonly: bool) -> sqlite3.Connection:
     try:
         version = refuse_foreign(connection, str(path))
         if readonly and version < VERSION:
+            _refuse_copying(path)
             connection = _brought_up(connection, version)
         if not readonly:
             _prepare(connection, path)
@@ -69,6 +74,20 @@ def connect(path: Path, readonly: bool) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _refuse_copying(path: Path) -> None:
+    """Refuse an earlier database that is too large for a copy in memory.
+
+    Raises:
+        UsageError: it is.
+    """
+    size = path.stat().st_size
+    if size > MAX_COPIED:
+        raise UsageError(
+            f"{path} is of an earlier version, and with {size >> 20:,} MiB too large for a copy in memory; "
+            f"'mtpp bench SWEEP --db {path}' brings the file itself to this version"
+        )
 
 
 def _brought_up(connection: sqlite3.Connection, version: int) -> sqlite3.Connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +14,8 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.importers.gguf.importer import from_gguf
 from mtpp_dsl.model import Amount, Model, Operator, value
 from mtpp_dsl.model.json import read
-from tests.importers.gguf_files import llama, metadata, write
+from tests.importers.gguf_files import llama, metadata, text, write
+from tests.own_time import within
 
 
 def at(amount: Amount | None, phase: str, **symbols: int) -> int | Fraction:
@@ -167,3 +169,14 @@ def test_other_models_are_refused(
     kept = {name: table for name, table in tensors.items() if table is not None}
     with pytest.raises(UsageError, match=message):
         from_gguf(write(tmp_path / "m.gguf", metadata("llama", 2), kept))
+
+
+def test_lists_of_very_many_texts_are_refused_at_once(tmp_path: Path) -> None:
+    """A file of a few kilobytes with a hole of empty texts in it, which would take minutes."""
+    path = tmp_path / "hole.gguf"
+    with path.open("wb") as file:
+        file.write(b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("tokens"))
+        file.write(struct.pack("<IIQ", 9, 8, 2**24))
+        file.truncate(file.tell() + 8 * 2**24)
+    with within(1.0, "reading"), pytest.raises(UsageError, match=r"its lists have 16,777,216 texts; at most 4,194,304"):
+        from_gguf(path)

@@ -231,6 +231,11 @@ def test_earlier_database(path: Path, monkeypatch: pytest.MonkeyPatch, readonly:
             assert store._connection.execute("SELECT problem, note FROM runs").fetchall() == [("p", "none")]
             assert [row.problem for row in store.rows()] == ["p"]
             assert store.answer(a_run().key) == "{}"
+        patch.setattr(connection, "MAX_COPIED", 0)
+        if readonly:  # by way of a copy in memory, which a file of gigabytes is not put into
+            path.write_bytes(before)
+            with pytest.raises(UsageError, match="too large for a copy in memory; 'mtpp bench SWEEP --db"):
+                Store.open(path, readonly=True)
     schema._expected.cache_clear()
     if readonly:
         assert path.read_bytes() == before

@@ -29,6 +29,8 @@ MAX_FIELDS = 10_000
 MAX_TEXT = 2**20
 MAX_NAME = 512
 MAX_LIST = 2**24
+MAX_TEXTS = 2**22
+"""Texts of all lists together: vocabularies have some 300,000, and as many merges. Each is gone through by itself."""
 MAX_KEPT = 4_096
 """Numbers of a list that is kept; longer ones, such as vocabularies, are skipped."""
 MAX_BYTES = 2**50
@@ -160,6 +162,7 @@ class _Reader:
     data: bytes | mmap
     name: str
     at: int = 0
+    texts: int = 0
     metadata: dict[str, Value] = field(default_factory=dict)
     tensors: dict[str, Table] = field(default_factory=dict)
 
@@ -231,6 +234,9 @@ class _Reader:
         kind = int(self.take("I"))
         count = self.count("Q", MAX_LIST, f"entries in {key[:80]!r}")
         if kind == _TEXT:
+            self.texts += count
+            if self.texts > MAX_TEXTS:
+                raise self.wrong(f"its lists have {self.texts:,} texts; at most {MAX_TEXTS:,} are read")
             for _ in range(count):
                 length = int(self.take("Q"))
                 if self.at + length > len(self.data):
