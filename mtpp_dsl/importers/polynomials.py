@@ -7,6 +7,7 @@ from math import prod
 from typing import TypeAlias
 
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.model.sizes import MAX_TEXT
 
 __all__ = ["MAX_AMOUNT", "Amount", "Polynomial", "product", "size_of", "symbol", "whole_quotient"]
 
@@ -82,7 +83,13 @@ def _joined(left: Monomial, right: Monomial) -> Monomial:
 
 
 def symbol(name: str) -> Polynomial:
-    """Return the polynomial that is one symbol."""
+    """Return the polynomial that is one symbol, or text that stands for one.
+
+    Raises:
+        UsageError: the text is longer than sizes may be: texts within texts grow by their number at each level.
+    """
+    if len(name) > MAX_TEXT:
+        raise UsageError(f"a size of the model is a formula of more than {MAX_TEXT:,} characters")
     return Polynomial({((name, 1),): 1})
 
 
