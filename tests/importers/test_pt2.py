@@ -12,7 +12,7 @@ import pytest
 
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.importers.polynomials import product, size_of, symbol
+from mtpp_dsl.importers.polynomials import Amount, product, size_of, symbol
 from mtpp_dsl.importers.pt2.expressions import amount_of
 from mtpp_dsl.importers.pt2.importer import from_pt2
 from mtpp_dsl.model import value
@@ -253,9 +253,11 @@ def test_unknown_operations_are_listed(archive: tuple[Path, Any], tmp_path: Path
 
 
 def test_texts_within_texts_are_bounded() -> None:
-    """A formula of 390 characters, Max(Pow(Add(…), 8), …) six deep, would be gigabytes of text once it is multiplied out."""
-    amount = symbol("n")
+    """A formula of 390 characters, Max(Pow(Add(…), 8), …) six deep, would be gigabytes once it is multiplied out."""
+
+    def deeper(amount: Amount) -> Amount:
+        return symbol(f"max({size_of(product([amount + 1] * 8))}, 1)")
+
+    once = deeper(symbol("n"))
     with pytest.raises(UsageError, match="a formula of more than 2,000 characters"):
-        for _ in range(6):
-            power = product([amount + 1] * 8)
-            amount = symbol(f"max({size_of(power)}, 1)")
+        deeper(deeper(once))
