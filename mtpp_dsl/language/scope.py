@@ -249,9 +249,10 @@ class Scope:
 
     @property
     def decimal(self) -> bool:
-        """Whether sizes are written in kB, MB and GB, and none in KiB, MiB and GiB."""
-        binary = any(unit[1:2] == "i" for unit in self.sizes)
-        return not binary and any(unit[0] in "kMGTP" for unit in self.sizes)
+        """Whether sizes are shown in kB, MB and GB: the largest unit in which the spec writes sizes is one of them."""
+        prefixes = (unit.removesuffix("bit").removesuffix("B") for unit in self.sizes)
+        largest = max(prefixes, key=lambda prefix: ("kKMGTP".find(prefix[:1]), len(prefix)), default="")
+        return len(largest) == 1
 
     def node(self, name: str) -> NodeRef | None:
         """Return the node of that name."""

@@ -77,11 +77,12 @@ def test_large_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_family_of_units(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A spec in MB and GB is answered in them; one in MiB, or in both, in MiB."""
+    """A spec is answered in the powers of the largest unit that it writes: GB of MB and GB, and of MiB and GB."""
     spec = tmp_path / "a.mtpp"
     for size, limit, shown in (
         ("100 MB", "1 GB", "100 MB of 2 GB (5 %)"),
-        ("100 MiB", "1 GB", "100 MiB of 1.8626 GiB (5 %)"),
+        ("100 MiB", "1 GB", "104.86 MB of 2 GB (5 %)"),
+        ("100 MB", "1 GiB", "95.367 MiB of 2 GiB (5 %)"),
     ):
         spec.write_text(TAKES.replace("1 MB", size) + LIMITED.replace("1 GB)", f"{limit})", 1) + "constraint memory\n")
         assert checked(spec, capsys)["memory"] == [shown]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mtpp_dsl
 from mtpp_dsl import constraints as c
 from mtpp_dsl.language.lower import load
 from mtpp_dsl.problem import Host, Links, Shared
@@ -192,3 +193,22 @@ def test_all_specs_check(specs: Path) -> None:
     assert found["googlenet_makespan"].k == 4
     assert found["rwnn_batched"].objective.batch == 128
     assert next(found["rwnn_batched"].of(c.BatchSizes)).sizes == (32, 64, 96, 128)
+
+
+@pytest.mark.parametrize(
+    ("memory", "output", "decimal"),
+    [
+        ("80 GB", "4 KiB", True),
+        ("80 GiB", "1.7 GB", False),
+        ("8 GiB", "300 MB", False),
+        ("300 kB", "2 B", True),
+        ("64 B", "8 bit", False),
+        ("1 GiB", "8 Gbit", False),
+        ("1 GiB", "1 Tbit", True),
+    ],
+)
+def test_sizes_are_shown_in_the_powers_of_the_largest_unit(memory: str, output: str, decimal: bool) -> None:
+    """A page says GB where the spec does, though a small size in it is in KiB; bandwidths do not count."""
+    problem = mtpp_dsl.load(f"""graph {{ node a (work = 1 s, output = {output}) }}
+device d (memory = {memory})\ninterconnect shared (bandwidth = 1 TB/s)\nminimize bottleneck""")
+    assert problem.origin.decimal == decimal
