@@ -61,7 +61,7 @@ def section(view: View) -> Section | None:
         check,
         _held(certificate) if certificate is not None else None,
     )
-    return Section("certificate", "The certificate of the bound", body, nav="Certificate")
+    return Section("certificate", "The certificate of the bound", body, nav="Certificate", folded=True)
 
 
 def _held(certificate: Mapping[str, Any]) -> Child:

@@ -39,11 +39,11 @@ SECTIONS: tuple[Callable[[View], Section | None], ...] = (
     objectives.section,
     loads.section,
     graph.section,
-    network.section,
-    schedule.section,
-    explained.section,
     stages.section,
     memory.section,
+    schedule.section,
+    explained.section,
+    network.section,
     nodes.section,
     spec.section,
     what_if.section,
@@ -51,7 +51,8 @@ SECTIONS: tuple[Callable[[View], Section | None], ...] = (
     certificate.section,
     origin.section,
 )
-"""What makes the sections of a page, in their order; one without anything to say returns None."""
+"""What makes the sections of a page: what readers ask for first, then what is folded at first; one without anything to
+say returns None."""
 STYLES = ("style.css", "figures.css")
 SCRIPTS = ("script.js", "figures.js", "graph.js", "schedule.js")
 """Files of this package that every page has within it."""
@@ -99,7 +100,10 @@ def frame(title: str, sections: Sequence[Section]) -> str:
 
 def _section(section: Section, *, first: bool) -> Markup:
     heading = tag("h1" if first else "h2", section.title, id=f"{section.id}-title")
-    return tag("section", heading, section.body, id=section.id, aria_labelledby=f"{section.id}-title", tabindex="-1")
+    within = tag("", heading, section.body)
+    if section.folded:
+        within = tag("details", tag("summary", heading), section.body, class_="whole")
+    return tag("section", within, id=section.id, aria_labelledby=f"{section.id}-title", tabindex="-1")
 
 
 @cache

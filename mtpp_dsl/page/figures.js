@@ -74,6 +74,15 @@ const figures = (() => {
     return letters.slice(0, most - 1 - half).join("") + "…" + letters.slice(letters.length - half).join("");
   }
 
+  const LEAST = 0.45;
+
+  /** Keep a picture that fits the width of its frame so large that its text can be read: what is wider scrolls. */
+  function readable(picture) {
+    const fits = picture.classList.contains("fit");
+    picture.style.minWidth = fits ? LEAST * Number(picture.getAttribute("width")) + "px" : "";
+  }
+  document.querySelectorAll("svg.fit").forEach(readable);
+
   /** Show a list of terms and their descriptions, text or elements, in a panel, under a title. */
   function describe(panel, title, pairs) {
     const list = made("dl");
@@ -86,5 +95,5 @@ const figures = (() => {
     panel.replaceChildren(made("h3", title), list);
   }
 
-  return { drawn, made, data, column, value, quantity, place, short, describe };
+  return { drawn, made, data, column, value, quantity, place, short, readable, describe };
 })();

@@ -5,7 +5,7 @@
   if (!data || !picture) return;
   const WIDTH = 152, HEIGHT = 30, GAP = 10, ROW_GAP = 20, COLUMN_GAP = 64, PAD = 10, HEAD = 26, TOP = 76;
   const NEAR = 60, BELOW = 14, LANE = 6, LANES = 8;
-  const PER_LINE = 3, TINTS = 12, BAR = 3, LETTER = 7.2, TITLE = 8.6, LABELS = 16, FOUND = 12, LISTED = 6;
+  const PER_LINE = 3, TINTS = 12, BAR = 3, LETTER = 7.2, TITLE = 8.6, LABELS = 16, ALONG = [0.5, 0.36, 0.64, 0.24, 0.76, 0.12, 0.88], FOUND = 12, LISTED = 6;
   const { parent, node, source, target } = data;
   const count = parent.length, columns = data.columns.length;
   const row = figures.column(data.row), kinds = figures.column(data.kinds), labels = figures.column(data.labels);
@@ -209,18 +209,25 @@
 
   const amount = (line) => (line.tensors > 1 ? counted(line.tensors, "tensor") + ", " : "") + asSize(line.size);
 
+  /** Return where a label stands at a share of a curve, a little above it. */
+  function onCurve(points, share) {
+    const left = 1 - share, weights = [left ** 3, 3 * left ** 2 * share, 3 * left * share ** 2, share ** 3];
+    const at = (axis) => points.reduce((sum, point, i) => sum + weights[i] * point[axis], 0);
+    return [at(0), at(1) - 4];
+  }
+
   function labelTexts(lines) {
     const between = lines.filter((line) => column[line.source] !== column[line.target] && line.size > 0);
     between.sort((a, b) => b.size - a.size || a.source - b.source || a.target - b.target);
     const found = [], solid = Array.from(boxes.values()).filter((box) => !box.open);
-    for (const line of between) {
-      const middle = 3 * Math.floor(line.points.length / 6);
-      const [[x, y], [a, b], [c, d], [u, v]] = line.points.slice(middle, middle + 4);
-      const across = (x + 3 * a + 3 * c + u) / 8, down = (y + 3 * b + 3 * d + v) / 8 - 4;
-      const free = found.every(([, p, q]) => Math.abs(across - p) >= 60 || Math.abs(down - q) >= 14);
-      const hidden = solid.some((box) => across > box.x - 30 && across < box.x + box.width + 30 &&
+    const free = ([across, down]) =>
+      found.every(([, p, q]) => Math.abs(across - p) >= 60 || Math.abs(down - q) >= 14) &&
+      !solid.some((box) => across > box.x - 30 && across < box.x + box.width + 30 &&
         down > box.y - 2 && down < box.y + box.height + 12);
-      if (!hidden && found.length < LABELS && free) found.push([line, across, down]);
+    for (const line of between) {
+      const middle = 3 * Math.floor(line.points.length / 6), curve = line.points.slice(middle, middle + 4);
+      const place = (line.points.length > 4 ? ALONG : ALONG.slice(0, 1)).map((share) => onCurve(curve, share)).find(free);
+      if (place && found.length < LABELS) found.push([line, ...place]);
     }
     return found.map(([line, x, y]) =>
       figures.drawn("text", { x: figures.place(x), y: figures.place(y), class: "carried" }, asSize(line.size)));
@@ -285,6 +292,7 @@
     picture.setAttribute("viewBox", "-1 -1 " + width + " " + height);
     picture.setAttribute("width", width);
     picture.setAttribute("height", height);
+    figures.readable(picture);
   }
 
   // What the reader does.
@@ -505,6 +513,7 @@
   document.getElementById("graph-less").addEventListener("click", fold);
   document.getElementById("graph-fit").addEventListener("click", (event) => {
     const fit = picture.classList.toggle("fit");
+    figures.readable(picture);
     event.target.setAttribute("aria-pressed", String(fit));
   });
   prepare();

@@ -73,7 +73,7 @@ def _controls() -> Markup:
         tag("input", type="search", id="graph-search", autocomplete="off", spellcheck="false"),
         tag("button", "Unfold a level", type="button", id="graph-more"),
         tag("button", "Fold a level", type="button", id="graph-less"),
-        tag("button", "Fit the width", type="button", id="graph-fit", aria_pressed="false"),
+        tag("button", "Fit the width", type="button", id="graph-fit", aria_pressed="true"),
         tag("p", id="graph-found", role="status"),
         tag("ul", id="graph-results", class_="results"),
         class_="controls",
@@ -105,7 +105,7 @@ def _data(facts: Facts, first: set[int]) -> dict[str, Any]:
         },
         "planned": facts.view.plan is not None,
         "columns": [
-            [facts.title(c), facts.headline(c), facts.count(c), forest.name[c], facts.length[c]]
+            [forest.name[c], facts.headline(c), facts.count(c), forest.name[c], facts.length[c]]
             for c in range(forest.columns)
         ],
         "parent": forest.parent,

@@ -76,19 +76,14 @@ class Facts:
         return f"{'busy' if found.makespan is not None else 'load'} {self.view.time(load)}{share}"
 
     def count(self, column: int) -> str:
-        """Return how many nodes a column has."""
-        return counted(len(self.forest.placed.stages[column].nodes), "node")
-
-    def title(self, column: int) -> str:
-        """Return the name of a column, with what its devices share."""
+        """Return how many nodes a column has, and what its devices share."""
         stage, plan = self.forest.placed.stages[column], self.view.plan
-        name = self.forest.name[column]
-        if plan is None or len(stage.devices) < 2:
-            return name
-        shards = plan.shards.get(stage.devices[0], 1)
-        copies = len(stage.devices) // shards
-        told = ([f"{shards} shards"] if shards > 1 else []) + ([f"{copies} replicas"] if copies > 1 else [])
-        return f"{name}: {' x '.join(told)}" if told else name
+        told = [counted(len(stage.nodes), "node")]
+        if plan is not None and len(stage.devices) > 1:
+            shards = plan.shards.get(stage.devices[0], 1)
+            copies = len(stage.devices) // shards
+            told += [f"{number} {what}" for number, what in ((shards, "shards"), (copies, "replicas")) if number > 1]
+        return ", ".join(told)
 
     def said(self, item: int, *, folded: bool) -> str:
         """Return an item in words, for a screen reader."""

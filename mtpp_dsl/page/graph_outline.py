@@ -41,9 +41,8 @@ def _row(facts: Facts, item: int, depth: int) -> list[Child]:
     forest, view = facts.forest, facts.view
     time, whole = facts.time[item], facts.time[forest.column[item]]
     share = format_share(time / whole) if np.isfinite(time) and whole > 0 else ""
-    called = facts.title(forest.column[item]) if depth == 0 else forest.name[item]
     return [
-        tag("span", name(called, MAX_NAME), class_=f"depth-{min(depth, 5)}"),
+        tag("span", name(forest.name[item], MAX_NAME), class_=f"depth-{min(depth, 5)}"),
         f"{forest.size[item]:,}" if forest.node[item] < 0 else "",
         view.time(time) if np.isfinite(time) else "",
         share,

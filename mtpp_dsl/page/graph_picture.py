@@ -40,7 +40,7 @@ def drawn(facts: Facts, picture: Picture, lines: list[Line]) -> Markup:
         width=_n(width),
         height=_n(height),
         role="group",
-        class_="graph-picture",
+        class_="graph-picture fit",
         id="graph-picture",
     )
 
@@ -60,7 +60,7 @@ def tint(column: int) -> str:
 def _column(facts: Facts, box: Box) -> Markup:
     column = facts.forest.column[box.item]
     texts = (
-        (facts.title(column), 28, "title", TITLE),
+        (facts.forest.name[column], 28, "title", TITLE),
         (facts.headline(column), 46, "small", LETTER),
         (facts.count(column), 62, "small", LETTER),
     )

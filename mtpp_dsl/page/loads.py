@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mtpp_dsl.base.units import format_share
+from mtpp_dsl.page.alike import called, together
 from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import bar, bars, fold, legend, table
@@ -47,7 +48,8 @@ def section(view: View) -> Section | None:
     drawn = {d: _drawn(view, devices[d], overlapped=overlapped) for d in shown}
     lines = _lines(view)
     most = max([*(each["load"] for each in devices), *(value for _, value, _ in lines)])
-    rows = [_row(view, devices[d], d, drawn[d], most, lines) for d in shown]
+    groups = together(view, shown, lambda d: (devices[d]["load"], *drawn[d]))
+    rows = [_row(view, group, devices[group[0]]["load"], drawn[group[0]], most, lines) for group in groups]
     there = [part for part in PARTS if any(kind == part and value > 0 for bar in drawn.values() for kind, value in bar)]
     left = len(order) - len(shown)
     body = tag(
@@ -143,21 +145,19 @@ def _told(view: View, devices: Sequence[Mapping[str, Any]]) -> Markup:
 
 def _row(
     view: View,
-    device: Mapping[str, Any],
-    d: int,
+    group: Sequence[int],
+    load: float,
     drawn: Sequence[tuple[str, float]],
     most: float,
     lines: Sequence[tuple[str, float, str]],
 ) -> Markup:
-    """Return a device with its bar and its load."""
+    """Return devices with the bar and the load of each of them."""
     picture = bar(drawn, most, [(kind, value) for kind, value, _ in lines])
     return tag(
         "tr",
-        tag("th", name(device["name"]), scope="row"),
+        tag("th", called(view, group), scope="row"),
         tag("td", picture, class_="picture"),
-        tag("td", _busy(view, device["load"]), class_="figure"),
-        id=f"device-{d}",
-        data_device=d,
+        tag("td", _busy(view, load), class_="figure"),
     )
 
 
@@ -166,12 +166,10 @@ def _figures(view: View, order: Sequence[int], devices: Sequence[Mapping[str, An
     training = any(each["forward"] is not None for each in devices)
     phases = list(devices[0].get("phases", ()))
     columns = ["load", *(part for part in parts if part not in PASSES), *(PASSES if training else ())]
-    rows = [
-        [
-            name(devices[d]["name"]),
-            *(view.time(devices[d].get(column) or 0.0) for column in columns),
-            *(view.time(devices[d]["phases"][phase]["load"]) for phase in phases),
-        ]
-        for d in order
-    ]
+
+    def cells(d: int) -> tuple[str, ...]:
+        parts = (view.time(devices[d].get(column) or 0.0) for column in columns)
+        return *parts, *(view.time(devices[d]["phases"][phase]["load"]) for phase in phases)
+
+    rows = [[called(view, group), *cells(group[0])] for group in together(view, order, cells)]
     return table("Loads and what they consist of", ["device", *columns, *phases], rows)

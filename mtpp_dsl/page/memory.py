@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mtpp_dsl.base.units import format_share
+from mtpp_dsl.page.alike import called, together
 from mtpp_dsl.page.loads import MAX_SHOWN
 from mtpp_dsl.page.markup import Markup, name, tag
 from mtpp_dsl.page.section import Section
@@ -27,7 +30,10 @@ def section(view: View) -> Section | None:
     shares = drawn_as_shares(view.problem, view.evaluation, shown)
     most = max([*(used[d] for d in shown), *(devices[d].memory or 0.0 for d in shown)])
     fullest = max([1.0, *(min(_share(view, d, used[d]), MOST_SHARE) for d in shown)])
-    rows = [_row(view, d, used[d], fullest * (devices[d].memory or 0.0) if shares else most) for d in shown]
+    groups = together(view, shown, lambda d: (used[d], devices[d].memory, devices[d].reserve))
+    rows = [
+        _row(view, group, used, fullest * (devices[group[0]].memory or 0.0) if shares else most) for group in groups
+    ]
     left = len(order) - len(shown)
     entries = [("memory", "taken"), ("deviation", "kept free"), ("limit", "the memory of the device")]
     if not any(device.reserve for device in devices):
@@ -72,15 +78,16 @@ def _told(view: View, order: list[int], used: list[float]) -> Markup:
     return tag("", "The fullest device is ", name(device.name), f": {share} of its memory.{rule}")
 
 
-def _row(view: View, d: int, used: float, most: float) -> Markup:
-    """Return the row of a device whose bar is full at *most*."""
+def _row(view: View, group: Sequence[int], used: Sequence[float], most: float) -> Markup:
+    """Return the row of devices with equal figures, whose bar is full at *most*."""
     assert view.evaluation is not None
-    device = view.problem.devices[d]
-    over = device.memory is not None and used + device.reserve > device.memory * (1 + 1e-6)
+    d = group[0]
+    device, taken = view.problem.devices[d], used[d]
+    over = device.memory is not None and taken + device.reserve > device.memory * (1 + 1e-6)
     marks = [] if device.memory is None else [("limit", device.memory)]
     return tag(
         "tr",
-        tag("th", name(device.name), scope="row"),
-        tag("td", bar([("memory", used), ("deviation", device.reserve)], most, marks), class_="picture"),
+        tag("th", called(view, group), scope="row"),
+        tag("td", bar([("memory", taken), ("deviation", device.reserve)], most, marks), class_="picture"),
         tag("td", memory(view.problem, view.evaluation, d), " (over)" if over else None, class_="figure"),
     )

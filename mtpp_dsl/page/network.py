@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.base.units import RATE, counted, format_exact, format_quantity, format_share
+from mtpp_dsl.page.alike import called, together
 from mtpp_dsl.page.layout.network import diagram
 from mtpp_dsl.page.layout.stages import placed
 from mtpp_dsl.page.markup import Child, Markup, name, tag
@@ -50,7 +51,7 @@ def section(view: View) -> Section | None:
         _of_devices(view) if isinstance(problem.interconnect, (Shared, Host)) else _of_channels(view, carried, whole),
         _of_pairs(view, sent),
     )
-    return Section("network", "The network", body)
+    return Section("network", "The network", body, folded=True)
 
 
 def _carried(view: View, sent: dict[tuple[int, int], Carrying]) -> dict[str, Carrying]:
@@ -156,19 +157,12 @@ def _of_devices(view: View) -> Markup | None:
     if found is None:
         return None
     whole = bottleneck(view)
+    times = [(float(read), float(written)) for read, written in zip(found.input, found.output, strict=True)]
     rows: list[list[Child]] = []
-    for d, device in enumerate(view.problem.devices):
-        both = float(found.input[d] + found.output[d])
-        if both > 0:
-            share = format_share(both / whole, 1) if whole > 0 else ""
-            rows.append(
-                [
-                    name(device.name, MAX_NAME),
-                    view.time(float(found.input[d])),
-                    view.time(float(found.output[d])),
-                    share,
-                ]
-            )
+    for group in together(view, (d for d, each in enumerate(times) if sum(each) > 0), times.__getitem__):
+        read, written = times[group[0]]
+        share = format_share((read + written) / whole, 1) if whole > 0 else ""
+        rows.append([called(view, group, MAX_NAME), view.time(read), view.time(written), share])
     if not rows:
         return None
     heads = ["Device", "Reads", "Writes", f"Both, of {_whole(view)}"]

@@ -51,7 +51,7 @@ def drawn(
         viewBox=f"0 0 {_n(found.width)} {_n(found.height)}",
         width=_n(found.width),
         height=_n(found.height),
-        class_="network-picture",
+        class_="network-picture fit",
     )
 
 

@@ -41,7 +41,7 @@ def section(view: View) -> Section:
         tag("p", tag("button", "Show more", type="button", id="nodes-more"), id="nodes-paging", hidden=True),
         data_block("nodes-data", {"columns": columns, "devices": devices}),
     )
-    return Section("nodes", "Nodes by name", body, nav="Nodes")
+    return Section("nodes", "Nodes by name", body, nav="Nodes", folded=True)
 
 
 def _counted(n: int) -> str:

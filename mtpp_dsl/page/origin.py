@@ -33,7 +33,7 @@ def section(view: View) -> Section:
         tag("p", "The same search again:") if again else None,
         tag("pre", tag("code", again), class_="command", tabindex=0) if again else None,
     )
-    return Section("origin", "How it was found", body, nav="How it was found")
+    return Section("origin", "How it was found", body, folded=True)
 
 
 def _facts(view: View) -> Iterator[tuple[Child, Child]]:

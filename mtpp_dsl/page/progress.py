@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from mtpp_dsl.plans.result import searched_for
 __all__ = ["section"]
 
 WIDTH, HEIGHT = 720, 240
+BESIDE = 0.04
+"""The share of the width that stays free behind the end of the search, where the gap often closes."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 16, 12, 34
 MOST_ROWS = 200
 """Entries of the log in the table; of more the first and the last."""
@@ -34,12 +37,13 @@ def section(view: View) -> Section | None:
     rows = [[f"{entry['time']:.3g} s", _said(view, entry, "incumbent"), _said(view, entry, "bound"), _gap(view, entry)]
             for entry in shown]  # fmt: skip
     skipped = len(entries) - len(shown)
-    told = legend([("bottleneck", "best plan"), ("bound", "bound")])
+    closed = [("dot", "the gap closes")] if _closed(entries) is not None else []
+    told = legend([("bottleneck", "best plan"), ("bound", "bound"), *closed])
     listed = table("The best plan and the bound over time", ["time", "plan", "bound", "gap"], rows)
     left = tag("p", f"{skipped:,} entries in the middle are left out.") if skipped else None
     picture = tag("figure", _picture(view, entries), told) if drawn else None
     body = tag("", picture, fold("As a table", listed, left, is_open=not drawn))
-    return Section("progress", "Gap over time", body, nav="Gap over time")
+    return Section("progress", "Gap over time", body, folded=True)
 
 
 def _said(view: View, entry: Mapping[str, Any], what: str) -> str:
@@ -59,7 +63,8 @@ def _gap(view: View, entry: Mapping[str, Any]) -> str:
 def _picture(view: View, entries: Sequence[Mapping[str, Any]]) -> Markup:
     """Return two lines of steps over the time, each a value that holds until the next."""
     total = searched_for(view.answer["time"])
-    end = max(total, entries[-1]["time"], 1e-9)
+    last = max(total, entries[-1]["time"], 1e-9)
+    end = last / (1 - BESIDE)
     values = [entry[what] for entry in entries for what in ("incumbent", "bound") if entry[what] is not None]
     low, high = min(values), max(values)
     high, low = (high, low) if high > low else (high + abs(high) * 0.05 + 1e-12, low - abs(low) * 0.05)
@@ -73,23 +78,36 @@ def _picture(view: View, entries: Sequence[Mapping[str, Any]]) -> Markup:
     for what, line in (("incumbent", "bottleneck"), ("bound", "bound")):
         known = [(entry["time"], entry[what]) for entry in entries if entry[what] is not None]
         if known:
-            lines.append(tag("path", d=_steps([place(*each) for each in known], place(end, known[-1][1])[0]),
+            lines.append(tag("path", d=_steps([place(*each) for each in known], place(last, known[-1][1])[0]),
                              class_=f"line {line}"))  # fmt: skip
+    closed = _closed(entries)
+    if closed is not None:
+        x, y = place(closed["time"], closed["bound"])
+        lines.append(tag("circle", tag("title", f"the gap closes after {closed['time']:.3g} s"), cx=x, cy=y, r=5,
+                         class_="dot"))  # fmt: skip
     ticks = []
     for value, text in marks(low, high, factor, 5):
         y = place(0, value)[1]
         ticks.append(tag("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y, y2=y, class_="grid"))
         ticks.append(tag("text", text, x=_LEFT - 8, y=y + 4, class_="tick end"))
     unit_of_time, second = display_unit([end], "s")
-    for time, text in marks(0.0, end, second, 6):
+    for time, text in marks(0.0, last, second, 6):
         anchor = "tick middle" if time else "tick start"
         ticks.append(tag("text", f"{text} {unit_of_time}", x=place(time, low)[0], y=HEIGHT - 12, class_=anchor))
-    first, last = entries[0], entries[-1]
-    said = f"Over {end:.3g} s: plan from {_said(view, first, 'incumbent')} to {_said(view, last, 'incumbent')}, "
-    said += f"bound from {_said(view, first, 'bound')} to {_said(view, last, 'bound')}."
+    first, final = entries[0], entries[-1]
+    said = f"Over {last:.3g} s: plan from {_said(view, first, 'incumbent')} to {_said(view, final, 'incumbent')}, "
+    said += f"bound from {_said(view, first, 'bound')} to {_said(view, final, 'bound')}."
+    if closed is not None:
+        said += f" The gap closes after {closed['time']:.3g} s."
     label = tag("text", unit, x=8, y=_TOP + 4, class_="tick start") if unit else None
     picture = svg(WIDTH, HEIGHT, ticks, label, lines, title=said, class_="chart")
     return tag("div", picture, class_="wide", role="region", tabindex=0, aria_label="Picture of the gap over time")
+
+
+def _closed(entries: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return the first entry whose plan is as good as its bound; None where the gap does not close."""
+    both = (entry for entry in entries if entry["incumbent"] is not None and entry["bound"] is not None)
+    return next((entry for entry in both if math.isclose(entry["incumbent"], entry["bound"], rel_tol=1e-9)), None)
 
 
 def _steps(places: Sequence[tuple[float, float]], end: float) -> str:

@@ -3,7 +3,7 @@
   const data = figures.data("gantt-data");
   const picture = document.getElementById("gantt");
   if (!data || !picture) return;
-  const LABEL = 130, AXIS = 26, LEAST = 1.5, BIN = 2, TICKS = 8, LETTER = 7.0, MIN_LETTERS = 6, TEXT_ROW = 14, NARROW = 480;
+  const LABEL = 130, AXIS = 26, LEAST = 1.5, BIN = 2, TICKS = 8, LETTER = 7.0, MIN_LETTERS = 6, TEXT_ROW = 14, NARROW = 360;
   const graph = figures.data("graph-data"), to = figures.column(data.to), beside = figures.column(data.beside);
   const names = data.of.map((v, i) =>
     (v < 0 ? "" : graph.names[v]) + (to[i] < 0 ? "" : " -> " + graph.names[to[i]]) + beside[i]);

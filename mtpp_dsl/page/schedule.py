@@ -32,7 +32,7 @@ CRITICAL_KEY = "; C follows the critical path."
 KINDS = {
     "node": "what a device runs, in the colour of its stage",
     "forward": "forward pass, in the colour of its stage",
-    "backward": "backward pass",
+    "backward": "backward pass, in a paler one",
     "transfer": "a transfer",
     "read": "reads tensors",
     "write": "writes tensors",
@@ -141,7 +141,7 @@ def _tints(view: View, found: Chart) -> list[int]:
     assert view.plan is not None
     stages = placed(view.problem, view.plan).stages
     tint = {view.problem.devices[d].name: i % len(STAGES) for i, stage in enumerate(stages) for d in stage.devices}
-    return [tint.get(track.name, 0) if track.of_device else -1 for track in found.tracks]
+    return [tint.get(track.names[0], 0) if track.of_device else -1 for track in found.tracks]
 
 
 def _data(view: View, timeline: Timed, found: Chart, tints: list[int]) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from mtpp_dsl.base.units import format_share
-from mtpp_dsl.page.layout.gantt import Timed
+from mtpp_dsl.page.layout.gantt import Timed, together
 from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.tables import fold, table
 from mtpp_dsl.page.view import View
 from mtpp_dsl.report.activities import Timeline
+from mtpp_dsl.report.names import fold_names
 
 __all__ = ["busy_table", "critical_table"]
 
@@ -79,19 +80,19 @@ def _spare(view: View, timeline: Timeline) -> Markup | None:
 
 def busy_table(view: View, timeline: Timed) -> Markup:
     """Return what the chart shows of every track: how many activities, how long it is busy, from when to when."""
-    names = [*timeline.devices, *timeline.links]
+    tracks = [*together(timeline), *((link,) for link in timeline.links)]
     rows: list[list[Child]] = []
-    for track in names[:TRACKS]:
-        on = timeline.on[track]
+    for names in tracks[:TRACKS]:
+        on = timeline.on[names[0]]
         busy = _covered([(activity.start, activity.end) for activity in on])
         share = format_share(busy / timeline.makespan) if timeline.makespan > 0 else ""
         first, last = (view.time(on[0].start), view.time(max(a.end for a in on))) if on else ("", "")
-        rows.append([_whole(track), f"{len(on):,}", view.time(busy), share, first, last])
+        rows.append([_whole(fold_names(names)), f"{len(on):,}", view.time(busy), share, first, last])
     heads = ["Device or link", "Bars", "Busy", "Of the time", "First start", "Last end"]
     return fold(
         "The same as a table: how busy devices and links are",
         table("How busy devices and links are", heads, rows),
-        tag("p", f"… and {len(names) - TRACKS:,} more.") if len(names) > TRACKS else None,
+        tag("p", f"… and {len(tracks) - TRACKS:,} more.") if len(tracks) > TRACKS else None,
     )
 
 

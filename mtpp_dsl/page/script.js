@@ -52,14 +52,20 @@
   });
   addEventListener("afterprint", () => { for (const each of folded) each.open = false; });
 
-  // A link to something folded opens it.
-  const unfold = () => {
-    const target = location.hash && find(decodeURIComponent(location.hash.slice(1)));
-    for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
-    if (target) target.scrollIntoView();
+  // A link to something folded, or to a section that is folded, opens it.
+  const unfold = (hash) => {
+    const target = hash && find(decodeURIComponent(hash.slice(1)));
+    if (!target) return;
+    const own = target.querySelector(":scope > details.whole");
+    for (let at = own || target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    target.scrollIntoView();
   };
-  addEventListener("hashchange", unfold);
-  if (location.hash) unfold();
+  addEventListener("hashchange", () => unfold(location.hash));
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']");
+    if (link && link.hash === location.hash) unfold(link.hash);
+  });
+  unfold(location.hash);
 
   // The table of nodes.
   const block = find("nodes-data");

@@ -18,9 +18,11 @@ class Section:
         title: the heading.
         body: what stands under it; headings in it begin with ``h3``.
         nav: what the navigation calls it; "" for the title.
+        folded: whether only its heading is seen until a reader, or a link into it, opens it.
     """
 
     id: str
     title: str
     body: Markup
     nav: str = ""
+    folded: bool = False

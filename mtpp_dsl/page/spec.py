@@ -30,7 +30,7 @@ def section(view: View) -> Section | None:
         return None
     if spec.text is None:
         body = tag("p", name(spec.name), " has changed since this answer was found, or is gone: it is not shown.")
-        return Section("spec", "The spec", body, nav="Spec")
+        return Section("spec", "The spec", body, nav="Spec", folded=True)
     room = MAX_LINES
     shown: list[Child] = []
     for number, file in enumerate(spec.files):
@@ -45,7 +45,7 @@ def section(view: View) -> Section | None:
         shown,
         tag("p", "Included from the library of mtpp: ", named, ".") if named else None,
     )
-    return Section("spec", "The spec, and what its lines cost", body, nav="Spec")
+    return Section("spec", "The spec, and what its lines cost", body, nav="Spec", folded=True)
 
 
 def _text(view: View, file: SpecText, room: int) -> tuple[Markup, int]:

@@ -10,6 +10,8 @@ from mtpp_dsl.report.palette import PARTS
 __all__ = ["bar", "bars", "facts", "fold", "legend", "painted", "scrolled", "table"]
 
 _HEIGHT = 16
+FEW = 4
+"""A phone has room for so many columns."""
 LONG = 100
 """Signs of a fact that takes the whole width."""
 _FULL = 100.0
@@ -19,25 +21,40 @@ _FULL = 100.0
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Child]], *, figures: int = 1) -> Markup:
     """Return a table whose rows begin with what they are about, in a frame that scrolls where it is too wide.
 
+    On a narrow page the cells of a row stand below each other where there are many columns.
+
     Args:
         caption: what it shows; it is read aloud, and stands above the table.
         head: a heading for each column.
         rows: one cell for each column.
         figures: the first column whose cells are figures, and aligned to the right.
     """
-    shown = [_row(row, figures) for row in rows]
+    stacked = len(head) > FEW
+    shown = [_row(row, figures, head if stacked else [None] * len(head)) for row in rows]
     top = tag(
         "tr", [tag("th", text, scope="col", class_="figure" if i >= figures else None) for i, text in enumerate(head)]
     )
     return scrolled(
-        caption, tag("table", tag("caption", caption), tag("thead", top), tag("tbody", shown)), label=caption
+        caption,
+        tag(
+            "table",
+            tag("caption", caption),
+            tag("thead", top),
+            tag("tbody", shown),
+            class_="stacked" if stacked else None,
+        ),
+        label=caption,
     )
 
 
-def _row(row: Sequence[Child], figures: int) -> Markup:
-    first, *others = row
-    cells = [tag("td", cell, class_="figure" if i >= figures else None) for i, cell in enumerate(others, 1)]
-    return tag("tr", tag("th", first, scope="row"), cells)
+def _row(row: Sequence[Child], figures: int, heads: Sequence[str | None]) -> Markup:
+    """Return a row; *heads* say what its cells are where they stand below each other."""
+    cells = [
+        tag("td", cell, class_="figure" if i >= figures else None, data_head=heads[i])
+        for i, cell in enumerate(row)
+        if i
+    ]
+    return tag("tr", tag("th", row[0], scope="row", data_head=heads[0]), cells)
 
 
 def scrolled(title: str, *children: Child, label: str = "") -> Markup:

@@ -30,13 +30,13 @@ def section(view: View) -> Section | None:
         return Section("what-if", title, _cases(view, found), nav)
     if view.asked:
         reason = next((note for note in _notes(view) if note.startswith("what if")), "There is nothing to change here.")
-        return Section("what-if", title, tag("p", reason), nav)
+        return Section("what-if", title, tag("p", reason), nav, folded=True)
     call = tag("pre", tag("code", "mtpp report ANSWER.json --what-if 30s"), class_="command", tabindex=0)
     said = (
         "One more device of each type, twice the bandwidth, a quarter more memory: each is solved, with its bound, if"
     )
     body = tag("", tag("p", f"{said} the page is given time for it."), call)
-    return Section("what-if", title, body, nav)
+    return Section("what-if", title, body, nav, folded=True)
 
 
 def _notes(view: View) -> list[str]:

@@ -72,6 +72,8 @@ ANSWERS: dict[str, Callable[[], Answer]] = {
     "infeasible": lambda: _solved(mtpp_dsl.load(IMPOSSIBLE)),
     "bound": _spec("quickstart", method="simple"),
     "unknown": _unknown,
+    "1f1b": _spec("training"),
+    "shards": _spec("tensor_parallel", method="ideals"),
     "target": _spec("quickstart", target="deepspeed"),
     **{name: _spec(name) for name in SPECS},
     **{f"{kind} {seed}": _made(partial(make, seed)) for seed in (1, 2, 3) for kind, make in MADE.items()},

@@ -48,11 +48,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.slow
 def test_pages_are_accessible_and_fit(pages: dict[str, Path], open_page: Opening) -> None:
-    """At three widths, light and dark, axe-core finds nothing, and the body is no wider than the window."""
+    """At three widths, light and dark, axe-core finds nothing, in sections that are folded neither; the body fits."""
     for name, path in pages.items():
         for width in WIDTHS if name == "quickstart" or stride(2) == 1 else WIDTHS[:1]:
             for dark in (False, True) if width == WIDTHS[1] or stride(2) == 1 else (False,):
                 page = open_page(path, width, dark=dark).page
+                page.evaluate("document.querySelectorAll('details.whole').forEach((each) => { each.open = true; })")
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
                 assert axe_findings(page) == [], (name, width, dark)
 
@@ -78,6 +79,48 @@ def test_structure(pages: dict[str, Path], open_page: Opening) -> None:
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id || location.hash") in ("answer", "#answer")
+
+
+@pytest.mark.slow
+def test_links_open_sections_that_are_folded(pages: dict[str, Path], open_page: Opening) -> None:
+    """What few readers need is folded until they ask for it: by its heading, or by a link to it, a second time too."""
+    page = open_page(pages["quickstart"]).page
+    fold, table = page.locator("#nodes > details"), page.locator("#nodes-table")
+    for _ in range(2):
+        assert not table.is_visible()
+        page.locator("nav a[href='#nodes']").click()
+        expect(table).to_be_visible()
+        page.locator("#nodes-title").click()
+        expect(fold).not_to_have_attribute("open", "")
+    assert page.locator("#graph-picture").is_visible()
+
+
+@pytest.mark.slow
+def test_pictures_show_all_devices_and_tables_all_columns(tmp_path: Path, open_page: Opening) -> None:
+    """Graph and network of eight stages are whole in a window; on a phone no column of a table is out of sight."""
+    path = tmp_path / "training.html"
+    path.write_text(page_of(*ANSWERS["1f1b"]()), encoding="utf-8")
+    hidden = "((each) => each.scrollWidth - each.clientWidth)(document.querySelector('{}'))"
+    page = open_page(path).page
+    page.locator("#network-title").click()
+    for frame in ("#graph-frame", ".network-frame"):
+        assert page.evaluate(hidden.format(frame)) <= 1, frame
+    page = open_page(path, 400).page
+    for frame in ("#stages .scroll", "#loads .scroll"):
+        assert page.evaluate(hidden.format(frame)) <= 1, frame
+
+
+@pytest.mark.slow
+def test_backward_passes_have_no_colour_of_a_stage(tmp_path: Path, open_page: Opening) -> None:
+    """The bars of a pipeline tell forward from backward passes, and every stage from every other."""
+    path = tmp_path / "training.html"
+    path.write_text(page_of(*ANSWERS["1f1b"]()), encoding="utf-8")
+    page = open_page(path).page
+    colours = """(kind) => [...new Set([...document.querySelectorAll("#gantt ." + kind)].map(
+        (bar) => bar.classList[2] + " " + getComputedStyle(bar).fill))]"""
+    forward, backward = (page.evaluate(colours, kind) for kind in ("forward", "backward"))
+    assert len(forward) == len(backward) == 8
+    assert len({each.partition(" ")[2] for each in forward + backward}) == 16
 
 
 @pytest.mark.slow
@@ -115,6 +158,7 @@ def test_hostile_names_are_text(pages: dict[str, Path], open_page: Opening) -> N
     assert "taken" not in page.title().partition("script")[0]
     assert page.locator("img").count() == 0
     assert page.locator("#nodes-table tbody tr").count() == len(HOSTILE)
+    page.locator("#nodes-title").click()
     page.get_by_label("Search").fill("constructor")
     rows = page.locator("#nodes-table tbody tr")
     expect(rows).to_have_count(3)  # a name, a kind and a label
@@ -156,6 +200,7 @@ def test_large_graphs_open(large: dict[int, Path], open_page: Opening) -> None:
         metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
         assert 0 < metrics["ProcessTime"] < 1.0, n
         assert page.evaluate("performance.getEntriesByType('navigation')[0].domComplete") < 2_000, n
+        page.locator("#nodes-title").click()
         page.get_by_label("Search").fill(f"layer[{n // 80}] op[3]")
         expect(page.locator("#nodes-table tbody tr")).to_have_count(5)
         page.get_by_role("button", name="memory").click()
@@ -185,7 +230,7 @@ def test_what_belongs_together_is_printed_together(pages: dict[str, Path], open_
     def style(selector: str, name: str) -> str:
         return str(page.evaluate(f"getComputedStyle(document.querySelector('{selector}'))['{name}']"))
 
-    for selector in ("#network > p", "#network-title", "#graph > p", "#nodes-table thead", "#nodes-table caption"):
+    for selector in ("#network p", "#network-title", "#graph > p", "#nodes-table thead", "#nodes-table caption"):
         assert style(selector, "break-after") == "avoid", selector
     for selector in (".network-frame", ".gantt-frame", ".statement.marked"):
         assert style(selector, "break-inside") == "avoid", selector

@@ -115,6 +115,16 @@ minimize bottleneck
     assert re.search(r"<pre tabindex=\"0\"><code> *3 \| device gpu\[2\] \(memory = 4 GB\)\n", text)
 
 
+def test_shards_share_their_rows() -> None:
+    """Devices of one stage with the same figures have one row: of loads, memory, the pipeline, and what is sent."""
+    text = plain(page_of(*ANSWERS["shards"]()))
+    for begin, end in (("loads", "graph"), ("memory", "schedule"), ("schedule", "explained"), ("network", "nodes")):
+        part = text.partition(f'<section id="{begin}"')[2].partition(f'<section id="{end}"')[0]
+        rows = part.partition("What devices send each other")[0].rpartition("</svg></div>")[2]
+        assert "gpu[0..1]</" in (rows if begin == "network" else part), begin
+        assert "gpu[1]</" not in (rows if begin == "network" else part), begin
+
+
 def test_answer_and_result_have_one_page(tmp_path: Path) -> None:
     """A result and its JSON, read again, make the same page."""
     from mtpp_dsl.answers.again import read_answer
@@ -236,7 +246,20 @@ def test_gap_over_time_is_drawn() -> None:
     check(text)
     assert text.count('class="line bottleneck"') == text.count('class="line bound"') == 1
     assert "plan from none to 16 ms, bound from 10 ms to 15.2 ms" in text
+    assert "the gap closes" not in text
     assert text.count('<td class="figure">5 %</td>') == 1
+
+
+def test_where_the_gap_closes_is_seen() -> None:
+    """The moment in which plan and bound meet has a mark with room beside it, at the end of the search too."""
+    problem, result = ANSWERS["bound"]()
+    log = (LogEntry(0.1, None, 0.010), LogEntry(2.0, 0.016, 0.016))
+    text = plain(page_of(problem, replace(result, log=log, time={"total": 2.0})))
+    chart = text[text.index('<section id="progress"') :].partition("</figure>")[0]
+    place = re.search(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="5" class="dot">', chart)
+    assert place is not None
+    assert 600 < float(place[1]) < 704 - 5
+    assert "The gap closes after 2 s." in chart
 
 
 def test_changes_are_said_of_the_value() -> None:

@@ -33,7 +33,6 @@ def draw(path: Path, spec: str = SPEC, width: int = WIDTH, height: int = HEIGHT,
         page = Path(folder) / "report.html"
         page.write_text(result.to_html(), encoding="utf-8")
         with opened(browser, page, width, height, dark=dark) as shown:
-            shown.page.get_by_role("button", name="Fit the width").click()
             shown.page.screenshot(path=path)
 
 

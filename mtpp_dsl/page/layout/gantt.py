@@ -8,8 +8,9 @@ from math import floor
 from typing import Protocol
 
 from mtpp_dsl.report.activities import Activity, Step
+from mtpp_dsl.report.names import fold_names
 
-__all__ = ["Bar", "Chart", "Timed", "Track", "bars", "chart"]
+__all__ = ["Bar", "Chart", "Timed", "Track", "bars", "chart", "together"]
 
 ROW, LINK_ROW, LANE, GAP = 26, 16, 9, 6
 """Heights of the track of a device, of a link, and of one of several lanes; and what is between tracks."""
@@ -56,21 +57,26 @@ class Track:
     """A row of the chart.
 
     Attributes:
-        name: of the device, or of the link.
-        of_device: whether it is that of a device.
+        names: of the link, or of the devices that do the same at the same times, as the shards of a stage do.
+        of_device: whether it is that of devices.
         top, height: where it is.
         lanes: how many activities at once it has room for.
         activities: their numbers, by start.
         lane: [activities] in which lane each is.
     """
 
-    name: str
+    names: tuple[str, ...]
     of_device: bool
     top: int
     height: int
     lanes: int
     activities: tuple[int, ...]
     lane: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """What the track is called."""
+        return fold_names(self.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,18 +114,28 @@ def chart(timeline: Timed) -> Chart:
     tracks: list[Track] = []
     top = AXIS
     links = timeline.links[:MAX_LINKS]
-    for place, name in enumerate([*timeline.devices, *links]):
-        of_device = place < len(timeline.devices)
-        on = timeline.on[name]
+    devices = together(timeline)
+    for place, names in enumerate([*devices, *((link,) for link in links)]):
+        of_device = place < len(devices)
+        on = timeline.on[names[0]]
         lanes = _lanes(on, EXACT * timeline.makespan)
         count = min(max(lanes, default=0) + 1, MAX_LANES)
         height = max(ROW if of_device else LINK_ROW, LANE * count)
         held = tuple(number[id(activity)] for activity in on)
         tracks.append(
-            Track(name, of_device, top, height, count, held, tuple(min(lane, MAX_LANES - 1) for lane in lanes))
+            Track(names, of_device, top, height, count, held, tuple(min(lane, MAX_LANES - 1) for lane in lanes))
         )
         top += height + GAP
     return Chart(tuple(tracks), top, len(timeline.links) - len(links))
+
+
+def together(timeline: Timed) -> list[tuple[str, ...]]:
+    """Return the devices, those that do the same at the same times as one: the shards of a stage, and all idle ones."""
+    groups: dict[tuple[tuple[str, str, float, float], ...], list[str]] = {}
+    for name in timeline.devices:
+        done = tuple((each.kind, each.name, each.start, each.end) for each in timeline.on[name])
+        groups.setdefault(done, []).append(name)
+    return [tuple(names) for names in groups.values()]
 
 
 def _lanes(activities: Sequence[Activity], slack: float) -> list[int]:

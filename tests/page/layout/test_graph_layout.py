@@ -163,3 +163,14 @@ def test_captions() -> None:
     labels = ["relu", "relu", "relu", "relu", ""]
     graph = problem_of(["7", "v[3]", "conv1.a", " ", "x"], [(0, 1)], labels=labels).graph
     assert [caption(graph, v) for v in range(5)] == ["7 relu", "v[3] relu", "conv1.a", "(node 4)", "x"]
+
+
+def test_lines_that_pass_stages_side_by_side_are_all_labelled() -> None:
+    """Lines that lie beside each other below the stages that they pass have their labels at other places."""
+    names = [f"{stage}{row}" for stage in "abcde" for row in range(4)]
+    edges = [(row, 16 + row) for row in range(4)]
+    problem = problem_of(names, edges, 5)
+    found = forest(problem, Plan.create(problem, np.arange(20) // 4))
+    picture = arranged(found, opened(found))
+    lines = bundled(found, picture, [8.0] * len(found.source))
+    assert len(lines) == len(labelled(lines, found, picture)) == 4
