@@ -79,6 +79,7 @@ def _power(name: str, power: int) -> str:
     return name if power == 1 else f"{name}^{power}"
 
 
+_SIZES = {False: ("TiB", "GiB", "MiB", "KiB"), True: ("TB", "GB", "MB", "kB")}
 _BASE = ("s", "B", "FLOP", "J", "USD", "EUR")
 NONE = Dimension()
 TIME = Dimension(time=1)
@@ -178,25 +179,32 @@ def format_quantity(value: float, unit: str, *, decimal: bool = False) -> str:
     if unit in ("USD/s", "EUR/s"):
         return f"{format_value(value * 3600)} {unit[:3]}/h"
     if unit == "B":
-        for name in ("TB", "GB", "MB", "kB", "B") if decimal else ("TiB", "GiB", "MiB", "KiB", "B"):
+        for name in (*_SIZES[decimal], "B"):
             factor = float(UNITS[name][0])
             if abs(value) >= factor or name == "B":
                 return f"{format_value(value / factor)} {name}"
     return f"{format_value(value)} {unit}".rstrip()
 
 
-def display_unit(values: Iterable[float], unit: str) -> tuple[str, float]:
+def display_unit(values: Iterable[float], unit: str, *, decimal: bool = False) -> tuple[str, float]:
     """Return the unit for people that fits the largest of *values*, and how many base units it is.
+
+    Args:
+        values: in the base unit.
+        unit: the base unit.
+        decimal: whether sizes are said in kB, MB and GB in place of KiB, MiB and GiB.
 
     >>> display_unit([0.0152, 0.2], "s"), display_unit([0.001, 0.003], "USD/s"), display_unit([3.0], "")
     (('ms', 0.001), ('USD/h', 0.0002777777777777778), ('', 1.0))
+    >>> display_unit([3e9], "B"), display_unit([3e9], "B", decimal=True)
+    (('GiB', 1073741824.0), ('GB', 1000000000.0))
     """
     largest = max(map(abs, values), default=0.0)
     steps: dict[str, list[tuple[str, float]]] = {
         "s": [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)],
         "J": [("GJ", 1e9), ("MJ", 1e6), ("kJ", 1e3)],
         "W": [("GW", 1e9), ("MW", 1e6), ("kW", 1e3)],
-        "B": [(name, float(UNITS[name][0])) for name in ("TiB", "GiB", "MiB", "KiB")],
+        "B": [(name, float(UNITS[name][0])) for name in _SIZES[decimal]],
         "USD/s": [("USD/h", 1 / 3600)],
         "EUR/s": [("EUR/h", 1 / 3600)],
     }

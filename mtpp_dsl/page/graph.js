@@ -5,7 +5,7 @@
   if (!data || !picture) return;
   const WIDTH = 152, HEIGHT = 30, GAP = 10, ROW_GAP = 20, COLUMN_GAP = 64, PAD = 10, HEAD = 26, TOP = 76;
   const NEAR = 60, BELOW = 14, LANE = 6, LANES = 8;
-  const PER_LINE = 3, TINTS = 12, BAR = 3, LETTER = 7.2, TITLE = 8.6, LABELS = 16, ALONG = [0.5, 0.36, 0.64, 0.24, 0.76, 0.12, 0.88], FOUND = 12, LISTED = 6;
+  const PER_LINE = 3, TINTS = 12, BAR = 3, LETTER = 7.2, TITLE = 8.6, LABELS = 64, ALONG = [0.5, 0.36, 0.64, 0.24, 0.76, 0.12, 0.88], FOUND = 12, LISTED = 6;
   const { parent, node, source, target } = data;
   const count = parent.length, columns = data.columns.length;
   const row = figures.column(data.row), kinds = figures.column(data.kinds), labels = figures.column(data.labels);

@@ -20,7 +20,6 @@ STATIC = 50
 """Rows that stand in the page itself, for readers without scripts; scripts put all others in their place."""
 MAX_NAME, MAX_DEVICE = 300, 60
 _DIGITS = 6
-DECIMAL = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
 def section(view: View) -> Section:
@@ -85,12 +84,6 @@ def _columns(view: View) -> list[dict[str, Any]]:
     return [column for column in found if "unit" not in column or any(column["values"])]
 
 
-def _decimal_unit(values: Iterable[float]) -> tuple[str, float]:
-    """Return which of GB, MB and their like fits the largest of some sizes, and how many bytes it is."""
-    largest = max(values, default=0.0)
-    return next(((name, size) for name, size in DECIMAL if largest >= size), ("B", 1.0))
-
-
 def _figures(title: str, values: Iterable[float], unit: str, *, decimal: bool = False) -> dict[str, Any]:
     """Return a column of figures in the unit that fits the largest of them; None for one that is not finite.
 
@@ -102,7 +95,7 @@ def _figures(title: str, values: Iterable[float], unit: str, *, decimal: bool = 
     """
     values = list(values)
     finite = [value for value in values if math.isfinite(value)]
-    shown, factor = _decimal_unit(finite) if unit == "B" and decimal else display_unit(finite, unit)
+    shown, factor = display_unit(finite, unit, decimal=decimal)
     rounded = [float(f"{value / factor:.{_DIGITS}g}") if math.isfinite(value) else None for value in values]
     whole = [int(value) if value is not None and value == int(value) else value for value in rounded]
     return {"title": f"{title} ({shown})" if shown else title, "values": whole, "unit": shown}

@@ -68,7 +68,8 @@ def _picture(view: View, entries: Sequence[Mapping[str, Any]]) -> Markup:
     values = [entry[what] for entry in entries for what in ("incumbent", "bound") if entry[what] is not None]
     low, high = min(values), max(values)
     high, low = (high, low) if high > low else (high + abs(high) * 0.05 + 1e-12, low - abs(low) * 0.05)
-    unit, factor = display_unit(values, view.problem.objective.unit(view.problem.time_unit))
+    base = view.problem.objective.unit(view.problem.time_unit)
+    unit, factor = display_unit(values, base, decimal=view.problem.origin.decimal)
 
     def place(time: float, value: float) -> tuple[float, float]:
         x = _LEFT + (WIDTH - _LEFT - _RIGHT) * time / end

@@ -25,7 +25,8 @@ def draw_front(front: Front, width: float | None = None) -> Picture:
     figure = new_picture(width or COLUMN, 2.6)
     axes = figure.subplots()
     bases = (first.unit(front.problem.time_unit), second.unit(front.problem.time_unit))
-    units = [display_unit((pair[i] for pair in front.values), base) for i, base in enumerate(bases)]
+    decimal = front.problem.origin.decimal
+    units = [display_unit((pair[i] for pair in front.values), base, decimal=decimal) for i, base in enumerate(bases)]
     (name_x, per_x), (name_y, per_y) = units
     values = [(x / per_x, y / per_y) for x, y in front.values]
     _steps(axes, values)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from mtpp_dsl.base.units import display_unit, format_quantity
+from mtpp_dsl.page.layout.stages import placed
 from mtpp_dsl.pictures.canvas import PAGE, Picture, bar, ink, key, legend, new_picture, short
 from mtpp_dsl.pictures.loads import title_of
 from mtpp_dsl.pictures.rows import text_size
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.activities import Activity, Timeline
-from mtpp_dsl.report.palette import PARTS, Tint, stage_tint
+from mtpp_dsl.report.palette import BESIDE, Tint, paler, stage_tint
 from mtpp_dsl.report.steady import Steady, steady
 from mtpp_dsl.report.trace import lanes
 
@@ -29,27 +30,28 @@ MANY = 4000
 LETTER = 0.0085
 """What a letter takes of the width of a page, about."""
 _NAMES = {
-    "node": "runs",
+    "node": "runs, in the colour of its stage",
     "read": "reads or receives",
     "write": "writes or sends",
     "transfer": "is sent",
     "stream": "streams parameters",
     "reserve": "in reserve",
     "exchange": "exchanges weights",
-    "forward": "forward pass",
-    "backward": "backward pass",
+    "forward": "forward pass, in the colour of its stage",
+    "backward": "backward pass, in a paler one",
 }
 _TINTS = {
-    "node": PARTS["work"],
-    "read": PARTS["input"],
-    "write": PARTS["output"],
-    "transfer": PARTS["input"],
-    "stream": PARTS["overflow"],
-    "reserve": PARTS["deviation"],
-    "exchange": PARTS["sync"],
-    "forward": PARTS["forward"],
-    "backward": PARTS["backward"],
+    "node": stage_tint(0),
+    "read": BESIDE["read"],
+    "write": BESIDE["write"],
+    "transfer": BESIDE["read"],
+    "stream": BESIDE["read"],
+    "reserve": BESIDE["reserve"],
+    "exchange": BESIDE["exchange"],
+    "forward": stage_tint(0),
+    "backward": paler(stage_tint(0)),
 }
+"""The tints of what is done; of passes and of what a stage runs as in the legend, where they stand for all stages."""
 
 
 def draw_gantt(
@@ -76,7 +78,9 @@ def draw_gantt(
     figure = new_picture(wide, 0.95 + rows * (0.24 if rows <= 24 else 0.16 if rows <= 48 else 0.12))
     axes = figure.subplots()
     unit, per = display_unit([timeline.makespan], problem.time_unit)
-    chart = _Chart(axes, timeline, per, wide, {id(step.activity) for step in timeline.critical})
+    stages = placed(problem, result.plan).stages
+    stage_of = {problem.devices[d].name: i for i, stage in enumerate(stages) for d in stage.devices}
+    chart = _Chart(axes, timeline, per, wide, {id(step.activity) for step in timeline.critical}, stage_of)
     for row, track in enumerate((*tracks, *links)):
         chart.track(row, track)
     axes.set_yticks(range(rows), [short(track, 22) for track in (*tracks, *links)], fontsize=text_size(rows))
@@ -125,19 +129,19 @@ def _tracks(timeline: Timeline | Steady) -> tuple[list[str], list[str], str]:
 
 @dataclass(eq=False)
 class _Chart:
-    """Bars on the tracks of one panel."""
+    """Bars on the tracks of one panel; devices have the colour of their stage, as on the page."""
 
     axes: Any
     timeline: Timeline | Steady
     per: float
     width: float
     critical: set[int]
+    stage_of: dict[str, int]
 
     def __post_init__(self) -> None:
         self.span = self.timeline.makespan or 1.0
         self.seen: set[str] = set()
         self.images = len(self.timeline.activities) > MANY
-        self.by_microbatch = isinstance(self.timeline, Steady) and self.timeline.period is not None
 
     def track(self, row: int, track: str) -> None:
         """Draw one row; activities that overlap share its height."""
@@ -157,10 +161,11 @@ class _Chart:
                 self._names(row, lane)
 
     def _tint(self, activity: Activity) -> Tint:
-        """Return the tint of an activity: in a steady state, what a stage runs has that of its microbatch."""
-        if self.by_microbatch and activity.kind == "node" and activity.microbatch is not None:
-            return stage_tint(activity.microbatch)
-        return _TINTS[activity.kind]
+        """Return the tint of an activity: that of its stage where a device runs something of it."""
+        if activity.kind not in ("node", "forward", "backward"):
+            return _TINTS[activity.kind]
+        tint = stage_tint(self.stage_of.get(activity.track, 0))
+        return paler(tint) if activity.kind == "backward" else tint
 
     def _bars(
         self, bars: list[tuple[float, float]], bottom: float, thick: float, tint: Tint, critical: bool, thin: bool
@@ -197,13 +202,7 @@ class _Chart:
 
     def keys(self) -> list[Any]:
         """Return the lines of the legend."""
-        found = [
-            key(_TINTS[kind], said)
-            for kind, said in _NAMES.items()
-            if kind in self.seen and not (self.by_microbatch and kind == "node")
-        ]
-        if self.by_microbatch:
-            found = [key(stage_tint(m), f"microbatch {m + 1}") for m in range(2)] + found
+        found = [key(_TINTS[kind], said) for kind, said in _NAMES.items() if kind in self.seen]
         if self.critical:
             from matplotlib.patches import Patch
 

@@ -35,7 +35,9 @@ def draw_gap(problem: Problem, result: Result, width: float | None = None) -> Pi
     objective = problem.objective
     plans, bounds = _steps(problem, result)
     end = max([searched_for(result.time), *(at for at, _ in plans + bounds)])
-    unit, per = display_unit([value for _, value in plans + bounds], objective.unit(problem.time_unit))
+    unit, per = display_unit(
+        [value for _, value in plans + bounds], objective.unit(problem.time_unit), decimal=problem.origin.decimal
+    )
     figure = new_picture(width or COLUMN, 2.3)
     axes = figure.subplots()
     ends = {}

@@ -71,7 +71,8 @@ def _amounts(axes: Any, problem: Problem, found: Evaluation, rows: list[StageRow
     """Draw bars of amounts."""
     limits = [problem.devices[row.device].memory for row in rows]
     taken = [float(found.memory[row.device]) for row in rows]
-    unit, per = display_unit([*taken, *(limit for limit in limits if limit is not None)], problem.graph.memory_unit)
+    every = [*taken, *(limit for limit in limits if limit is not None)]
+    unit, per = display_unit(every, problem.graph.memory_unit, decimal=problem.origin.decimal)
     for y, (value, limit) in enumerate(zip(taken, limits, strict=True)):
         axes.barh(y, value / per, 0.62, **bar(PARTS["memory"]))
         if limit is not None:

@@ -9,7 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["LINES", "PARTS", "PATTERNS", "STAGES", "Pattern", "Theme", "Tint", "stage_tint", "variables"]
+__all__ = [
+    "BESIDE",
+    "LINES",
+    "PARTS",
+    "PATTERNS",
+    "STAGES",
+    "Pattern",
+    "Theme",
+    "Tint",
+    "paler",
+    "stage_tint",
+    "variables",
+]
 
 Theme: TypeAlias = Literal["light", "dark"]
 Pattern: TypeAlias = Literal["plain", "rising", "dots", "crosses", "falling", "bars"]
@@ -86,6 +98,16 @@ PARTS: dict[str, Tint] = {
 }
 """The tints of what a load consists of, of the passes of training, and of memory."""
 
+BESIDE: dict[str, Tint] = {
+    "read": Tint("#a0a0a0", "#6c7178", ink_dark=_WHITE, pattern="rising"),
+    "write": Tint("#646464", "#a3a7ab", ink=_WHITE, pattern="falling"),
+    "exchange": Tint("#2d2d2d", "#d6d8da", ink=_WHITE, pattern="bars"),
+    "reserve": Tint("#ececec", "#2b3038", ink_dark=_WHITE, pattern="dots"),
+}
+"""The tints of what devices do beside their stages, in charts of time: greys, which no stage has."""
+PALE = 0.4
+"""What is left of a colour in a paler one."""
+
 LINES: dict[str, tuple[str, str]] = {
     "paper": ("#ffffff", "#14171c"),
     "text": ("#111111", "#f0f0f0"),
@@ -97,6 +119,18 @@ LINES: dict[str, tuple[str, str]] = {
     "critical": ("#b3261e", "#ff8a80"),
 }
 """The colours of text and lines on a light page and on a dark one; text and lines have a contrast of 4.5 at least."""
+
+
+def paler(tint: Tint) -> Tint:
+    """Return a tint for what belongs to another one and comes after it: a backward pass of its forward pass."""
+    light, dark = (_mixed(fill, paper) for fill, paper in zip((tint.light, tint.dark), LINES["paper"], strict=True))
+    return Tint(light, dark, *LINES["text"], tint.pattern)
+
+
+def _mixed(colour: str, paper: str) -> str:
+    """Return a colour of which 40 % are left on a paper."""
+    parts = ((int(colour[i : i + 2], 16), int(paper[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(PALE * own + (1 - PALE) * under):02x}" for own, under in parts)
 
 
 def stage_tint(stage: int) -> Tint:
@@ -111,7 +145,9 @@ def variables(theme: Theme) -> dict[str, str]:
     ('#6d9fd6', '#14171c')
     """
     found = {}
-    tints = {f"stage-{i}": tint for i, tint in enumerate(STAGES)} | {f"part-{name}": t for name, t in PARTS.items()}
+    tints = {f"stage-{i}": tint for i, tint in enumerate(STAGES)} | {
+        f"{what}-{name}": tint for what, tints in (("part", PARTS), ("beside", BESIDE)) for name, tint in tints.items()
+    }
     for name, tint in tints.items():
         found[f"--{name}"], found[f"--{name}-ink"] = tint.fill(theme), tint.text(theme)
     place = 0 if theme == "light" else 1

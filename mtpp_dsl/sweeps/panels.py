@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from mtpp_dsl.base.units import display_unit
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps.curves import along, gaps, profiles, sizes
+from mtpp_dsl.sweeps.curves import Curve, along, gaps, profiles, sizes
 from mtpp_dsl.sweeps.figures import Rule, figure_of
 from mtpp_dsl.sweeps.measures import MEASURES, measured
 from mtpp_dsl.sweeps.runs import Runs, hint, plain, sorted_values
@@ -72,27 +73,40 @@ def _plain_log(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
+def _widths(curves: dict[str, Curve]) -> dict[str, float]:
+    """Return how thick each line is: of lines that are equal, those below are thicker, so that all are seen."""
+    points = {label: (curve.x.tobytes(), curve.y.tobytes()) for label, curve in curves.items()}
+    left, widths = Counter(points.values()), {}
+    for label, each in points.items():
+        left[each] -= 1
+        widths[label] = 1.8 + min(1.6 * left[each], 8.0)
+    return widths
+
+
+def _line_of(look: dict[str, Any]) -> dict[str, Any]:
+    return {"color": look["color"], "linestyle": look["linestyle"]}
+
+
 def _profile(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) -> None:
     show = asked.show or "value"
     curves = profiles(runs, show, asked.solved)
     largest = max((curve.x.max() for curve in curves.values() if len(curve.x)), default=1.0)
     end = max(1.02, 1 + (largest - 1) * 1.05)
+    widths = _widths(curves)
     for label, curve in curves.items():
         last = curve.y[-1:] if len(curve.y) else np.zeros(1)
         x, y = np.concatenate(([1.0], curve.x, [end])), np.concatenate(([0.0], curve.y, last))
         look = looks[label]
-        axes.step(
-            x, y, where="post", label=shown(label), color=look["color"], linestyle=look["linestyle"], linewidth=1.8
-        )
+        axes.step(x, y, where="post", label=shown(label), linewidth=widths[label], **_line_of(look))
         if not np.isnan(curve.low).any() and len(curve.x):
             low, high = (np.concatenate(([0.0], each, each[-1:])) for each in (curve.low, curve.high))
             axes.fill_between(x, low, high, step="post", color=look["color"], alpha=0.15, linewidth=0)
     if any(len(curve.x) and not np.isnan(curve.low).any() for curve in curves.values()):
         _band_in_legend(axes)
-    axes.set_xlim(1, end)
+    axes.set_xlim(1 - 0.03 * (end - 1) if largest <= 4 else end**-0.03, end)
     if largest > 4:
         _plain_log(axes.xaxis)
-    axes.set_ylim(0, 1.02)
+    axes.set_ylim(-0.03, 1.06)
     what = {"value": "value / best value", "seconds": "time / shortest time", "cpu": "CPU time / least CPU time"}[show]
     axes.set_xlabel(f"τ: {what}")
     axes.set_ylabel("share of problems within τ")
@@ -100,6 +114,7 @@ def _profile(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any
 
 def _gap(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) -> None:
     curves = gaps(runs, asked.to)
+    widths = _widths(curves)
     for label, curve in curves.items():
         look = looks[label]
         axes.step(
@@ -107,9 +122,8 @@ def _gap(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) 
             100 * curve.y,
             where="post",
             label=shown(label),
-            color=look["color"],
-            linestyle=look["linestyle"],
-            linewidth=1.8,
+            linewidth=widths[label],
+            **_line_of(look),
         )
         if not np.isnan(curve.low).any():
             axes.fill_between(
@@ -118,7 +132,7 @@ def _gap(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) 
     if not all(np.isnan(curve.low).any() for curve in curves.values()):
         _band_in_legend(axes)
     _plain_log(axes.xaxis)
-    axes.set_ylim(0, 102)
+    axes.set_ylim(-3, 103)
     axes.set_xlabel("time (s)")
     axes.set_ylabel("mean gap to the bound (%)" if asked.to == "bound" else "mean distance from the best plan (%)")
 

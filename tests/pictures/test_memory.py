@@ -54,11 +54,14 @@ def test_much_more_than_there_is() -> None:
 
 
 def test_limits_that_are_alike() -> None:
-    """Limits of one size are compared in amounts."""
+    """Limits of one size are compared in amounts, in the unit of the spec."""
     pytest.importorskip("matplotlib")
-    axes = answer(SPEC.replace("4 MiB", "8 GiB")).plot(kind="memory").axes[0]
-    assert axes.get_xlabel() == "memory (GiB)"
-    assert not axes.texts
+    alike = SPEC.replace("4 MiB", "8 GiB")
+    for spec, unit, least in ((alike, "GiB", 1 / 1024), (alike.replace("GiB", "GB"), "GB", 2**20 / 1e9)):
+        axes = answer(spec).plot(kind="memory").axes[0]
+        assert axes.get_xlabel() == f"memory ({unit})"
+        assert min(bar.get_width() for bar in axes.patches) == pytest.approx(least)
+        assert not axes.texts
 
 
 @pytest.mark.parametrize("limit", ["4 MiB", "8 GiB"])

@@ -16,6 +16,7 @@ from mtpp_dsl.pictures.canvas import COLUMN, PAGE, Picture, short
 from mtpp_dsl.pictures.plotting import KINDS, parse_plot, why_not
 from mtpp_dsl.plans.front import Front
 from mtpp_dsl.plans.result import LogEntry, Result
+from mtpp_dsl.report.palette import paler, stage_tint
 from tests.amount import stride
 from tests.hostile_names import HOSTILE, hostile_problem
 from tests.page.answers import ANSWERS
@@ -109,11 +110,17 @@ def test_gantt_has_sensible_units() -> None:
 
 
 def test_pipelines_and_iterations_have_charts_too() -> None:
-    """A split is drawn over several microbatches, an iteration pass by pass."""
+    """A split is drawn over several microbatches, an iteration pass by pass; stages have the colours of the page."""
     found = texts(answer("two").plot(kind="gantt", microbatches=3))
     assert any("3 microbatches, one every" in text for text in found)
     assert {"1", "2", "3"} <= set(found)
-    assert {"forward pass", "backward pass"} & set(texts(answer("iteration").plot(kind="gantt")))
+    from matplotlib.colors import to_hex
+
+    figure = answer("iteration").plot(kind="gantt")
+    assert {"forward pass, in the colour of its stage", "backward pass, in a paler one"} <= set(texts(figure))
+    drawn = {to_hex(colour) for bars in figure.axes[0].collections for colour in bars.get_facecolor()}
+    stages = [stage_tint(i) for i in range(len(figure.axes[0].get_yticks()))]
+    assert {fill for tint in stages for fill in (tint.fill(), paler(tint).fill())} <= drawn
 
 
 def test_graph() -> None:

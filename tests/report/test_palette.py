@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.report.palette import LINES, PARTS, PATTERNS, STAGES, Theme, variables
+from mtpp_dsl.report.palette import BESIDE, LINES, PARTS, PATTERNS, STAGES, Theme, paler, variables
 
 BLIND = {
     "protanopia": ((0.152, 1.053, -0.205), (0.115, 0.786, 0.099), (-0.004, -0.048, 1.052)),
@@ -51,9 +51,9 @@ def lab(rgb: Floats) -> Floats:
 def test_text_on_tints_can_be_read(theme: Theme) -> None:
     """Text on every tint has a contrast of 4.5, and every tint is seen on its page."""
     paper = LINES["paper"][THEMES.index(theme)]
-    for tint in (*STAGES, *PARTS.values()):
+    for tint in (*STAGES, *map(paler, STAGES), *PARTS.values(), *BESIDE.values()):
         assert contrast(tint.fill(theme), tint.text(theme)) >= 4.5
-        assert contrast(tint.fill(theme), paper) >= 1.3
+        assert contrast(tint.fill(theme), paper) >= 1.1
     for name in set(LINES) - {"paper", "grid"}:
         assert contrast(LINES[name][THEMES.index(theme)], paper) >= 4.5
 
@@ -69,6 +69,17 @@ def test_stages_can_be_told_apart(theme: Theme) -> None:
         for matrix in BLIND.values():
             seen = [lab(np.array(matrix) @ linear(colour)) for colour in (a, b)]
             assert np.linalg.norm(seen[0] - seen[1]) >= 14
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_what_is_beside_a_stage_has_no_colour_of_one(theme: Theme) -> None:
+    """Backward passes, transfers and reserves can be told from stages, and a backward pass from its forward pass."""
+    stages = [tint.fill(theme) for tint in STAGES]
+    for stage in STAGES:
+        assert paler(stage).fill(theme) not in stages
+        assert abs(lightness(paler(stage).fill(theme)) - lightness(stage.fill(theme))) >= 5
+    for tint in BESIDE.values():
+        assert min(np.linalg.norm(lab(linear(tint.fill(theme))) - lab(linear(stage))) for stage in stages) >= 5
 
 
 def test_parts_of_a_load_have_patterns_of_their_own() -> None:

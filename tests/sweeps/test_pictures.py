@@ -77,3 +77,21 @@ def test_two_methods_differ_in_more_than_their_colour():
     looks = [(COLOURS[n % len(COLOURS)], STYLES[n % len(STYLES)], MARKERS[n % len(MARKERS)]) for n in range(40)]
     assert len({(style, mark) for _, style, mark in looks[:10]}) == 10
     assert len(set(looks)) == 40
+
+
+@pytest.mark.parametrize("kind", ["profile", "gap"])
+def test_equal_methods_are_all_seen(kind):
+    """Where methods are equal, none of their lines lies on an edge or wholly below another one."""
+    from matplotlib.figure import Figure
+
+    asked = {"nodes": 10, "value": 1.0, "log": [[0.1, 1.0, 1.0]], "seconds": 0.1}
+    runs = Runs(columns(*({"problem": "p", "label": label, **asked} for label in ("heft", "sa", "ideals"))))
+    axes = Figure().subplots()
+    looks = {label: {"color": COLOURS[i], "linestyle": STYLES[i]} for i, label in enumerate(("heft", "sa", "ideals"))}
+    KINDS[kind](axes, runs, Asked(kind), looks)
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    for line in axes.lines:
+        assert low < line.get_ydata().min() <= line.get_ydata().max() < high
+        assert left <= line.get_xdata().min() <= line.get_xdata().max() <= right
+    widths = [line.get_linewidth() for line in axes.lines]
+    assert widths == sorted(set(widths), reverse=True)

@@ -10,7 +10,7 @@ from mtpp_dsl.page.layout.places import Picture
 
 __all__ = ["labelled"]
 
-MOST = 16
+MOST = 64
 """No more labels are written; those of the largest lines."""
 WIDE, TALL = 60, 14
 """Labels that would be nearer to each other are left out."""
