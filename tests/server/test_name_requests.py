@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,7 +12,12 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
+from mtpp_dsl.server.connection import server as connection
+from mtpp_dsl.server.connection.app import made
 from mtpp_dsl.server.connection.names import kinds_of
+from mtpp_dsl.server.document import Replacement
+from mtpp_dsl.server.reading import Reading
+from mtpp_dsl.server.workspace import Job
 from tests.server.session import COMMAND, Session
 
 TEXT = """mtpp 1
@@ -104,3 +110,31 @@ def test_hints_may_be_switched_off() -> None:
     assert kinds_of({"inlayHints": False}) == ()
     assert kinds_of({"inlayHints": {"values": False}}) == ("families", "rates")
     assert kinds_of({"inlayHints": "nonsense"}) == ("families", "values", "rates")
+
+
+@pytest.mark.asyncio
+async def test_the_first_reading_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What asks for the meaning of a text that was never read waits for it; later it takes what is known."""
+    monkeypatch.setattr(connection, "PATIENCE", 0.0)
+    server, uri = made("0"), "untitled:a.mtpp"
+    server.touch(server.texts.open(uri, "graph { node v[i in 0..2000] (work = 1) }\ndevice d\ninterconnect shared"))
+    first = await server.reading(uri, whole=True)
+    assert first is not None
+    assert first.current
+    server.touch(server.texts.change(uri, [Replacement(" ", ((0, 0), (0, 0)))]))
+    assert await server.reading(uri, whole=True) is None
+    server.worker.end()
+
+
+@pytest.mark.asyncio
+async def test_nobody_waits_for_what_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of ours in the reading of a text is logged, and whoever waits for it is told that nothing is known."""
+
+    def broken(*_: object) -> Reading:
+        raise AssertionError("broken")
+
+    monkeypatch.setattr(Job, "read", broken)
+    server, uri = made("0"), "untitled:a.mtpp"
+    server.touch(server.texts.open(uri, "device d"))
+    assert await asyncio.wait_for(server.reading(uri, whole=True), 30) is None
+    server.worker.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ __all__ = ["PATIENCE", "Refusal", "Server"]
 
 PATIENCE = 0.6
 """Seconds that a request waits for the text to be read; then it is answered by what is known."""
+FIRST = 60.0
+"""Seconds that it waits where nothing is known yet, as the text was never read before."""
 SOON = 0.1
 """Seconds after which errors of syntax are told without waiting for the meaning of the text."""
 
@@ -93,7 +95,8 @@ class Server(LanguageServer):
         self.link: str | None = None
         self.options: Mapping[str, object] = {}
         self.late: set[str] = set()
-        self.worker = Worker(self._delivered)
+        self.worker = Worker(self._delivered, self._failed)
+        self._unreadable: set[str] = set()
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
         self._told: dict[str, dict[str, list[types.Diagnostic]]] = {}
         self._shown: dict[str, list[types.Diagnostic]] = {}
@@ -106,6 +109,7 @@ class Server(LanguageServer):
     def touch(self, uris: list[str]) -> None:
         """Have texts read anew."""
         self._loop = self._loop or asyncio.get_running_loop()
+        self._unreadable.difference_update(uris)
         for uri in reversed(uris):
             job = self.texts.job(uri)
             if job is not None:
@@ -124,13 +128,15 @@ class Server(LanguageServer):
     async def reading(self, uri: str, *, whole: bool = False) -> Reading | None:
         """Return what a text says as it is now; with its meaning where *whole*, if that is known soon.
 
-        After :data:`PATIENCE` it is a reading without its meaning, or None where there is none.
+        After :data:`PATIENCE` it is a reading with the meaning of the text before, or None where there is none; a text
+        that was never read is waited for.
         """
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + PATIENCE
+        began = loop.time()
         while uri in self.texts.documents:
-            found = self.texts.fresh(uri, whole=whole)
-            left = deadline - loop.time()
+            found, last = self.texts.fresh(uri, whole=whole), self.texts.readings.get(uri)
+            known = uri in self._unreadable or (last is not None and (last.analysis is not None or not whole))
+            left = began + (PATIENCE if known else FIRST) - loop.time()
             if found is not None or left <= 0:
                 return found or self.texts.fresh(uri)
             future: asyncio.Future[None] = loop.create_future()
@@ -152,9 +158,18 @@ class Server(LanguageServer):
 
     def _delivered(self, job: Job, reading: Reading) -> None:
         """Take a reading over to the server's thread."""
+        self._soon(self._learn, job, reading)
+
+    def _failed(self, job: Job) -> None:
+        """Have nobody wait for a text that an error of ours keeps from being read."""
+        self._soon(self._unreadable.add, job.uri)
+        self._soon(self._wake, job.uri)
+
+    def _soon(self, function: Callable[..., None], *given: object) -> None:
+        """Call a function in the server's thread."""
         assert self._loop is not None
         try:
-            self._loop.call_soon_threadsafe(self._learn, job, reading)
+            self._loop.call_soon_threadsafe(function, *given)
         except RuntimeError:  # the server has ended
             self.worker.end()
 

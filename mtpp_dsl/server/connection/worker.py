@@ -30,10 +30,11 @@ class Worker:
     Args:
         deliver: is told of each reading, from the worker's thread: first of what the text says, then, with its
             analysis, of what that means.
+        failed: is told of a text that cannot be read, by an error of ours, which is logged.
     """
 
-    def __init__(self, deliver: Callable[[Job, Reading], None]) -> None:
-        self.deliver = deliver
+    def __init__(self, deliver: Callable[[Job, Reading], None], failed: Callable[[Job], None]) -> None:
+        self.deliver, self.failed = deliver, failed
         self._jobs: dict[str, tuple[Job, Reading | None]] = {}
         self._news = Condition()
         self._running: str | None = None
@@ -103,6 +104,7 @@ class Worker:
                 pass
             except Exception:
                 logger.exception("cannot read %s", job.uri)
+                self.failed(job)
             with self._news:
                 self._running = self._scope = None
             self._uncollected += 1
