@@ -43,6 +43,30 @@ async def client(lsp_client: LanguageClient) -> AsyncIterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.asyncio
+async def test_a_client_asks_before_the_text_was_looked_at(client: LanguageClient) -> None:
+    """Whatever needs the nodes of a graph waits for the first analysis, in place of an answer without them."""
+    document, at = types.TextDocumentIdentifier("untitled:a"), types.Position(3, 15)
+    text = "param k = 3\ngraph from generator chain (nodes = 3000)\ndevice d\nconstraint pin v[0] on d"
+    client.text_document_did_open(
+        types.DidOpenTextDocumentParams(types.TextDocumentItem("untitled:a", "mtpp", 1, text))
+    )
+    places, offered, said, renamed = await asyncio.gather(
+        client.text_document_definition_async(types.DefinitionParams(document, at)),
+        client.text_document_completion_async(types.CompletionParams(document, at)),
+        client.text_document_hover_async(types.HoverParams(document, at)),
+        client.text_document_prepare_rename_async(types.PrepareRenameParams(document, types.Position(0, 6))),
+    )
+    assert isinstance(places, list)
+    assert [(place.range.start.line, place.range.end.character) for place in places] == [(1, 41)]
+    assert isinstance(offered, types.CompletionList)
+    assert "v" in {item.label for item in offered.items}
+    assert said is not None
+    assert "is read by `v[1]`" in str(said.contents)
+    assert renamed is not None
+
+
+@pytest.mark.slow
+@pytest.mark.asyncio
 async def test_a_client_asks_for_words_and_names(client: LanguageClient, tmp_path: Path) -> None:
     """One session: complete a broken statement, hover, go to an included file, rename over both, see hints."""
     common = tmp_path / "common.mtpp"

@@ -16,7 +16,7 @@ from mtpp_dsl.server.reading import Reading
 @handles(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=list(completion.TRIGGERS)))
 async def complete(ls: Server, params: types.CompletionParams) -> types.CompletionList | None:
     """Offer what may be written at a place."""
-    reading = await ls.reading(params.text_document.uri)
+    reading = await ls.reading(params.text_document.uri, named=True)
     if reading is None:
         return None
     at = params.position
@@ -40,7 +40,7 @@ async def hovered(ls: Server, params: types.HoverParams) -> types.Hover | None:
 @handles(types.TEXT_DOCUMENT_DEFINITION)
 async def defined(ls: Server, params: types.DefinitionParams) -> list[types.Location] | None:
     """Say where a name is declared."""
-    reading = await ls.reading(params.text_document.uri)
+    reading = await ls.reading(params.text_document.uri, named=True)
     at = params.position
     return None if reading is None else definition.definition(reading, at.line, at.character)
 

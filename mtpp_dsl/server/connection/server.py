@@ -125,19 +125,20 @@ class Server(LanguageServer):
         self._show({uri, *old}, uri)
         self.touch(touched)
 
-    async def reading(self, uri: str, *, whole: bool = False) -> Reading | None:
+    async def reading(self, uri: str, *, whole: bool = False, named: bool = False) -> Reading | None:
         """Return what a text says as it is now; with its meaning where *whole*, if that is known soon.
 
         After :data:`PATIENCE` it is a reading with the meaning of the text before, or None where there is none; a text
-        that was never read is waited for.
+        that was never read is waited for. So is, where *named*, the first meaning, whose names and values stay near.
         """
         loop = asyncio.get_running_loop()
         began = loop.time()
         while uri in self.texts.documents:
             found, last = self.texts.fresh(uri, whole=whole), self.texts.readings.get(uri)
-            known = uri in self._unreadable or (last is not None and (last.analysis is not None or not whole))
+            meant = not (whole or named) or (last is not None and last.analysis is not None)
+            known = uri in self._unreadable or (last is not None and meant)
             left = began + (PATIENCE if known else FIRST) - loop.time()
-            if found is not None or left <= 0:
+            if (found is not None and (meant or known)) or left <= 0:
                 return found or self.texts.fresh(uri)
             future: asyncio.Future[None] = loop.create_future()
             self._waiting.setdefault(uri, []).append(future)
@@ -162,8 +163,7 @@ class Server(LanguageServer):
 
     def _failed(self, job: Job) -> None:
         """Have nobody wait for a text that an error of ours keeps from being read."""
-        self._soon(self._unreadable.add, job.uri)
-        self._soon(self._wake, job.uri)
+        self._soon(self._give_up, job)
 
     def _soon(self, function: Callable[..., None], *given: object) -> None:
         """Call a function in the server's thread."""
@@ -172,6 +172,11 @@ class Server(LanguageServer):
             self._loop.call_soon_threadsafe(function, *given)
         except RuntimeError:  # the server has ended
             self.worker.end()
+
+    def _give_up(self, job: Job) -> None:
+        if not self.texts.is_late(job):
+            self._unreadable.add(job.uri)
+            self._wake(job.uri)
 
     def _learn(self, job: Job, reading: Reading) -> None:
         if not self.texts.learn(job, reading):
