@@ -42,7 +42,8 @@ MAX_HALVED = 5_000
 """The ancestors of every node of a graph to be halved are kept as a matrix."""
 
 
-PHASES_ON_NETWORKS = replace(PHASES, interconnects=("links", "tree"))
+PHASES_ON_NETWORKS = replace(PHASES, interconnects=("links", "tree"), needs=())
+"""What is asked of phases on networks: of chains in any order of the devices, of other graphs under ``acyclic``."""
 
 
 def unmerged(name: str, problem: Problem) -> str | None:
@@ -83,6 +84,9 @@ class Ideals(Scoped, MethodBase):
     recomputing or not. Where there are too many ideals for that, some orders are cut optimally, and the bound is one
     that needs no search.
 
+    Of a chain on links or a tree, the least sums of latencies and bottlenecks are found without ``acyclic``, too:
+    beginnings of the chain have the devices, loads and memory of their nodes as labels.
+
     Args:
         most_bytes: how much memory the ideals and their labels may take.
         patience: seconds after which it gives up, before its limits, unless it has found that there are few ideals.
@@ -114,15 +118,23 @@ class Ideals(Scoped, MethodBase):
         reason = unfit_for_line(problem) if any(problem.of(InOrder)) else None
         if reason is not None:
             return reason
+        if problem.networked and (problem.phased or problem.objective.is_linear):
+            return unfit_for_labels(problem) or self._unfit_for_networks(problem)
         if problem.phased:
-            return unfit_for_labels(problem) or (None if problem.networked else unsupported(problem))
-        if problem.objective.is_linear and problem.networked:
-            return "ideals takes linear objectives on links and trees of single phases only"
+            return unfit_for_labels(problem) or unsupported(problem)
         if problem.objective.is_linear:
             return refusal(problem)
         if problem.robust is not None:
             return unfit_for_budgets(problem)
         return too_large(problem) if problem.networked else unsupported(problem)
+
+    def _unfit_for_networks(self, problem: Problem) -> str | None:
+        """Return why a linear objective on links or a tree is of no chain that is solved, or None."""
+        from mtpp_dsl.solvers.partition.ideals.phase_walk import places_in_chain
+
+        if (problem.phased and problem.acyclic) or places_in_chain(problem) is not None:
+            return None
+        return "ideals takes this on links and trees of chains only, or of several phases under constraint acyclic"
 
     def keeps_all(self, problem: Problem) -> bool:
         """Return whether the rows of *problem* are budgets, which the search itself keeps; others are only checked."""
@@ -161,12 +173,13 @@ class Ideals(Scoped, MethodBase):
         from mtpp_dsl.solvers.partition.ideals.priced_run import PricedRun
         from mtpp_dsl.solvers.partition.ideals.stages_run import StagesRun
 
-        if problem.phased:
+        linear = problem.objective.is_linear
+        if problem.phased or (linear and problem.networked):
             parts: list[Method] = [Simple(), Node(), Anchor(), Count(), Ideals(self.most_bytes)]
             if problem.networked:
                 return PhasePartsRun(problem, limits, progress, parts, self.patience).result()
             return PhasesRun(problem, limits, progress, self.most_bytes, self.patience, parts).result()
-        if problem.objective.is_linear:
+        if linear:
             return PricedRun(problem, limits, progress, self.most_bytes, self.patience).result()
         if of_stages(problem) or (any(problem.of(InOrder)) and not problem.networked):
             return StagesRun(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()

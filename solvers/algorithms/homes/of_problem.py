@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
@@ -11,7 +13,7 @@ from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.chains.chain import Chain
 from mtpp_dsl.solvers.algorithms.homes.shipping import Shipping
 
-__all__ = ["chain_of", "is_exact", "shipping_of"]
+__all__ = ["chain_of", "is_exact", "path_of", "shipping_of"]
 
 MOST_CHANNELS = 60
 """So many shared channels fit into the bits of a number; the others are left out, which lets splits cost less."""
@@ -108,17 +110,8 @@ def chain_of(problem: Problem) -> tuple[Chain, Ints] | None:
 def chain_from(shipping: Shipping) -> tuple[Chain, Ints] | None:
     """Return the same supernodes as a chain, and [n] their places in it; None if they are none."""
     n, k = shipping.n, shipping.k
-    after: list[list[int]] = [[] for _ in range(n)]
-    first = set(range(n))
-    for a, b in shipping.before:
-        after[a].append(b)
-        first.discard(b)
-    if len(shipping.before) != n - 1 or len(first) != 1 or any(len(heads) > 1 for heads in after):
-        return None
-    order = [first.pop()]
-    while after[order[-1]]:
-        order += after[order[-1]]
-    if len(order) != n:
+    order = path_of(shipping.before, n)
+    if order is None:
         return None
     place = np.empty(n, np.int64)
     place[order] = np.arange(n)
@@ -137,6 +130,21 @@ def chain_from(shipping: Shipping) -> tuple[Chain, Ints] | None:
         ),
         place,
     )
+
+
+def path_of(before: Collection[tuple[int, int]], n: int) -> list[int] | None:
+    """Return *n* nodes in the order of the one path that their edges, each given once, are; None if they are none."""
+    after: list[list[int]] = [[] for _ in range(n)]
+    first = set(range(n))
+    for a, b in before:
+        after[a].append(b)
+        first.discard(b)
+    if len(before) != n - 1 or len(first) != 1 or any(len(heads) > 1 for heads in after):
+        return None
+    order = [first.pop()]
+    while after[order[-1]]:
+        order += after[order[-1]]
+    return order if len(order) == n else None
 
 
 def _classes(problem: Problem) -> Ints:

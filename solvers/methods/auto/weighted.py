@@ -49,6 +49,7 @@ class WeightedRun(Steps):
     """One call for a linear objective, such as a price, an energy, or a latency, or for a bottleneck with penalties.
 
     1. under ``acyclic``, the programme over ideals: single phases, prices, loads and moves, with equal devices counted;
+       on links and trees that over chains, too, in any order of the devices;
     2. a small problem by the exact model;
     3. what is asked of single phases: bounds on each phase alone, and on the weighted sum of them;
        of the rest, the bound with nodes that may be divided between devices;
@@ -58,9 +59,10 @@ class WeightedRun(Steps):
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
-        if self.problem.phased and Ideals().accepts(self.problem) is None:
+        fit = Ideals().accepts(self.problem) is None
+        if self.problem.phased and fit:
             self.run(Task(Ideals(), PHASES_SHARE))
-        elif self.problem.acyclic:
+        elif self.problem.acyclic or (self.problem.networked and fit):
             self.run(Task(Ideals(IDEALS_BYTES), IDEALS_SHARE, IDEALS_SECONDS))
         if self.problem.graph.n < SMALL and not self.closed:
             for method in self.model():
