@@ -15,7 +15,7 @@ MOST = 64
 WIDE, TALL = 60, 14
 """Labels that would be nearer to each other are left out."""
 ALONG = (0.5, 0.36, 0.64, 0.24, 0.76, 0.12, 0.88)
-"""Where a label may be: shares of the middle part of a line that passes columns; of other lines only the first."""
+"""Where a label may be: shares of a line, of one that passes columns those of its middle part."""
 
 
 def labelled(lines: Sequence[Line], forest: Forest, picture: Picture) -> list[tuple[Line, float, float]]:
@@ -44,7 +44,7 @@ def _places(line: Line) -> Iterator[tuple[float, float]]:
     """Yield where a line may have its label, a little above it: on its curve, of several on that in the middle."""
     middle = 3 * (len(line.points) // 6)
     curve = line.points[middle : middle + 4]
-    for share in ALONG if len(line.points) > 4 else ALONG[:1]:
+    for share in ALONG:
         weights = ((1 - share) ** 3, 3 * (1 - share) ** 2 * share, 3 * (1 - share) * share**2, share**3)
         across, down = (sum(w * point[axis] for w, point in zip(weights, curve, strict=True)) for axis in (0, 1))
         yield across, down - 4

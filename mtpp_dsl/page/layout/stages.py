@@ -10,7 +10,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
 
-__all__ = ["Placed", "Stage", "placed"]
+__all__ = ["Placed", "Stage", "placed", "stage_numbers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +71,11 @@ def placed(problem: Problem, plan: Plan | None) -> Placed:
     kept = np.unique(np.stack([each, number[ends[:, 0]], number[ends[:, 1]]], axis=1), axis=0)
     idle = tuple(d for d in range(k) if d not in used)
     return Placed(tuple(stages), idle, kept[:, 0], kept[:, 1], kept[:, 2])
+
+
+def stage_numbers(problem: Problem, plan: Plan) -> dict[str, int]:
+    """Return the number of its stage by the name of each device that runs something: its colour, in every picture."""
+    return {problem.devices[d].name: i for i, stage in enumerate(placed(problem, plan).stages) for d in stage.devices}
 
 
 def _where(plan: Plan) -> Ints:

@@ -165,12 +165,12 @@ def test_captions() -> None:
     assert [caption(graph, v) for v in range(5)] == ["7 relu", "v[3] relu", "conv1.a", "(node 4)", "x"]
 
 
-def test_lines_that_pass_stages_side_by_side_are_all_labelled() -> None:
-    """Lines that lie beside each other below the stages that they pass have their labels at other places."""
-    names = [f"{stage}{row}" for stage in "abcde" for row in range(4)]
-    edges = [(row, 16 + row) for row in range(4)]
-    problem = problem_of(names, edges, 5)
-    found = forest(problem, Plan.create(problem, np.arange(20) // 4))
-    picture = arranged(found, opened(found))
-    lines = bundled(found, picture, [8.0] * len(found.source))
-    assert len(lines) == len(labelled(lines, found, picture)) == 4
+def test_lines_near_each_other_are_all_labelled() -> None:
+    """Lines beside each other below the stages that they pass, and lines that cross, have labels at other places."""
+    beside = problem_of([f"{stage}{row}" for stage in "abcde" for row in range(4)], [(v, 16 + v) for v in range(4)], 5)
+    across = problem_of(["a0", "a1", "a2", "b0", "b1", "b2"], [(0, 1), (1, 2), (3, 4), (4, 5), (0, 5), (2, 3)], 2)
+    for problem, stages, count in ((beside, np.arange(20) // 4, 4), (across, np.arange(6) // 3, 2)):
+        found = forest(problem, Plan.create(problem, stages))
+        picture = arranged(found, range(found.n))
+        lines = bundled(found, picture, [8.0] * len(found.source))
+        assert len(labelled(lines, found, picture)) == count
