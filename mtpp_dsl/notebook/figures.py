@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mtpp_dsl.base.units import format_quantity
+from mtpp_dsl.page.layout.stages import stage_numbers
 from mtpp_dsl.page.markup import Child, Markup, short, svg, tag
 from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.activities import Activity, Timeline
-from mtpp_dsl.report.palette import LINES, PARTS
+from mtpp_dsl.report.palette import BESIDE, LINES, PARTS, stage_tint
 from mtpp_dsl.report.trace import lanes
 
 __all__ = ["chart", "loads_figure"]
@@ -72,9 +73,10 @@ def _stacked(problem: Problem, found: Evaluation, d: int) -> list[tuple[str, flo
 
 
 def chart(problem: Problem, plan: Plan) -> Markup:
-    """Return when every device and the busiest links are busy; the critical path has a frame."""
+    """Return when devices, in the colours of their stages, and the busiest links are busy; with the critical path."""
     timeline = Timeline(problem, plan)
     critical = {id(step.activity) for step in timeline.critical}
+    stages = stage_numbers(problem, plan)
     devices = [name for name in timeline.devices if timeline.on[name]]
     tracks = [*devices, *timeline.links[: max(0, MOST_ROWS - len(devices))]][:MOST_ROWS]
     span = timeline.makespan or 1.0
@@ -89,7 +91,7 @@ def chart(problem: Problem, plan: Plan) -> Markup:
             kept = _longest(lane, max(budget // (len(tracks) * len(rows)), 8))
             for a in kept:
                 x, width = LABEL + a.start / span * room, (a.end - a.start) / span * room
-                tint = PARTS["work" if a.kind == "node" else "input"]
+                tint = stage_tint(stages.get(track, 0)) if a.kind == "node" else BESIDE["read"]
                 y = row * ROW + 3 + i * thick
                 frame = LINES["critical"][0] if id(a) in critical else None
                 parts.append(_rect(x, y, width, thick, tint.light, f"{a.name}, {a.track}", frame))

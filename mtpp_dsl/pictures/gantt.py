@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mtpp_dsl.base.units import display_unit, format_quantity
-from mtpp_dsl.page.layout.stages import placed
+from mtpp_dsl.page.layout.stages import stage_numbers
 from mtpp_dsl.pictures.canvas import PAGE, Picture, bar, ink, key, legend, new_picture, short
 from mtpp_dsl.pictures.loads import title_of
 from mtpp_dsl.pictures.rows import text_size
@@ -78,9 +78,8 @@ def draw_gantt(
     figure = new_picture(wide, 0.95 + rows * (0.24 if rows <= 24 else 0.16 if rows <= 48 else 0.12))
     axes = figure.subplots()
     unit, per = display_unit([timeline.makespan], problem.time_unit)
-    stages = placed(problem, result.plan).stages
-    stage_of = {problem.devices[d].name: i for i, stage in enumerate(stages) for d in stage.devices}
-    chart = _Chart(axes, timeline, per, wide, {id(step.activity) for step in timeline.critical}, stage_of)
+    critical = {id(step.activity) for step in timeline.critical}
+    chart = _Chart(axes, timeline, per, wide, critical, stage_numbers(problem, result.plan))
     for row, track in enumerate((*tracks, *links)):
         chart.track(row, track)
     axes.set_yticks(range(rows), [short(track, 22) for track in (*tracks, *links)], fontsize=text_size(rows))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import html5lib
 import pytest
 
 import mtpp_dsl
+from mtpp_dsl.notebook.figures import chart
+from mtpp_dsl.page.layout.stages import stage_numbers
 from mtpp_dsl.plans.front import Front
 from mtpp_dsl.plans.result import Result
+from mtpp_dsl.report.palette import BESIDE, stage_tint
 from tests.hostile_names import hostile_problem
+from tests.makespans import makespan_problem
 from tests.pictures.answers import NAMES, answer
 
 
@@ -77,3 +83,15 @@ def test_fronts_show_themselves() -> None:
         "minimize cost: sum(price(d) * used(d) for d in devices)\n"
     )
     assert "0 points" in parsed(Front(problem)._repr_html_())
+
+
+def test_devices_have_the_colours_of_their_stages() -> None:
+    """A chart of time gives each device the colour that it has on the page, and transfers a grey."""
+    problem = makespan_problem(7)
+    result = mtpp_dsl.solve(problem, "heft")
+    assert result.plan is not None
+    shown = str(chart(problem, result.plan))
+    stages = stage_numbers(problem, result.plan)
+    assert len(stages) > 1
+    drawn = set(re.findall(r'fill="(#\w+)"', shown))
+    assert drawn == {stage_tint(i).light for i in stages.values()} | {BESIDE["read"].light}
