@@ -73,14 +73,14 @@ def _plain_log(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _widths(curves: dict[str, Curve]) -> dict[str, float]:
-    """Return how thick each line is: of lines that are equal, those below are thicker, so that all are seen."""
+def _thicker(curves: dict[str, Curve]) -> dict[str, float]:
+    """Return how much thicker each line is: of lines that are equal, those below are, so that all are seen."""
     points = {label: (curve.x.tobytes(), curve.y.tobytes()) for label, curve in curves.items()}
-    left, widths = Counter(points.values()), {}
+    left, thicker = Counter(points.values()), {}
     for label, each in points.items():
         left[each] -= 1
-        widths[label] = 1.8 + min(1.6 * left[each], 8.0)
-    return widths
+        thicker[label] = min(2.4 * left[each], 9.6)
+    return thicker
 
 
 def _line_of(look: dict[str, Any]) -> dict[str, Any]:
@@ -92,12 +92,12 @@ def _profile(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any
     curves = profiles(runs, show, asked.solved)
     largest = max((curve.x.max() for curve in curves.values() if len(curve.x)), default=1.0)
     end = max(1.02, 1 + (largest - 1) * 1.05)
-    widths = _widths(curves)
+    thicker = _thicker(curves)
     for label, curve in curves.items():
         last = curve.y[-1:] if len(curve.y) else np.zeros(1)
         x, y = np.concatenate(([1.0], curve.x, [end])), np.concatenate(([0.0], curve.y, last))
         look = looks[label]
-        axes.step(x, y, where="post", label=shown(label), linewidth=widths[label], **_line_of(look))
+        axes.step(x, y, where="post", label=shown(label), linewidth=1.8 + thicker[label], **_line_of(look))
         if not np.isnan(curve.low).any() and len(curve.x):
             low, high = (np.concatenate(([0.0], each, each[-1:])) for each in (curve.low, curve.high))
             axes.fill_between(x, low, high, step="post", color=look["color"], alpha=0.15, linewidth=0)
@@ -114,7 +114,7 @@ def _profile(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any
 
 def _gap(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) -> None:
     curves = gaps(runs, asked.to)
-    widths = _widths(curves)
+    thicker = _thicker(curves)
     for label, curve in curves.items():
         look = looks[label]
         axes.step(
@@ -122,7 +122,7 @@ def _gap(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) 
             100 * curve.y,
             where="post",
             label=shown(label),
-            linewidth=widths[label],
+            linewidth=1.8 + thicker[label],
             **_line_of(look),
         )
         if not np.isnan(curve.low).any():
@@ -140,8 +140,9 @@ def _gap(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) 
 def _size(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) -> None:
     show, x = asked.show or "seconds", asked.x or "nodes"
     unit, per = _unit(runs, show)
-    lost = False
-    for label, points in sizes(runs, x, show).items():
+    lost, found = False, sizes(runs, x, show)
+    thicker = _thicker({label: points.medians for label, points in found.items()})
+    for label, points in found.items():
         look = looks[label]
         axes.plot(
             points.x, points.y / per, linestyle="", marker=look["marker"], markersize=4, color=look["color"], alpha=0.35
@@ -154,8 +155,8 @@ def _size(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]])
             color=look["color"],
             linestyle=look["linestyle"],
             marker=look["marker"],
-            markersize=5,
-            linewidth=1.6,
+            markersize=5 + thicker[label],
+            linewidth=1.6 + thicker[label],
         )
         axes.vlines(medians.x, medians.low / per, medians.high / per, color=look["color"], linewidth=1, alpha=0.6)
         if show in ("seconds", "cpu", "total") and len(points.failed_x):
@@ -176,9 +177,17 @@ def _line(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]])
     unit, per = _unit(runs, show)
     curves = along(runs, asked.x, show, asked.rule, asked.best)
     widest = max((curve.x.max() - curve.x.min() for curve in curves.values() if len(curve.x)), default=0.0)
+    thicker = _thicker(curves)
     for n, (label, curve) in enumerate(curves.items()):
         look, spread = looks[label], ~np.isnan(curve.low)
-        axes.plot(curve.x, curve.y / per, label=shown(label), markersize=5, linewidth=1.6, **look)
+        axes.plot(
+            curve.x,
+            curve.y / per,
+            label=shown(label),
+            markersize=5 + thicker[label],
+            linewidth=1.6 + thicker[label],
+            **look,
+        )
         beside = curve.x[spread] + (n - (len(curves) - 1) / 2) * 0.006 * widest
         axes.vlines(beside, curve.low[spread] / per, curve.high[spread] / per, color=look["color"], linewidth=1.4)
     if not all(np.isnan(curve.low).all() for curve in curves.values()):

@@ -79,7 +79,7 @@ def test_two_methods_differ_in_more_than_their_colour():
     assert len(set(looks)) == 40
 
 
-@pytest.mark.parametrize("kind", ["profile", "gap"])
+@pytest.mark.parametrize("kind", ["profile", "gap", "size", "line"])
 def test_equal_methods_are_all_seen(kind):
     """Where methods are equal, none of their lines lies on an edge or wholly below another one."""
     from matplotlib.figure import Figure
@@ -87,11 +87,15 @@ def test_equal_methods_are_all_seen(kind):
     asked = {"nodes": 10, "value": 1.0, "log": [[0.1, 1.0, 1.0]], "seconds": 0.1}
     runs = Runs(columns(*({"problem": "p", "label": label, **asked} for label in ("heft", "sa", "ideals"))))
     axes = Figure().subplots()
-    looks = {label: {"color": COLOURS[i], "linestyle": STYLES[i]} for i, label in enumerate(("heft", "sa", "ideals"))}
-    KINDS[kind](axes, runs, Asked(kind), looks)
+    looks = {
+        label: {"color": COLOURS[i], "linestyle": STYLES[i], "marker": MARKERS[i]}
+        for i, label in enumerate(("heft", "sa", "ideals"))
+    }
+    KINDS[kind](axes, runs, Asked(kind, x="nodes"), looks)
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     for line in axes.lines:
         assert low < line.get_ydata().min() <= line.get_ydata().max() < high
         assert left <= line.get_xdata().min() <= line.get_xdata().max() <= right
-    widths = [line.get_linewidth() for line in axes.lines]
+    widths = [line.get_linewidth() for line in axes.lines if line.get_linestyle() != "None"]
+    assert len(widths) == 3
     assert widths == sorted(set(widths), reverse=True)
