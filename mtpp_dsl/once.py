@@ -103,10 +103,6 @@ class Call:
             except VerificationError as error:
                 error.evidence = _evidence(problem, result)
                 raise
-            if finished.bound is not None and as_read_by(chosen, problem).problem.phases != problem.phases:
-                finished = replace(
-                    finished, bound=replace(finished.bound, certificate=None)
-                )  # it is of the phase alone
             time = {**result.time, "total": monotonic() - self.began}
             return keep(_honest(replace(finished, time=time), self.gap))
 

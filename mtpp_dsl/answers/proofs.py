@@ -63,11 +63,14 @@ class Finding:
 def check_bound(problem: Problem, claim: Claim, limits: Limits) -> Finding:
     """Derive the bound again: from its certificate, or, without one, as ``simple`` computes it.
 
+    What is asked of one of several phases is proved of that phase alone, as it was found: plans and costs are the same.
+
     Raises:
         VerificationError: the certificate does not prove the bound.
         UsageError: there is no checker of its kind, or the time did not suffice.
     """
     value = format_quantity(claim.value, problem.objective.unit(problem.time_unit))
+    problem = problem.in_one_phase or problem
     if claim.certificate is None:
         return _without_certificate(problem, claim, value, limits)
     kind = str(claim.certificate["kind"])

@@ -15,6 +15,7 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.answers.plans import false_devices
+from mtpp_dsl.answers.proofs import Claim, check_bound
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import (
@@ -30,8 +31,8 @@ from mtpp_dsl.constraints import (
     Replicate,
     Used,
 )
-from mtpp_dsl.contracts import CustomConstraint
-from mtpp_dsl.errors import ConstraintError, Refused, SpecError, UsageError
+from mtpp_dsl.contracts import CustomConstraint, Limits
+from mtpp_dsl.errors import ConstraintError, Refused, SpecError, UsageError, VerificationError
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared, Tree
@@ -279,7 +280,23 @@ def test_what_is_asked_of_one_phase_is_an_ordinary_problem(seed: int) -> None:
         assert result.cost == pytest.approx(min(costs), abs=1e-5)
         assert result.bound is not None
         assert result.bound.cost <= min(costs) * (1 + 1e-9) + 1e-9
-        assert result.bound.certificate is None
+        claim = Claim.of(problem, result_to_json(problem, result))
+        assert claim is not None
+        assert check_bound(problem, claim, Limits(time=20)).text.startswith("bound")
+
+
+@pytest.mark.parametrize("method", ["simple", "node", "count", "configuration"])
+def test_bounds_on_one_phase_are_proved_again(method: str) -> None:
+    """The certificate of a bound on one phase proves it, and does not prove twice as much."""
+    problem = phased_problem(random_case(1), "together").asking(Objective.linear([(Bottleneck("q"), 1.0)]))
+    answer = result_to_json(problem, mtpp_dsl.solve(problem, method=method, time_limit=20))
+    claim = Claim.of(problem, answer)
+    assert claim is not None
+    assert claim.value > 0
+    assert claim.certificate is not None
+    assert check_bound(problem, claim, Limits(time=20)).proved
+    with pytest.raises(VerificationError, match="not proved"):
+        check_bound(problem, replace(claim, value=2 * claim.value, cost=2 * claim.cost), Limits(time=20))
 
 
 def test_what_speaks_of_several_phases_is_not_one() -> None:

@@ -216,12 +216,12 @@ class _Rest:
         if not len(limited):
             return np.ones(len(labels.last), np.bool_)
         left = walk.room[limited] * (1 + ROUNDING) - labels.slots[:, limited]
-        fine: Bools = (left >= 0).all(axis=1)
+        fine: Bools = np.asarray((left >= 0).all(axis=1), np.bool_)
         owner = walk.owner[limited]
         closed = walk.once[owner] & (labels.used[:, None] >> owner & 1).astype(np.bool_)
         left = np.where(closed & (owner != labels.last[:, None]), 0.0, left)
         if len(set(owner.tolist())) == walk.k:
-            fine = np.logical_and(fine, left.sum(axis=1) >= self._after[j] * (1 - ROUNDING))
+            fine &= left.sum(axis=1) >= self._after[j] * (1 - ROUNDING)
         return fine
 
 
