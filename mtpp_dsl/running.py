@@ -164,9 +164,9 @@ class Running:
         unit = self.problem.objective.unit(self.problem.time_unit)
         parts = [f"{self.progress.elapsed:.1f} s"]
         if self.incumbent is not None:
-            parts.append(f"incumbent {format_quantity(self.incumbent, unit)}")
+            parts.append(f"incumbent {format_quantity(self.incumbent, unit, decimal=self.problem.origin.decimal)}")
         if self.bound is not None:
-            parts.append(f"bound {format_quantity(self.problem.objective.value(self.bound.cost), unit)}")
+            parts.append(f"bound {self.problem.valued(self.bound.cost)}")
         if self.gap is not None:
             parts.append(f"gap {format_gap(self.gap)}")
         return f"Running({', '.join(parts)})"

@@ -69,7 +69,7 @@ def check_bound(problem: Problem, claim: Claim, limits: Limits) -> Finding:
         VerificationError: the certificate does not prove the bound.
         UsageError: there is no checker of its kind, or the time did not suffice.
     """
-    value = format_quantity(claim.value, problem.objective.unit(problem.time_unit))
+    value = format_quantity(claim.value, problem.objective.unit(problem.time_unit), decimal=problem.origin.decimal)
     problem = problem.in_one_phase or problem
     if claim.certificate is None:
         return _without_certificate(problem, claim, value, limits)
@@ -112,7 +112,7 @@ def _without_certificate(problem: Problem, claim: Claim, value: str, limits: Lim
         raise VerificationError(f"the bound {value} by simple is not proved: computed again, it is {shown}")
     text = f"bound {value} by {claim.method}: only claimed, not proved here: it has no certificate"
     if found is not None and found.cost > 0:
-        least = format_quantity(problem.objective.value(found.cost), problem.objective.unit(problem.time_unit))
+        least = problem.valued(found.cost)
         text += f"; counting alone proves {least}"
     return Finding(False, text)
 

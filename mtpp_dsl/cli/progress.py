@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from mtpp_dsl.base.units import format_gap, format_quantity
+from mtpp_dsl.base.units import format_gap
 from mtpp_dsl.cli.live_line import live_line, spinner
 from mtpp_dsl.cli.screen import console, say
 from mtpp_dsl.plans.result import relative_gap
@@ -116,11 +116,10 @@ class Watcher:
         """Return incumbent, bound and gap."""
         parts = []
         objective = progress.objective or self.problem.objective
-        unit = objective.unit(self.problem.time_unit)
         if progress.incumbent is not None:
-            parts.append(f"plan {format_quantity(objective.value(progress.incumbent), unit)}")
+            parts.append(f"plan {self.problem.valued(progress.incumbent, objective)}")
         if progress.bound is not None:
-            parts.append(f"bound {format_quantity(objective.value(progress.bound.cost), unit)}")
+            parts.append(f"bound {self.problem.valued(progress.bound.cost, objective)}")
         if progress.incumbent is not None and progress.bound is not None:
             parts.append(f"gap {format_gap(relative_gap(progress.incumbent, progress.bound.cost))}")
         return "  ".join([progress.heading, *parts] if progress.heading and parts else parts)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from rich.text import Text
 
-from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.checks.verification import Violation
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.screen import say, screen_width, show
@@ -73,10 +72,9 @@ def _called(file: str) -> str:
 
 def _print(found: Validation, file: str, form: str) -> None:
     problem, width = found.problem, screen_width()
-    unit = problem.objective.unit(problem.time_unit)
 
     def shown(cost: float | None) -> str:
-        return "none" if cost is None else format_quantity(problem.objective.value(cost), unit)
+        return "none" if cost is None else problem.valued(cost)
 
     head = f"{_called(file)}: a split of {problem.origin.path or 'the problem'} for {form}; every layer is there once"
     best, bound = found.best, found.best.bound

@@ -12,7 +12,6 @@ from mtpp_dsl.answers.claims import NOT_CHECKED
 from mtpp_dsl.answers.proofs import Finding
 from mtpp_dsl.answers.shape import check_shape
 from mtpp_dsl.base.files import read_json
-from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.checks.verification import costs_of
 from mtpp_dsl.cli.arguments import read_problem
 from mtpp_dsl.cli.examine import examine, print_wrong
@@ -87,7 +86,7 @@ def _print_right(
 ) -> None:
     if costs is not None:
         shown = ", ".join(
-            f"{objective.shown} {format_quantity(objective.value(cost), objective.unit(problem.time_unit))}"
+            f"{objective.shown} {problem.valued(cost, objective)}"
             for objective, cost in zip(problem.objectives, costs, strict=True)
         )
         hard = "every constraint without a penalty holds" if problem.soft_rows else "every constraint holds"

@@ -8,7 +8,6 @@ from typing import Protocol
 
 import numpy as np
 
-from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.checkpoint import Whole
 from mtpp_dsl.constraints import Linear
 from mtpp_dsl.contracts import Progress
@@ -144,8 +143,7 @@ class _Run:
         found = self.solve(asked, self.left, plan, stage)
         if found.plan is None or found.cost is None or found.cost >= before[number]:
             return plan
-        unit = objective.unit(self.problem.time_unit)
-        was, now = (format_quantity(objective.value(cost), unit) for cost in (before[number], found.cost))
+        was, now = (self.problem.valued(cost, objective) for cost in (before[number], found.cost))
         self.notes.append(f"{objective.shown} was {was} after the last objective, and {now} with all others as good")
         return found.plan
 

@@ -34,9 +34,7 @@ def worded(problem: Problem, objective: Objective, cost: float) -> str:
 
     Of the first objective what soft rows cost is part of it.
     """
-    from mtpp_dsl.base.units import format_quantity
-
     sign = ">=" if objective.sense == "maximize" else "<="
     paid = " with penalties" if objective.penalised and problem.soft_rows else ""
-    value = format_quantity(objective.value(cost), objective.unit(problem.time_unit))
+    value = problem.valued(cost, objective)
     return f"{objective.shown}{paid} {sign} {value}"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from mtpp_dsl.base.shown import Short
-from mtpp_dsl.base.units import counted, format_gap, format_quantity
+from mtpp_dsl.base.units import counted, format_gap
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.errors import MtppError
 from mtpp_dsl.explaining.called import called
@@ -185,7 +185,7 @@ class NextBest(Short):
 
 
 def _value(problem: Problem, objective: Objective, cost: float) -> str:
-    return format_quantity(objective.value(cost), objective.unit(problem.time_unit))
+    return problem.valued(cost, objective)
 
 
 def _finite(value: float) -> float | None:

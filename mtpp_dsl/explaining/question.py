@@ -79,8 +79,7 @@ class Question(Short):
 
     def shown(self, cost: float) -> str:
         """Return the value of the objective, of a plan or a bound of this cost, for people."""
-        objective = self.problem.objective
-        return format_quantity(objective.value(cost), objective.unit(self.problem.time_unit))
+        return self.problem.valued(cost)
 
     def time_shown(self, seconds: float) -> str:
         """Return a time of the problem for people."""

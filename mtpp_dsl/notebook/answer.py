@@ -69,9 +69,8 @@ def _objectives(problem: Problem, reached: tuple[Reached, ...]) -> Markup:
     """Return the values of several objectives, in their order."""
     rows: list[list[Child]] = []
     for one in reached:
-        unit = one.objective.unit(problem.time_unit)
-        value = "" if one.cost is None else format_quantity(one.objective.value(one.cost), unit)
-        bound = "none" if one.bound is None else format_quantity(one.objective.value(one.bound.cost), unit)
+        value = "" if one.cost is None else problem.valued(one.cost, one.objective)
+        bound = "none" if one.bound is None else problem.valued(one.bound.cost, one.objective)
         gap = "" if one.gap is None else "optimal" if one.proved else format_gap(one.gap)
         rows.append([name(one.objective.shown, MAX_LETTERS), value, bound, gap])
     return _table(["objective", "value", "bound", "gap"], rows)

@@ -122,7 +122,7 @@ def _name_ends(axes: Any, problem: Problem, ends: dict[str, float], per: float, 
         places = [ends[name] for name in order]
     for y, name in zip(places, order, strict=True):
         axes.annotate(
-            f"{name}\n{format_quantity(ends[name] * per, unit)}",
+            f"{name}\n{format_quantity(ends[name] * per, unit, decimal=problem.origin.decimal)}",
             (end, ends[name]),
             (1.02, min(max((y - bottom) / (top - bottom), 0.05), 0.97)),
             textcoords="axes fraction",

@@ -75,7 +75,7 @@ def title_of(problem: Problem, result: Result) -> str:
     objective = problem.objective
     said = short(objective.shown, 24)
     if result.cost is not None:
-        said += f" {format_quantity(objective.value(result.cost), objective.unit(problem.time_unit))}"
+        said += f" {problem.valued(result.cost)}"
     if result.gap is not None:
         said += ", optimal" if result.status == "optimal" else f", gap {format_gap(result.gap)}"
     return headed(problem.origin.path, said)

@@ -324,14 +324,16 @@ class Result(Picklable):
 
     def _reached(self, one: Reached) -> str:
         assert one.cost is not None
-        unit = one.objective.unit("" if self.problem is None else self.problem.time_unit)
-        return f"{one.objective.shown} {format_quantity(one.objective.value(one.cost), unit)}"
+        if self.problem is None:
+            return f"{one.objective.shown} {format_quantity(one.objective.value(one.cost), one.objective.unit(''))}"
+        return f"{one.objective.shown} {self.problem.valued(one.cost, one.objective)}"
 
     def _shown(self, value: float | None) -> str:
         assert value is not None
         if self.problem is None:
             return format_value(value)
-        return format_quantity(value, self.problem.objective.unit(self.problem.time_unit))
+        unit = self.problem.objective.unit(self.problem.time_unit)
+        return format_quantity(value, unit, decimal=self.problem.origin.decimal)
 
 
 def searched_for(time: Mapping[str, float]) -> float:

@@ -298,6 +298,11 @@ class Problem(Picklable):
         """Return a size for people, in the family of units that the spec uses."""
         return format_quantity(value, self.graph.memory_unit, decimal=self.origin.decimal)
 
+    def valued(self, cost: float, objective: Objective | None = None) -> str:
+        """Return the value of an objective, by default the first, at a cost, for people: sizes as :meth:`size` does."""
+        objective = objective or self.objective
+        return format_quantity(objective.value(cost), objective.unit(self.time_unit), decimal=self.origin.decimal)
+
     @property
     def k(self) -> int:
         """Number of devices."""

@@ -7,9 +7,8 @@ from typing import IO, Any
 
 from rich.text import Text
 
-from mtpp_dsl.base.units import counted, format_gap, format_quantity
+from mtpp_dsl.base.units import counted, format_gap
 from mtpp_dsl.plans.front import Front
-from mtpp_dsl.plans.result import Reached
 from mtpp_dsl.report.columns import wrapped
 from mtpp_dsl.report.json import SCHEMA_VERSION, result_to_json
 from mtpp_dsl.text.visible import visible
@@ -39,13 +38,14 @@ def front_table(front: Front, width: int | None = None) -> list[Text]:
         return wrapped(Text(f"infeasible: {front.infeasibility.reason}"), width)
     if not front.points:
         return wrapped(Text("no plan was found"), width)
-    time_unit = front.problem.time_unit
     head = ["", *(cell for objective in front.problem.objectives for cell in (objective.shown, "gap"))]
     rows = [head]
     for number, point in enumerate(front.points, 1):
         cells = [str(number)]
         for one in point.objectives:
-            cells += [_value(one, time_unit), "no bound" if one.gap is None else format_gap(one.gap)]
+            assert one.cost is not None
+            value = front.problem.valued(one.cost, one.objective)
+            cells += [value, "no bound" if one.gap is None else format_gap(one.gap)]
         rows.append(cells)
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
     lines = []
@@ -60,11 +60,6 @@ def front_table(front: Front, width: int | None = None) -> list[Text]:
         said = f"{found}: {_ENDED.get(front.termination, '')}there may be others{where}"
     notes = [line for note in front.notes for line in wrapped(Text(note), width)]
     return [*lines, Text(""), *wrapped(Text(said), width), *notes]
-
-
-def _value(one: Reached, time_unit: str) -> str:
-    assert one.cost is not None
-    return format_quantity(one.objective.value(one.cost), one.objective.unit(time_unit))
 
 
 def show(front: Front, width: int | None = None, file: IO[str] | None = None) -> None:

@@ -47,16 +47,16 @@ def reached(problem: Problem, result: Result) -> list[tuple[str, Text]]:
 
 
 def _line(problem: Problem, one: Reached) -> Text:
-    objective, unit = one.objective, one.objective.unit(problem.time_unit)
-    shown = Text("no plan" if one.cost is None else format_quantity(objective.value(one.cost), unit), "bold")
+    value = None if one.cost is None else problem.valued(one.cost, one.objective)
+    shown = Text(value or "no plan", "bold")
     if one.best is None:
         return Text.assemble(shown, "  not optimised")
-    best = format_quantity(objective.value(one.best), unit)
-    if one.cost is not None and format_quantity(objective.value(one.cost), unit) != best:
+    best = problem.valued(one.best, one.objective)
+    if value is not None and value != best:
         shown = Text.assemble(shown, f"  within its tolerance of {best}")
     if one.bound is None:
         return Text.assemble(shown, "  without a bound")
-    bound = format_quantity(objective.value(one.bound.cost), unit)
+    bound = problem.valued(one.bound.cost, one.objective)
     gap = "" if one.gap is None else ", optimal" if one.proved else f", gap {format_gap(one.gap)}"
     return Text.assemble(shown, f"  bound {bound}{gap}: {one.bound.method} by {one.bound.by}, {one.bound.proof}")
 
@@ -69,7 +69,7 @@ def paid(problem: Problem, result: Result) -> list[tuple[str, Text]]:
     lines = []
     for label, rows in families(problem, result.evaluation.penalties).items():
         broken = [row for row, cost in rows.items() if cost > 0]
-        text = Text(format_quantity(sum(rows.values()), unit), "bold" if broken else "")
+        text = Text(format_quantity(sum(rows.values()), unit, decimal=problem.origin.decimal), "bold" if broken else "")
         if not broken:
             text.append("  nothing to pay")
         elif broken != [label]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from mtpp_dsl.base.units import format_gap, format_quantity
+from mtpp_dsl.base.units import format_gap
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.plans.target_cost import TargetCost
 from mtpp_dsl.problem import Problem
@@ -14,11 +14,8 @@ __all__ = ["limits_cost"]
 
 def limits_cost(problem: Problem, target: TargetCost, result: Result) -> Text:
     """Return in a sentence what the limits of the target cost against the optimum without them, or what is known."""
-    objective, unit = problem.objective, problem.objective.unit(problem.time_unit)
-    word = "below" if objective.sense == "minimize" else "above"
-    value, bound = (
-        None if cost is None else format_quantity(objective.value(cost), unit) for cost in (target.cost, target.bound)
-    )
+    word = "below" if problem.objective.sense == "minimize" else "above"
+    value, bound = (None if cost is None else problem.valued(cost) for cost in (target.cost, target.bound))
     if target.share is not None:
         what = f"cost {format_gap(target.share)}" if target.share else "cost nothing"
         return Text(f"the limits of {target.name} {what} against the free optimum ({value})")

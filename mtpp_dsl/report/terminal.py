@@ -72,12 +72,12 @@ def _why_infeasible(reason: Infeasibility, width: int | None) -> list[Text]:
 
 
 def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole: bool) -> list[tuple[str, Text]]:
-    objective, unit = problem.objective, problem.objective.unit(problem.time_unit)
+    objective = problem.objective
     found: list[tuple[str, Text]] = []
     if result.objectives:
         found += reached(problem, result)
     elif result.cost is not None:
-        found.append((objective.shown, Text(format_quantity(objective.value(result.cost), unit), "bold")))
+        found.append((objective.shown, Text(problem.valued(result.cost), "bold")))
     found += paid(problem, result)
     if result.cost is not None and objective.batch is not None:
         found.append(("makespan", Text(_makespan(problem, result.cost))))
@@ -140,7 +140,7 @@ def _passes(problem: Problem, iteration: Iteration) -> str:
 
 def _bound(problem: Problem, bound: Bound) -> Text:
     word = "no plan is below" if problem.objective.sense == "minimize" else "no plan is above"
-    value = format_quantity(problem.objective.value(bound.cost), problem.objective.unit(problem.time_unit))
+    value = problem.valued(bound.cost)
     return Text.assemble((value, "bold"), f"  {word} this: {bound.method} by {bound.by}, {bound.proof}")
 
 

@@ -17,6 +17,7 @@ from mtpp_dsl.pictures.plotting import KINDS, parse_plot, why_not
 from mtpp_dsl.plans.front import Front
 from mtpp_dsl.plans.result import LogEntry, Result
 from mtpp_dsl.report.palette import paler, stage_tint
+from mtpp_dsl.report.terminal import summary
 from tests.amount import stride
 from tests.hostile_names import HOSTILE, hostile_problem
 from tests.page.answers import ANSWERS
@@ -107,6 +108,22 @@ def test_gantt_has_sensible_units() -> None:
     assert "v[0]" in found
     assert "critical path" in found
     assert_apart(figure)
+
+
+def test_objectives_have_the_units_of_the_spec() -> None:
+    """Of an objective in bytes, what is printed and drawn is in GB where the spec is, else in GiB."""
+    spec = """graph { node v[i in 0..1] (work = 1 ms, params = 2 GB) }
+        device d[2] (memory = 3 GB)
+        interconnect shared (bandwidth = 1 GB/s)
+        minimize held: sum(params(v) * on(v, d[1]) for v in nodes)
+        constraint memory"""
+    for text, unit in ((spec, "GB"), (spec.replace("GB", "GiB"), "GiB")):
+        problem = mtpp_dsl.load(text)
+        result = mtpp_dsl.solve(problem, "exact")
+        shown = [line.plain for line in summary(problem, result)]
+        assert [line.split()[1:3] for line in shown if line.startswith(("held", "bound"))] == [["2", unit]] * 2
+        assert {f"held 2 {unit}, optimal", f"plan\n2 {unit}"} <= set(texts(result.plot(kind="gap")))
+        assert f"held 2 {unit}" in repr(result)
 
 
 def test_pipelines_and_iterations_have_charts_too() -> None:
