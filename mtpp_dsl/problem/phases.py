@@ -26,8 +26,10 @@ from mtpp_dsl.constraints import (
     Latency,
     Linear,
     Memory,
+    On,
     Pin,
     Separate,
+    Used,
     decisions_in,
     of_phase,
     phases_in,
@@ -48,6 +50,7 @@ __all__ = [
     "MEANT",
     "Phase",
     "check_phases",
+    "mixed_graph",
     "of_one_phase",
     "only_phase",
     "phased_graph",
@@ -55,6 +58,7 @@ __all__ = [
     "rows_of_phase",
     "speaks_of_phases",
     "summed",
+    "summed_latencies",
 ]
 
 
@@ -178,6 +182,55 @@ def only_phase(objectives: Sequence[Objective], constraints: Sequence[Constraint
     found = {phase for each in terms for phase in phases_in(each)}
     asked = phases_in(objectives[0].terms)
     return next(iter(found)) if found == asked and len(found) == 1 else None
+
+
+def summed_latencies(
+    objectives: Sequence[Objective], constraints: Sequence[Constraint]
+) -> Mapping[str | None, float] | None:
+    """Return what the latency of each phase counts for, where the one objective is a sum of these; None elsewhere.
+
+    Then no row may speak of loads, and no plug-in's constraint may read them.
+    """
+    terms = objectives[0].terms
+    if len(objectives) > 1 or objectives[0].maximized or not terms:
+        return None
+    if any(a <= 0 or not isinstance(decision, Latency) for decision, a in terms):
+        return None
+    rows = [decision for row in constraints if isinstance(row, Linear) for decision in decisions_in(row.terms)]
+    if any(isinstance(one, CustomConstraint) for one in constraints) or not all(
+        isinstance(x, (On, Used)) for x in rows
+    ):
+        return None
+    weights: dict[str | None, float] = {}
+    for decision, a in terms:
+        for phase in phases_in(((decision, a),)):
+            weights[phase] = weights.get(phase, 0.0) + a
+    return weights
+
+
+def mixed_graph(parts: Sequence[tuple[float, Graph]], devices: Sequence[Device], time: Floats) -> Graph | None:
+    """Return the graph whose work, outputs and sizes are the sums of shares times those of *parts*.
+
+    None where edges of one tensor are of different sizes: of these the largest counts at each reader, and the largest
+    sum may be less than the sum of the largest.
+
+    Args:
+        parts: shares, and graphs of the same nodes and edges.
+        devices: of *time*.
+        time: [n, devices] the times of the nodes in the result.
+    """
+    for _, graph in parts:
+        largest = np.zeros(graph.n)
+        np.maximum.at(largest, graph.tails, graph.sizes)
+        if (graph.sizes != largest[graph.tails]).any():
+            return None
+    sums: dict[str, Any] = {
+        what: frozen(sum(share * getattr(graph, what) for share, graph in parts), np.float64)
+        for what in ("work", "output", "sizes")
+    }
+    own = MappingProxyType({device.name: frozen(time[:, d], np.float64) for d, device in enumerate(devices)})
+    none: Mapping[str, Any] = MappingProxyType({})
+    return replace(parts[0][1], phases=(), times=none, device_times=own, costs=None, time_sources=none, **sums)
 
 
 def of_one_phase(constraint: Constraint) -> Constraint:

@@ -19,6 +19,7 @@ from mtpp_dsl.constraints import (
     Constraint,
     Contiguous,
     Forbid,
+    Latency,
     Linear,
     Memory,
     Pin,
@@ -41,12 +42,14 @@ from mtpp_dsl.problem.networked import check_network, check_tree
 from mtpp_dsl.problem.objective import Objective
 from mtpp_dsl.problem.phases import (
     check_phases,
+    mixed_graph,
     of_one_phase,
     only_phase,
     plain_objective,
     rows_of_phase,
     speaks_of_phases,
     summed,
+    summed_latencies,
 )
 from mtpp_dsl.problem.replication import check_groups, check_replicas
 from mtpp_dsl.problem.robustness import check_robust, deviations
@@ -272,12 +275,32 @@ class Problem(Picklable):
 
         Its plans, and what each of them costs, are those of this problem: the other phases appear nowhere, except in
         what a node keeps in memory, which is the most that it keeps in any phase.
+
+        A sum of latencies of several phases is asked of one, too: of their mean, see :meth:`_in_their_mean`.
         """
         found = only_phase(self.objectives, self.constraints) if self.phases else None
         if found is None:
-            return None
+            return self._in_their_mean() if self.phases and self.phased else None
         rows = (of_one_phase(rule) for rule in self.constraints)
         return replace(self.phase(found), objective=plain_objective(self.objective), constraints=tuple(rows))
+
+    def _in_their_mean(self) -> Problem | None:
+        """Return a sum of latencies as a multiple of the latency of one phase, the mean of the others; None elsewhere.
+
+        A latency is a sum of running times and of what tensors take, which is a delay and a share of their size. So the
+        sum of a_p latency(p) is A times the latency of a phase whose work and sizes are the sums of a_p / A times those
+        of p, where A is the sum of all a_p: delays, which are those of every phase, count A times in both.
+        """
+        weights = summed_latencies(self.objectives, self.constraints)
+        if weights is None:
+            return None
+        total = sum(weights.values())
+        alone = [(a / total, self if phase is None else self.phase(phase)) for phase, a in weights.items()]
+        time = frozen(sum(share * one.time for share, one in alone), np.float64)
+        graph = mixed_graph([(share, one.graph) for share, one in alone], self.devices, time)
+        if graph is None:
+            return None
+        return replace(self, graph=graph, time=time, objective=replace(self.objective, terms=((Latency(), total),)))
 
     @property
     def timed(self) -> bool:

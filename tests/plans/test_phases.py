@@ -40,6 +40,7 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.phases import phased_graph
 from mtpp_dsl.report.json import result_to_json, schema
 from tests.amount import part
+from tests.networks import random_links, random_tree
 from tests.phases import GOALS, by_hand, phased_problem, random_case
 
 SPEC = """
@@ -297,6 +298,45 @@ def test_bounds_on_one_phase_are_proved_again(method: str) -> None:
     assert check_bound(problem, claim, Limits(time=20)).proved
     with pytest.raises(VerificationError, match="not proved"):
         check_bound(problem, replace(claim, value=2 * claim.value, cost=2 * claim.cost), Limits(time=20))
+
+
+@pytest.mark.parametrize("seed", range(part(60)))
+def test_a_sum_of_latencies_is_the_latency_of_one_phase(seed: int) -> None:
+    """Plan by plan it costs the same, on every interconnect, with delays and rows on places; and it is proved."""
+    rng = random.Random(seed)
+    case = random_case(seed, n=4, k=2)
+    stated = phased_problem(case, "together")
+    joined = stated.interconnect if seed % 3 == 0 else (random_tree if seed % 3 == 1 else random_links)(rng, 2)
+    rows: list[Constraint] = [Acyclic()] if rng.random() < 0.4 else []
+    if rng.random() < 0.5:
+        rows.append(Linear(label="some", terms=((On(0, 1), 1.0), (Used(0), 2.0)), sense=">=", rhs=2.0, penalty=1.5))
+    terms = [(Latency("p"), 2.0), (Latency(rng.choice(["q", None])), 0.5), (Latency("q"), 1.0)]
+    objective = Objective.linear(terms, constant=3.0)
+    problem = Problem.create(stated.graph, [Device("d0"), Device("d1")], joined, objective, rows)
+    alone = problem.in_one_phase
+    assert alone is not None
+    assert not alone.phases
+    costs = []
+    for where in itertools.product(range(2), repeat=4):
+        one, other = Plan.create(problem, where), Plan.create(alone, where)
+        assert bool(verify(problem, one)) == bool(verify(alone, other))
+        costs += [] if verify(problem, one) else [cost_of(problem, one)]
+        assert verify(problem, one) or cost_of(alone, other) == pytest.approx(costs[-1], rel=1e-12)
+    result = mtpp_dsl.solve(problem, time_limit=20)
+    assert result.status == ("optimal" if costs else "infeasible")
+    if costs:
+        assert result.cost == pytest.approx(min(costs), abs=1e-5)
+        assert result.bound is not None
+        assert result.bound.cost <= min(costs) * (1 + 1e-9) + 1e-9
+
+
+def test_tensors_of_several_sizes_are_of_no_mean() -> None:
+    """The largest of the sums of sizes may be less than the sum of the largest: then phases stay apart."""
+    sizes = {"p": [1.0, 2.0], "q": [2.0, 1.0]}
+    graphs = {phase: Graph.create("abc", [(0, 1), (0, 2)], work=1.0, output=2.0, sizes=sizes[phase]) for phase in "pq"}
+    links = Links(np.array([[np.inf, 2.0], [1.0, np.inf]]), np.zeros((2, 2)))
+    objective = Objective.linear([(Latency("p"), 1.0), (Latency("q"), 1.0)])
+    assert Problem.create(phased_graph(graphs), [Device("d0"), Device("d1")], links, objective).in_one_phase is None
 
 
 def test_what_speaks_of_several_phases_is_not_one() -> None:
