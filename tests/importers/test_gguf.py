@@ -180,3 +180,16 @@ def test_lists_of_very_many_texts_are_refused_at_once(tmp_path: Path) -> None:
         file.truncate(file.tell() + 8 * 2**24)
     with within(1.0, "reading"), pytest.raises(UsageError, match=r"its lists have 16,777,216 texts; at most 4,194,304"):
         from_gguf(path)
+
+
+def test_texts_that_a_small_file_claims_are_not_held(tmp_path: Path) -> None:
+    """Texts that are holes take no room on the disk, and would take all memory: a header is read up to a length."""
+    path = tmp_path / "holes.gguf"
+    with path.open("wb") as file:
+        file.write(b"GGUF" + struct.pack("<IQQ", 3, 0, 10_000))
+        for i in range(200):
+            file.write(text(f"key{i}") + struct.pack("<IQ", 8, 2**20))
+            file.seek(2**20, 1)
+        file.truncate(file.tell() + 10_000 * 2**20)
+    with pytest.raises(UsageError, match="its header is longer than 128 MiB"):
+        from_gguf(path)

@@ -24,7 +24,9 @@ __all__ = ["Header", "Table", "Value", "read_header", "read_table"]
 Value: TypeAlias = int | float | bool | str | tuple[int | float | bool, ...]
 
 MAX_FILE = 2**46
-MAX_TENSORS = 100_000
+MAX_HEADER = 2**27
+"""Bytes before the weights: 15 MiB of them are a large vocabulary. A file with holes may claim any number."""
+MAX_TENSORS = 30_000
 MAX_FIELDS = 10_000
 MAX_TEXT = 2**20
 MAX_NAME = 512
@@ -171,12 +173,17 @@ class _Reader:
 
     def take(self, form: str) -> int | float | bool:
         """Return the next number."""
-        size = struct.calcsize(f"<{form}")
-        if self.at + size > len(self.data):
-            raise self.wrong("it breaks off within its header")
-        (found,) = struct.unpack_from(f"<{form}", self.data, self.at)
-        self.at += size
+        (found,) = struct.unpack_from(f"<{form}", self.data, self.over(struct.calcsize(f"<{form}")))
         return found  # type: ignore[no-any-return]
+
+    def over(self, size: int) -> int:
+        """Go over so many bytes, which are there; return where they begin."""
+        start, self.at = self.at, self.at + size
+        if self.at > len(self.data):
+            raise self.wrong("it breaks off within its header")
+        if self.at > MAX_HEADER:
+            raise self.wrong(f"its header is longer than {MAX_HEADER >> 20} MiB")
+        return start
 
     def count(self, form: str, most: int, what: str) -> int:
         """Return the next number, of things of which there are at most *most*."""
@@ -188,10 +195,8 @@ class _Reader:
     def text(self, most: int, what: str) -> str:
         """Return the next text."""
         length = self.count("Q", most, f"bytes in {what}")
-        if self.at + length > len(self.data):
-            raise self.wrong("it breaks off within its header")
-        found = self.data[self.at : self.at + length]
-        self.at += length
+        start = self.over(length)
+        found = self.data[start : self.at]
         try:
             return found.decode("utf-8")
         except UnicodeDecodeError:
@@ -238,20 +243,13 @@ class _Reader:
             if self.texts > MAX_TEXTS:
                 raise self.wrong(f"its lists have {self.texts:,} texts; at most {MAX_TEXTS:,} are read")
             for _ in range(count):
-                length = int(self.take("Q"))
-                if self.at + length > len(self.data):
-                    raise self.wrong("it breaks off within its header")
-                self.at += length
+                self.over(int(self.take("Q")))
             return None
         if kind not in _SCALARS:
             raise self.wrong(f"the list {key[:80]!r} has entries of an unknown type ({kind})")
         form = f"<{count}{_SCALARS[kind]}"
-        size = struct.calcsize(f"<{_SCALARS[kind]}") * count
-        if self.at + size > len(self.data):
-            raise self.wrong("it breaks off within its header")
-        found = struct.unpack_from(form, self.data, self.at) if count <= MAX_KEPT else None
-        self.at += size
-        return found
+        start = self.over(struct.calcsize(f"<{_SCALARS[kind]}") * count)
+        return struct.unpack_from(form, self.data, start) if count <= MAX_KEPT else None
 
     def _tensor(self) -> tuple[Table, int]:
         """Read one line of the table; return it with the place of its data."""
