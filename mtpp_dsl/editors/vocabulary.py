@@ -74,7 +74,11 @@ def vocabulary() -> Vocabulary:
         constants=_sorted(RESERVED - set(literal.values())),
         functions=_sorted({*FUNCTIONS, *AGGREGATES}),
         units=tuple(sorted(UNITS, key=lambda unit: (-len(unit), unit))),
-        terminals={str(each.name): each.pattern.to_regexp() for each in grammar.terminals if each.name not in literal},
+        terminals={
+            str(each.name): each.pattern.to_regexp().replace("*+", "*")  # not every editor has what gives nothing back
+            for each in grammar.terminals
+            if each.name not in literal
+        },
     )
 
 

@@ -29,7 +29,7 @@ __all__ = [
     "idle_work",
 ]
 
-_SKIPPED = re.compile(r'"(?:\\.|[^"\\\n])*"|#[^\n]*')
+_SKIPPED = re.compile(r'"(?:\\.|[^"\\\n])*+"|#[^\n]*')
 _KINDS: dict[type[tree.Tree], str] = {
     tree.ParamStatement: "param",
     tree.LetStatement: "let",

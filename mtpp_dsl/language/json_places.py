@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 __all__ = ["place_of"]
 
-_TOKEN = re.compile(r'\s*("(?:\\.|[^"\\])*"|[\[\]{},:]|[^\s\[\]{},:"]+)')
+_TOKEN = re.compile(r'\s*("(?:\\.|[^"\\])*+"|[\[\]{},:]|[^\s\[\]{},:"]+)')
 
 
 def place_of(text: str, steps: Sequence[str | int]) -> tuple[int, int]:

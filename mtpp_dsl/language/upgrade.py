@@ -16,7 +16,7 @@ from mtpp_dsl.text.source import Source
 __all__ = ["upgraded"]
 
 _TOKEN = re.compile(
-    r"""(?P<space>\s+)|(?P<comment>\#[^\n]*)|(?P<string>"(?:\\.|[^"\\\n])*")
+    r"""(?P<space>\s+)|(?P<comment>\#[^\n]*)|(?P<string>"(?:\\.|[^"\\\n])*+")
     |(?P<number>[0-9][0-9_]*(?:\.(?!\.)[0-9_]*)?(?:[eE][+-]?[0-9]+)?)
     |(?P<word>[A-Za-z_µ][A-Za-z0-9_]*(?:/s(?![A-Za-z0-9_]))?)|(?P<mark>.)""",
     re.VERBOSE | re.DOTALL,

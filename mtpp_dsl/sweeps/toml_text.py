@@ -24,7 +24,9 @@ _HEADER = re.compile(rf"[ \t]*(\[\[?)[ \t]*({_NAME}(?:[ \t]*\.[ \t]*{_NAME})*)[ 
 _ASSIGNED = re.compile(rf"[ \t]*({_NAME}(?:[ \t]*\.[ \t]*{_NAME})*)[ \t]*=")
 _PART = re.compile(_NAME)
 _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
-_SKIPPED = re.compile(r"#[^\n]*|'''(?:.|\n)*?'''|" + r'"""(?:\\.|[^\\])*?"""' + r"|'[^'\n]*'|" + r'"(?:\\.|[^"\\\n])*"')
+_SKIPPED = re.compile(
+    r"#[^\n]*|'''(?:.|\n)*?'''|" + r'"""(?:\\.|[^\\])*?"""' + r"|'[^'\n]*'|" + r'"(?:\\.|[^"\\\n])*+"'
+)
 
 
 class TomlText:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -123,3 +124,16 @@ def test_a_file_of_a_million_nodes(more: int, tmp_path: Path) -> None:
             Msr().read(path)
     else:
         assert Msr().read(path).graph.n == MAX_NODES
+
+
+@pytest.mark.parametrize("string", ['"' + "x" * 300_000, '"' + "\\x" * 150_000 + '"'], ids=["open", "escapes"])
+def test_a_long_string_takes_little(string: str) -> None:
+    """What a string takes is no multiple of its length, as it was where a pattern kept a place for each character."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(SpecError):
+            load(f"{GRAPH}minimize {string}")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 100 * len(string)

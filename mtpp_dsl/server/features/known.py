@@ -20,7 +20,7 @@ MAX_NAMES = 300
 """Names of one sort that are offered."""
 
 _AHEAD = 3_000
-_ITEM = re.compile(r'\b(node|use|input|output)\s+(?:[A-Za-z_]\w*\s+as\s+)?([A-Za-z_]\w*|"(?:\\.|[^"\\\n])*")')
+_ITEM = re.compile(r'\b(node|use|input|output)\s+(?:[A-Za-z_]\w*\s+as\s+)?([A-Za-z_]\w*|"(?:\\.|[^"\\\n])*+")')
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _PARAMS = re.compile(r"\bblock\s+[A-Za-z_]\w*\s*\(([^()]*)\)\s*\Z")
 
