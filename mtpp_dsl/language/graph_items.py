@@ -14,6 +14,7 @@ from mtpp_dsl.errors import MtppError, did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.asserting import check_assert
 from mtpp_dsl.language.blocks import Instance, bound, where_used
+from mtpp_dsl.language.counting import MAX_NESTED, Counted
 from mtpp_dsl.language.cycles import closed_walk
 from mtpp_dsl.language.declaring import UnitKeeper, check_word, expand_family
 from mtpp_dsl.language.edge_ends import Ends
@@ -49,6 +50,9 @@ NODE_OPTIONS = (
     *COST_OPTIONS,
 )
 
+AMOUNTS = {"work", "params", "output", "memory", "saved", "state", "reduce"}
+"""Options that are numbers, and nothing else."""
+
 PER_PHASE = ("work", "output")
 """Options that may give each phase a value of its own."""
 
@@ -59,9 +63,6 @@ MAX_COLOR = 2**53
 
 MAX_PLACES = 8
 """Edges of a cycle that a message shows."""
-
-MAX_NESTED = 50
-"""Blocks used within each other deeper than this are refused."""
 
 
 class GraphItems:
@@ -84,6 +85,18 @@ class GraphItems:
         self.sizes: list[Any] = []  # numbers, or by phase; None where none is given
         self.times, self.bytes, self.memory = UnitKeeper("times"), UnitKeeper("sizes"), UnitKeeper("sizes")
         self.complained: set[int] = set()  # identities of items
+        self._said: set[str] | None = None
+        self.counted = Counted(scope, blocks)
+        sized = (SIZE, NONE)
+        self.amounts = (
+            ("work", (TIME, WORK, NONE), self.times),
+            ("params", sized, self.bytes),
+            ("output", sized, self.bytes),
+            ("memory", sized, self.memory),
+            ("saved", sized, self.bytes),
+            ("state", sized, self.bytes),
+            ("reduce", sized, self.bytes),
+        )
 
     def graph(self, block: tree.GraphBlock) -> Graph:
         """Return the graph; without edges where something is wrong.
@@ -166,6 +179,7 @@ class GraphItems:
             raise Complaint(f"there is no block {item.block.text!r}{hint}", item.block.span, code="MTPP-E101")
         self.check_chain(block, item, instance)
         check_word(item.name)
+        self.check_count(item, instance)
         if item.family is not None:
             self.scope.empty.add(instance.prefix + item.name.text)
         for step in iterate(item.clauses, self.scope, instance.local):
@@ -210,8 +224,16 @@ class GraphItems:
                 second=(first, "first declared here"),
             )
         if len(self.nodes) >= MAX_NODES:
-            raise Complaint(f"the graph would have more than {MAX_NODES:,} nodes", span, code="MTPP-E901")
+            raise _too_many(span)
         self.places[name] = span
+
+    def check_count(self, item: tree.NodeItem | tree.UseItem, instance: Instance) -> None:
+        """Refuse what makes too many nodes before any is made."""
+        plain = item.family is None and item.clauses is None
+        if plain and isinstance(item, tree.NodeItem):
+            return
+        if len(self.nodes) + self.counted.nodes(item, instance.local) > MAX_NODES:
+            raise _too_many(item.name.span)
 
     def declare_family(self, name: str, span: Span) -> None:
         """Note the name of a family of instances, which stands for all their nodes; nothing else may have it."""
@@ -223,6 +245,7 @@ class GraphItems:
     def node(self, item: tree.NodeItem, instance: Instance) -> None:
         """Add the nodes of an item in one instance."""
         check_word(item.name, "string")
+        self.check_count(item, instance)
         complaint: Complaint | None = None
         if item.family is not None:
             self.scope.empty.add(instance.prefix + item.name.text)
@@ -243,15 +266,9 @@ class GraphItems:
         """Return what the options of an item say of one node."""
         options = Options(item.options, NODE_OPTIONS, "a node", self.scope, local, _ABSENT)
         found: dict[str, object] = {}
-        for what, dimensions, keeper in (
-            ("work", (TIME, WORK, NONE), self.times),
-            ("params", (SIZE, NONE), self.bytes),
-            ("output", (SIZE, NONE), self.bytes),
-            ("memory", (SIZE, NONE), self.memory),
-            ("saved", (SIZE, NONE), self.bytes),
-            ("state", (SIZE, NONE), self.bytes),
-            ("reduce", (SIZE, NONE), self.bytes),
-        ):
+        for what, dimensions, keeper in self.amounts:
+            if what not in options.options:
+                continue
             each = per_phase(options, what, dimensions) if what in PER_PHASE else None
             if each is not None:
                 for phase, given in each.items():
@@ -264,11 +281,17 @@ class GraphItems:
                 found[what] = float(value.value)
                 if not survives(value.value) and not self.scope.phases:
                     self.scope.exact[what, name] = value.value
+        if "work" not in options:
+            self.scope.workless[name] = item.name.span
+        if not options.options.keys() <= AMOUNTS:
+            self.describe(name, options, found)
+        return found
+
+    def describe(self, name: str, options: Options, found: dict[str, object]) -> None:
+        """Add to what is found of a node what else than amounts its options say."""
         timed = time_option(options)
         if timed is not None:
             self.scope.node_times[name] = timed
-        if "work" not in options:
-            self.scope.workless[name] = item.name.span
         share = options.quantity("forward", (NONE,))
         if share is not None and share.value > 1:
             raise Complaint(
@@ -279,16 +302,19 @@ class GraphItems:
         if share is not None:
             found["forward"] = float(share.value)
         self.deviate(name, options, found)
-        found |= cost_options(name, options, self.bytes)
-        found["kind"] = options.text("kind") or ""
-        found["label"] = options.text("label") or ""
+        if not options.options.keys().isdisjoint(COST_OPTIONS):
+            found |= cost_options(name, options, self.bytes)
+        for what in ("kind", "label"):
+            if what in options:
+                found[what] = options.text(what)
         color = options.whole("color")
         if color is not None and not 0 <= color <= MAX_COLOR:
             most = f", at most {MAX_COLOR:,}" if color > 0 else ""
             raise Complaint(f"a color is a whole number, zero or more{most}", options.span("color"), code="MTPP-E211")
-        found["color"] = -1 if color is None else color
-        found["backward"] = options.word("part", ("forward", "backward")) == "backward"
-        return found
+        if color is not None:
+            found["color"] = color
+        if options.word("part", ("forward", "backward")) == "backward":
+            found["backward"] = True
 
     def deviate(self, name: str, options: Options, found: dict[str, object]) -> None:
         """Note by how much a node may take longer: a time, or with ``%`` a share of its time."""
@@ -394,10 +420,18 @@ class GraphItems:
 
     # the whole
 
-    def column(self, what: str, default: object, phase: str = "") -> list[object]:
-        """Return [n] an attribute of all nodes, in a phase where it has one for each."""
+    def column(self, what: str, default: object, phase: str = "") -> Any:
+        """Return [n] an attribute of all nodes, in a phase where it has one for each; *default* where none has it."""
+        if what not in self.said():
+            return default
         found = [attributes.get(what, default) for attributes in self.nodes.values()]
         return [value[phase] if isinstance(value, dict) else value for value in found]
+
+    def said(self) -> set[str]:
+        """Return what attributes any node has."""
+        if self._said is None:
+            self._said = set().union(*self.nodes.values())
+        return self._said
 
     def created(self, edges: list[tuple[int, int]], sizes: list[Any]) -> Graph:
         """Return the graph of the nodes with these edges, in all phases."""
@@ -411,23 +445,27 @@ class GraphItems:
         return Graph.create(
             [*self.nodes],
             edges,
-            work=self.column("work", 0.0, phase),  # type: ignore[arg-type]
-            params=self.column("params", 0.0),  # type: ignore[arg-type]
-            output=self.column("output", 0.0, phase),  # type: ignore[arg-type]
-            memory=self.column("memory", float("nan")),  # type: ignore[arg-type]
+            work=self.column("work", 0.0, phase),
+            params=self.column("params", 0.0),
+            output=self.column("output", 0.0, phase),
+            memory=self.column("memory", float("nan")),
             sizes=[size[phase] if isinstance(size, dict) else size for size in sizes],
-            kinds=[str(kind) for kind in self.column("kind", "")],
-            labels=[str(label) for label in self.column("label", "")],
-            colors=self.column("color", -1),  # type: ignore[arg-type]
-            deviation=self.column("deviation", float("nan")),  # type: ignore[arg-type]
-            deviation_share=self.column("deviation share", float("nan")),  # type: ignore[arg-type]
-            saved=self.column("saved", float("nan")),  # type: ignore[arg-type]
-            state=self.column("state", float("nan")),  # type: ignore[arg-type]
-            reduce=self.column("reduce", 0.0),  # type: ignore[arg-type]
-            forward_share=self.column("forward", float("nan")),  # type: ignore[arg-type]
-            backward=self.column("backward", False),  # type: ignore[arg-type]
+            kinds=self.column("kind", "") or None,
+            labels=self.column("label", "") or None,
+            colors=self.column("color", -1),
+            deviation=self.column("deviation", float("nan")),
+            deviation_share=self.column("deviation share", float("nan")),
+            saved=self.column("saved", float("nan")),
+            state=self.column("state", float("nan")),
+            reduce=self.column("reduce", 0.0),
+            forward_share=self.column("forward", float("nan")),
+            backward=self.column("backward", False),
             work_unit=self.times.unit,
             size_unit=(self.memory if self.bytes.settles_nothing else self.bytes).unit,
             memory_unit=(self.bytes if self.memory.settles_nothing else self.memory).unit,
             costs=costs_of(self.nodes, phase),
         )
+
+
+def _too_many(span: Span) -> Complaint:
+    return Complaint(f"the graph would have more than {MAX_NODES:,} nodes", span, code="MTPP-E901")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from mtpp_dsl.base.collecting import uncollected
 from mtpp_dsl.base.files import Folders, folders_of, hashing
 from mtpp_dsl.base.spec_limits import check_table
 from mtpp_dsl.base.units import NONE
@@ -246,7 +247,7 @@ class Spec:
             Refused: nothing says what would join the device that is added to the others.
         """
         parsed = self.parsed
-        with hashing() as hashes:
+        with hashing() as hashes, uncollected():
             hashes.update(self.hashes)
             given = dict(values or {})
             more = parsed.broken, scenario, parsed.included, one_more

@@ -1,0 +1,86 @@
+"""How many members an item has at least, told before any is made: what is too many is refused at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mtpp_dsl.base.spec_limits import MAX_NODES
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.expressions import Locals, evaluate, whole
+from mtpp_dsl.language.mentions import mentions
+from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.values import Sequence
+
+__all__ = ["Counted"]
+
+MAX_NESTED = 50
+"""Blocks nested deeper than this are refused when they are used; they are not counted."""
+
+
+class Counted:
+    """Counts the nodes of items and of blocks; each figure is one that they have at least.
+
+    Args:
+        scope: of the spec.
+        blocks: by name.
+    """
+
+    def __init__(self, scope: Scope, blocks: Mapping[str, tree.BlockStatement]) -> None:
+        self.scope, self.blocks = scope, blocks
+        self._known: dict[str, int] = {}
+        self._mentions: dict[int, frozenset[str]] = {}
+
+    def nodes(self, item: tree.NodeItem | tree.UseItem, local: Locals) -> int:
+        """Return how many nodes an item makes at least.
+
+        Args:
+            item: that makes nodes, or uses a block.
+            local: the values of the params of the block that it stands in.
+        """
+        each = 1 if isinstance(item, tree.NodeItem) else self._of_block(item.block.text, 1)
+        return each and each * self._members(item, local, frozenset())
+
+    def _of_block(self, name: str, depth: int) -> int:
+        """Return how many nodes each instance of a block has at least, whatever its params are."""
+        block = self.blocks.get(name)
+        if block is None or depth > MAX_NESTED:
+            return 0
+        if name not in self._known:
+            self._known[name] = 0  # of a block that uses itself
+            hidden, total = frozenset(param.text for param in block.params), 0
+            for item in block.items:
+                if isinstance(item, tree.NodeItem):
+                    total += self._members(item, {}, hidden)
+                elif isinstance(item, tree.UseItem):
+                    each = self._of_block(item.block.text, depth + 1)
+                    total += each and each * self._members(item, {}, hidden)
+            self._known[name] = total
+        return self._known[name]
+
+    def _members(self, item: tree.NodeItem | tree.UseItem, local: Locals, hidden: frozenset[str]) -> int:
+        """Return how many members an item has; 0 where that depends on its loops, or on *hidden* names."""
+        clauses, family = item.clauses, item.family
+        if clauses is not None and clauses.condition is not None:
+            return 0
+        total = 1
+        try:
+            for binder in (*(clauses.binders if clauses else ()), *(family.binders if family else ())):
+                if not isinstance(binder.domain, tree.RangeOf) or self._names(binder.domain) & hidden:
+                    return 0
+                domain = evaluate(binder.domain, self.scope, local)
+                total *= len(domain) if isinstance(domain, Sequence) else 0
+                hidden |= {binder.name.text}
+            if family is not None and family.size is not None:
+                if self._names(family.size) & hidden:
+                    return 0
+                size = whole(family.size, self.scope, local, "the size of a family")
+                total *= size if 0 <= size <= MAX_NODES else 0
+        except Complaint:
+            return 0  # it is told where the item is read
+        return total
+
+    def _names(self, expression: tree.Expression) -> frozenset[str]:
+        """Return the names that an expression of the spec, which outlives this, mentions."""
+        if id(expression) not in self._mentions:
+            self._mentions[id(expression)] = mentions(expression)
+        return self._mentions[id(expression)]
