@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mtpp_dsl.base.shown import Short
-from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.explaining.called import called
 from mtpp_dsl.explaining.held import Holder, Unit, part_words, piece_words
 from mtpp_dsl.explaining.limits import Limit, limits_of
@@ -83,14 +81,12 @@ class Bottleneck(Short):
 
     Attributes:
         held: an entry for each objective.
-        time_unit: of the problem.
-        sized: writes a size for people, in the units that the spec uses.
+        problem: by whose units amounts are shown.
         memory: by the name of every device with a limit, what its nodes take there and what they may take.
     """
 
     held: tuple[Held, ...]
-    time_unit: str
-    sized: Callable[[float], str]
+    problem: Problem
     memory: tuple[tuple[str, float, float], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -104,10 +100,10 @@ class Bottleneck(Short):
         """Return it in words."""
         found: list[str] = []
         for each in self.held:
-            found += _held_words(each, self.time_unit)
+            found += _held_words(each, self.problem)
         tight = [(n, u, r) for n, u, r in self.memory if r > 0 and u >= 0.9 * r]
         for name, used, room in tight[:MOST]:
-            sizes = f"{self.sized(used)} of {self.sized(room)}"
+            sizes = f"{self.problem.size(used)} of {self.problem.size(room)}"
             found.append(f"the memory of {called(name)} is nearly full: {sizes}")
         if len(tight) > MOST:
             found.append(f"and so is that of {len(tight) - MOST} more devices")
@@ -142,7 +138,7 @@ def bottleneck(question: Question, seconds: float = 0.0) -> Bottleneck | None:  
         for d, device in enumerate(problem.devices)
         if np.isfinite(limit[d])
     ]
-    return Bottleneck(tuple(held), problem.time_unit, problem.size, tuple(memory))
+    return Bottleneck(tuple(held), problem, tuple(memory))
 
 
 def _paid(found: Evaluation) -> list[Holder]:
@@ -233,12 +229,12 @@ def _on_path(timeline: Timeline) -> list[Holder]:
     return found
 
 
-def _held_words(each: Held, time_unit: str) -> list[str]:
+def _held_words(each: Held, problem: Problem) -> list[str]:
     """Return what holds one objective in words."""
     objective = each.objective
-    unit = Unit(objective.unit(time_unit) if objective.is_linear else time_unit)
-    value = format_quantity(objective.value(each.cost), objective.unit(time_unit))
-    found = [f"{objective.shown} {value}"]
+    base = objective.unit(problem.time_unit) if objective.is_linear else problem.time_unit
+    unit = Unit(base, problem.origin.decimal)
+    found = [f"{objective.shown} {problem.valued(each.cost, objective)}"]
     what = {"makespan": "the critical path spends", "linear": "it is the sum of"}.get(objective.quantity)
     if objective.quantity == "makespan" or objective.is_linear:
         found[0] += f": {what}"
@@ -250,18 +246,17 @@ def _held_words(each: Held, time_unit: str) -> list[str]:
         less = f"{100 * (1 - each.second.amount / max(each.holders[0].amount, 1e-300)):.2g} %"
         found.append(f"  next is {each.second.named} with {unit.shown(each.second.amount)}, {less} less")
     if each.bound is not None:
-        found.append(f"  {_bound_words(each, time_unit)}")
+        found.append(f"  {_bound_words(each, problem)}")
     for limit in each.limits:
-        shown = format_quantity(objective.value(limit.cost), objective.unit(time_unit))
         word = "most" if objective.sense == "maximize" else "least"
-        found.append(f"  at {word} {shown}: {limit.words()}")
+        found.append(f"  at {word} {problem.valued(limit.cost, objective)}: {limit.words()}")
     return found
 
 
-def _bound_words(each: Held, time_unit: str) -> str:
+def _bound_words(each: Held, problem: Problem) -> str:
     assert each.bound is not None
     word = "below" if each.objective.sense == "minimize" else "above"
-    shown = format_quantity(each.objective.value(each.bound), each.objective.unit(time_unit))
+    shown = problem.valued(each.bound, each.objective)
     if each.claimed:
         shown += ", as the answer says"
     if each.optimal:

@@ -23,13 +23,14 @@ HolderKind = Literal["device", "channel", "link", "transfers", "term", "row"]
 
 @dataclass(frozen=True)
 class Unit:
-    """How amounts of one objective are shown: *base* is the unit that they are in."""
+    """How amounts of one objective are shown: *base* is their unit, *decimal* whether sizes are in GB."""
 
     base: str
+    decimal: bool = False
 
     def shown(self, value: float) -> str:
         """Return an amount for people."""
-        return format_quantity(value, self.base)
+        return format_quantity(value, self.base, decimal=self.decimal)
 
 
 @dataclass(frozen=True, repr=False)

@@ -111,7 +111,7 @@ def test_gantt_has_sensible_units() -> None:
 
 
 def test_objectives_have_the_units_of_the_spec() -> None:
-    """Of an objective in bytes, what is printed and drawn is in GB where the spec is, else in GiB."""
+    """Of an objective in bytes, what is printed, explained and drawn is in GB where the spec is, else in GiB."""
     spec = """graph { node v[i in 0..1] (work = 1 ms, params = 2 GB) }
         device d[2] (memory = 3 GB)
         interconnect shared (bandwidth = 1 GB/s)
@@ -124,6 +124,8 @@ def test_objectives_have_the_units_of_the_spec() -> None:
         assert [line.split()[1:3] for line in shown if line.startswith(("held", "bound"))] == [["2", unit]] * 2
         assert {f"held 2 {unit}, optimal", f"plan\n2 {unit}"} <= set(texts(result.plot(kind="gap")))
         assert f"held 2 {unit}" in repr(result)
+        words = mtpp_dsl.explain(problem, result, only=["bottleneck"]).words()
+        assert all(f" 2 {unit}" in line for line in words), words
 
 
 def test_pipelines_and_iterations_have_charts_too() -> None:
