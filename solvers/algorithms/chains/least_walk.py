@@ -18,8 +18,8 @@ DIGITS = 1e12
 """Sums of one slot that differ by less than this share of the largest one count as equal."""
 RIVALS = 48
 """Each label is compared with so many of the best ones that end on the same device."""
-ROUNDS = 60
-"""In which prices of memory are sought."""
+ROUNDS, LATE, SHORTER, LEAST_STEP = 150, 4, 0.7, 1e-3
+"""In which prices of memory are sought; after so many without a better bound, steps get shorter, by so much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ def least_walk(
         most: so many splits are returned.
     """
     ahead = [_ahead(place, move) for place, move in zip(walk.place, walk.move, strict=True)]
-    prices = _prices(walk)
+    prices = _prices(walk, upper)
     priced = walk.place[0] + walk.placed @ prices
     beyond = _ahead(priced, walk.move[0])
     offset = float(prices @ np.where(np.isfinite(walk.room), walk.room, 0.0)) * (1 + ROUNDING)
@@ -163,32 +163,38 @@ def _ahead(place: Floats, move: Floats) -> Floats:
     return found
 
 
-def _prices(walk: Walk) -> Floats:
-    """Return [slots] prices of what has a limit, by subgradients: any prices give a bound, the best ones a good one."""
+def _prices(walk: Walk, upper: float) -> Floats:
+    """Return [slots] prices of what has a limit, by subgradients: any prices give a bound, the best ones a good one.
+
+    Steps are as long as they would have to be if the best prices gave *upper*, or twice what no prices give.
+    """
     limited = np.isfinite(walk.room)
     prices, best = np.zeros(len(walk.room)), (-np.inf, np.zeros(len(walk.room)))
     if not limited.any():
         return prices
     room, placed = np.where(limited, walk.room, 0.0), np.where(limited, walk.placed, 0.0)
-    step = 1.0
+    goal, share, late = upper, 1.0, 0
     for _ in range(ROUNDS):
         place = walk.place[0] + placed @ prices
-        ahead = _ahead(place, walk.move[0])
-        value = float((place[0] + ahead[0]).min()) - float(prices @ room)
+        ahead = place + _ahead(place, walk.move[0])
+        value = float(ahead[0].min()) - float(prices @ room)
         if not np.isfinite(value):
             break
+        goal = goal if np.isfinite(goal) else 2 * abs(value)
         if value > best[0]:
-            best = value, prices
+            best, late = (value, prices), 0
+        elif late == LATE:
+            share, late = share * SHORTER, 0
         else:
-            step *= 0.8
-        way = [int((place[0] + ahead[0]).argmin())]
+            late += 1
+        way = [int(ahead[0].argmin())]
         for j in range(1, walk.n):
-            way.append(int((walk.move[0][j - 1, way[-1]] + place[j] + ahead[j]).argmin()))
+            way.append(int((walk.move[0][j - 1, way[-1]] + ahead[j]).argmin()))
         over = placed[np.arange(walk.n), way].sum(axis=0) - room
         square = float(over @ over)
         if square == 0:
             break
-        prices = np.maximum(0.0, prices + step * max(abs(value), 1e-300) * over / square * 0.3)
+        prices = np.maximum(0.0, prices + share * max(goal - value, LEAST_STEP * abs(value)) * over / square)
     return best[1]
 
 
