@@ -134,7 +134,9 @@ class Ideals(Scoped, MethodBase):
 
         if (problem.phased and problem.acyclic) or places_in_chain(problem) is not None:
             return None
-        return "ideals takes this on links and trees of chains only, or of several phases under constraint acyclic"
+        if problem.phased:
+            return "on links and trees, ideals takes what is asked of phases under constraint acyclic, or of chains"
+        return "on links and trees, ideals takes latencies and linear objectives of chains only"
 
     def keeps_all(self, problem: Problem) -> bool:
         """Return whether the rows of *problem* are budgets, which the search itself keeps; others are only checked."""

@@ -120,3 +120,12 @@ def test_bounds_hold_where_labels_are_left_out(seed: int, monkeypatch: pytest.Mo
     assert result.status != "infeasible" or optimum == inf
     assert result.cost is None or result.cost >= optimum * (1 - 1e-9)
     assert result.bound is None or result.bound.cost <= optimum * (1 + 1e-9) + 1e-9
+
+
+def test_graphs_that_are_no_chains_are_refused_without_an_order() -> None:
+    """The refusal says so, of phases and of ordinary problems."""
+    graphs = {phase: Graph.create("abc", [(0, 1), (0, 2)], work=1.0, output=1.0) for phase in "pq"}
+    links = random_links(random.Random(0), 2)
+    for graph, goal in ((phased_graph(graphs), GOALS[2]), (graphs["p"], [(Latency(), 1.0)])):
+        problem = Problem.create(graph, [Device("d0"), Device("d1")], links, Objective.linear(goal))
+        assert "of chains" in (Ideals().accepts(problem) or "")
