@@ -136,7 +136,7 @@ class Ideals(Scoped, MethodBase):
             return None
         if problem.phased:
             return "on links and trees, ideals takes what is asked of phases under constraint acyclic, or of chains"
-        return "on links and trees, ideals takes latencies and linear objectives of chains only"
+        return "on links and trees, ideals takes sums of latencies and bottlenecks of chains only"
 
     def keeps_all(self, problem: Problem) -> bool:
         """Return whether the rows of *problem* are budgets, which the search itself keeps; others are only checked."""

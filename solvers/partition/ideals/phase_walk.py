@@ -12,7 +12,10 @@ from mtpp_dsl.constraints import Bottleneck, Contiguous, Decision, InOrder, Larg
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import together
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.problem.in_order import line_of
+from mtpp_dsl.solvers.algorithms.chains.chain import Chain
 from mtpp_dsl.solvers.algorithms.chains.least_walk import Walk
+from mtpp_dsl.solvers.algorithms.homes.in_line import chain_in_line
 from mtpp_dsl.solvers.algorithms.homes.of_problem import path_of
 
 __all__ = ["places_in_chain", "walk_of"]
@@ -27,7 +30,11 @@ Terms = Iterable[tuple[Decision, float]]
 
 def places_in_chain(problem: Problem) -> Ints | None:
     """Return [n] the place of each node in the chain that the graph is, where colocated nodes are one; None if none."""
-    if any(problem.of(InOrder)) or problem.k > MAX_DEVICES or problem.graph.backward.any():
+    if (
+        (any(problem.of(InOrder)) and line_of(problem) is None)
+        or problem.k > MAX_DEVICES
+        or problem.graph.backward.any()
+    ):
         return None
     of = together(problem)
     tails, heads = of[problem.graph.tails], of[problem.graph.heads]
@@ -138,6 +145,7 @@ def walk_of(problem: Problem, at: Ints) -> Walk | None:
     place, move = np.zeros((len(asked.latencies), n, k)), np.zeros((len(asked.latencies), n - 1, k, k))
     place[0, np.isinf(some.work)] = np.inf
     move[0, np.isinf(some.shipped)] = np.inf
+    _bar(problem, place[0], move[0])
     for weights, number in asked.latencies.items():
         for phase, a in weights:
             place[number] += a * np.where(np.isfinite(some.work), tensors[phase].work, 0.0)
@@ -164,6 +172,20 @@ def walk_of(problem: Problem, at: Ints) -> Walk | None:
         cost=asked.objective.of,
         keeps=asked.keeps,
     )
+
+
+def _bar(problem: Problem, place: Floats, move: Floats) -> None:
+    """Set to ``inf`` what an order of the devices forbids: where the chain begins and ends, and ways back."""
+    line = line_of(problem)
+    if line is None:
+        return
+    n, k, at = len(place), problem.k, np.array(line.devices)
+    nothing = np.zeros((n, k, k))
+    barred = chain_in_line(Chain(place[:, at], np.zeros(n), np.full(k, np.inf), nothing, nothing), line)
+    place[:, at] = barred.time
+    ways = move[:, at[:, None], at] + barred.sent[:-1]
+    ways[:, range(k), range(k)] = 0.0
+    move[:, at[:, None], at] = ways
 
 
 def _once(problem: Problem) -> Bools:

@@ -15,6 +15,7 @@ from mtpp_dsl.constraints import (
     Constraint,
     Contiguous,
     Forbid,
+    InOrder,
     Largest,
     Latency,
     Linear,
@@ -47,7 +48,8 @@ def random_chain(seed: int) -> Problem:
     rng = random.Random(seed)
     n, k = rng.randint(3, 5), rng.randint(2, 3)
     edges = [(v, v + 1) for v in range(n - 1)]
-    rules: list[Constraint] = [Acyclic()] if rng.random() < 0.5 else []
+    order = InOrder(devices=tuple(rng.sample(range(k), k)), empty=rng.choice(["allowed", "never"]))
+    rules: list[Constraint] = [Acyclic()] if rng.random() < 0.5 else [order] if rng.random() < 0.3 else []
     if rng.random() < 0.3:
         v = rng.randrange(n - 2)
         rules.append(Colocate(nodes=(v + 1, v + 2)))
