@@ -46,7 +46,7 @@ CORE = {  # what a part of the core may import beside itself
     "answers": DATA | {"checks", "contracts", "language", "registry", "report"},
     "page": DATA | {"editors", "language", "page.layout", "report"},
     "page.layout": DATA | {"report"},
-    "notebook": DATA | {"api", "language", "page", "registry", "report", "running"},
+    "notebook": DATA | {"api", "language", "page", "page.layout", "registry", "report", "running"},
     "pictures": DATA | {"page.layout", "report"},
     "targets": DATA | {"contracts", "execution", "importers", "library", "model", "registry"},
     "checkpoint": DATA | {"checks", "contracts", "report"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -96,6 +97,7 @@ def make_model(said: Mapping[str, Any], asked: Asked, attention: str = ATTENTION
     register_attention()
     config = configuration(said, asked.layers)
     kind = _class_of(package, config)
+    _refuse_several_inputs(kind, config)
     try:
         with torch.device(device), few_modules():
             return kind._from_config(config, dtype=_dtype(torch, config, asked.dtype), attn_implementation=attention)
@@ -125,7 +127,7 @@ def _class_of(package: Any, config: Any) -> Any:
             return found
     models = [getattr(package, f"AutoModel{name}")._model_mapping for name in _AUTO]
     if config.is_encoder_decoder:
-        models = models[:1] + models[2:]
+        models = [models[0], models[-1]]  # its decoder alone is another model
     elif getattr(config, "is_decoder", False):
         models = models[2:]
     for mapping in models:
@@ -133,6 +135,22 @@ def _class_of(package: Any, config: Any) -> Any:
             found = mapping[type(config)]
             return found[0] if isinstance(found, (list, tuple)) else found
     raise UsageError(f"transformers has no model for a configuration of {config.model_type}")
+
+
+def _refuse_several_inputs(kind: type, config: Any) -> None:
+    """Refuse a model that reads images or sounds beside text: fed with text alone it would be a part of itself.
+
+    Raises:
+        NotThisPhase: it is one.
+    """
+    parts = [name for name in getattr(config, "sub_configs", {}) if getattr(config, name, None) is not None]
+    other = next((name for name in parts if re.match("vision|audio|speech|image|video", name)), None)
+    if other is not None:
+        text = ', or what its "text_config" says as a config.json of its own' if "text_config" in parts else ""
+        raise NotThisPhase(
+            f'{kind.__name__} reads several kinds of input (it has a "{other}"); a configuration gives token or image '
+            f"models alone: use mtpp import torch{text}"
+        )
 
 
 def _of_phase(said: Mapping[str, Any], phase: str, asked: Asked, digest: str) -> Model:

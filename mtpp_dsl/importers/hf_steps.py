@@ -9,8 +9,8 @@ __all__ = ["ATTENTION", "as_step", "cache_class", "register_attention"]
 
 ATTENTION = "mtpp"
 """The name of our attention among those of transformers."""
-UNKNOWN = ("s_aux", "sinks")
-"""Tensors that some models hand to attention and that ours does not use."""
+SINKS = "s_aux"
+"""What some models hand to attention: for each head a number that is one more score, of a token without a value."""
 
 
 def register_attention() -> None:
@@ -45,7 +45,8 @@ def _attention(
 
     real = query.device.type != "meta"
     window = others.get("sliding_window")
-    if any(others.get(name) is not None for name in UNKNOWN) or (real and others.get("softcap") is not None):
+    sinks = others.get(SINKS)
+    if real and (sinks is not None or others.get("softcap") is not None):
         raise NotImplementedError("attention with sinks or soft caps")
     if real and window is not None and not (isinstance(key.shape[2], int) and key.shape[2] <= window):
         raise NotImplementedError("attention with a sliding window")
@@ -58,6 +59,8 @@ def _attention(
     if one and shared and mask is None:  # queries of one token that share keys and values stand in for tokens
         query = query.reshape(query.shape[0], key.shape[1], heads // key.shape[1], query.shape[3])
         shared = {}
+    if sinks is not None and mask is None:  # costs are counted: the kernel reads them, as it would read this mask
+        mask = sinks.reshape(1, *query.shape[1:3], 1) if query.shape[1] < heads else sinks.reshape(1, heads, 1, 1)
     made = torch.nn.functional.scaled_dot_product_attention(
         query,
         key,

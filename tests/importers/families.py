@@ -11,6 +11,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "phi3"), SHARED),
     "mixtral": {**SHARED, "num_local_experts": 4, "num_experts_per_tok": 2},
     "qwen3_moe": {**SHARED, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32},
+    "gpt_oss": {**SHARED, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 4096},
     "gpt_neox": WIDE,
     "opt": {"hidden_size": 64, "ffn_dim": 128, "num_hidden_layers": 2, "num_attention_heads": 4, **TOKENS},
     "gpt2": {"n_layer": 2, "n_embd": 64, "n_head": 4, **TOKENS},

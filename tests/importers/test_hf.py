@@ -29,6 +29,15 @@ TOKENS = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2}
 LLAMA = {"model_type": "llama", **SIZES, **TOKENS, "num_key_value_heads": 2, "max_position_embeddings": 256}
 GPT2 = {"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4, "vocab_size": 300, "n_positions": 256, **TOKENS}
 MIXTRAL = {**LLAMA, "model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": None}
+GEMMA = {**LLAMA, "model_type": "gemma3_text"}
+SOUND = {
+    "d_model": 64,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "is_encoder_decoder": True,
+}
 BATCH, SEQ = 3, 128
 
 
@@ -155,6 +164,9 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         ({**LLAMA, "hidden_size": "wide"}, "transformers "),
         ({**LLAMA, "hidden_size": 10**15}, "hidden_size 1000000000000000; at most"),
         ({**LLAMA, "num_attention_heads": 0}, "transformers "),
+        ({"model_type": "whisper", **SOUND}, "WhisperModel reads 'input_features'"),
+        ({"model_type": "llava", "text_config": LLAMA}, '(?s)it has a "vision_config".*what its "text_config" says'),
+        ({"model_type": "gemma3", "text_config": GEMMA}, "Gemma3.* reads several kinds of input"),
     ],
 )
 def test_configurations_that_are_refused(said: dict[str, Any], message: str) -> None:
@@ -220,3 +232,14 @@ def test_experts_in_fp32_are_counted() -> None:
     assert sum(
         value(each.flop, {"batch": 1, "seq": 4}) for each in model.operators if "grouped_mm" in each.op and each.flop
     ) == (2 * 2 * 3 * 32 * 64)
+
+
+def test_attention_with_sinks_is_one_operator_that_reads_them() -> None:
+    """The sinks of gpt-oss, a number for each head, are weights of the fused attention in both phases."""
+    said = {**LLAMA, "model_type": "gpt_oss", "num_local_experts": 4, "num_experts_per_tok": 2, "head_dim": 16}
+    model = from_hf(said, "prefill,decode", dtype="bf16")
+    fused = [one for one in model.operators if one.kind == "attention"]
+    sinks = {i for i, weight in enumerate(model.weights) if weight.name.endswith("sinks")}
+    assert len(sinks) == len(fused) == LLAMA["num_hidden_layers"]
+    assert all(sinks & set(one.weights) for one in fused)
+    assert not model.warnings
