@@ -1,8 +1,8 @@
-"""How much more memory does eager PyTorch take for activations than is stated of a model? Two nets with skips, on a CPU.
+"""How much more memory does eager PyTorch take for activations than is stated of a model? Two nets with skips.
 
-What ``mtpp import`` states is the least that holds every tensor from the operator that makes it to its last reader. Eager
-code holds one as long as a variable names it, and kernels take room to work in. Torch's profiler counts what is
-allocated in one forward pass without gradients.
+What ``mtpp import`` states is the least that holds every tensor from the operator that makes it to its last reader.
+Eager code holds one as long as a variable names it, and kernels take room to work in. Torch's profiler counts what is
+allocated in one forward pass on a CPU without gradients.
 
     python benchmarks/eager_peaks.py
 """
