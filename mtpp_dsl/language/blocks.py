@@ -109,6 +109,7 @@ class Instance:
         around: the instance that has the item; None for the graph.
         block: its block; None for the graph.
         nodes: numbers of its first node, and of the one after its last.
+        depth: how many blocks it lies in, its own among them; 0 for the graph.
         inner: the instances in it, by their names within it; those of a family in a list by its name.
     """
 
@@ -119,6 +120,7 @@ class Instance:
     around: Instance | None = None
     block: tree.BlockStatement | None = None
     nodes: tuple[int, int] = (0, 0)
+    depth: int = 0
     inner: dict[str, list[Instance]] = field(default_factory=dict)
 
     @property

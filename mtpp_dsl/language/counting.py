@@ -18,7 +18,7 @@ MAX_NESTED = 50
 
 
 class Counted:
-    """Counts the nodes of items and of blocks; each figure is one that they have at least.
+    """Counts the nodes of items and of blocks, and the steps of making them; no figure is above what there will be.
 
     Args:
         scope: of the spec.
@@ -27,34 +27,36 @@ class Counted:
 
     def __init__(self, scope: Scope, blocks: Mapping[str, tree.BlockStatement]) -> None:
         self.scope, self.blocks = scope, blocks
-        self._known: dict[str, int] = {}
+        self._known: dict[str, tuple[int, int]] = {}
         self._mentions: dict[int, frozenset[str]] = {}
 
-    def nodes(self, item: tree.NodeItem | tree.UseItem, local: Locals) -> int:
-        """Return how many nodes an item makes at least.
+    def nodes(self, item: tree.NodeItem | tree.UseItem, local: Locals) -> tuple[int, int]:
+        """Return how many nodes an item makes, and how many steps of reading it takes.
 
         Args:
             item: that makes nodes, or uses a block.
             local: the values of the params of the block that it stands in.
         """
-        each = 1 if isinstance(item, tree.NodeItem) else self._of_block(item.block.text, 1)
-        return each and each * self._members(item, local, frozenset())
+        return self._of_item(item, local, frozenset(), 1)
 
-    def _of_block(self, name: str, depth: int) -> int:
-        """Return how many nodes each instance of a block has at least, whatever its params are."""
+    def _of_item(
+        self, item: tree.NodeItem | tree.UseItem, local: Locals, hidden: frozenset[str], depth: int
+    ) -> tuple[int, int]:
+        nodes, steps = (1, 0) if isinstance(item, tree.NodeItem) else self._of_block(item.block.text, depth)
+        count = self._members(item, local, hidden) if nodes or steps else 0
+        return count * nodes, count * steps
+
+    def _of_block(self, name: str, depth: int) -> tuple[int, int]:
+        """Return how many nodes each instance of a block has, and how many steps it takes, whatever its params are."""
         block = self.blocks.get(name)
         if block is None or depth > MAX_NESTED:
-            return 0
+            return 0, 0
         if name not in self._known:
-            self._known[name] = 0  # of a block that uses itself
-            hidden, total = frozenset(param.text for param in block.params), 0
-            for item in block.items:
-                if isinstance(item, tree.NodeItem):
-                    total += self._members(item, {}, hidden)
-                elif isinstance(item, tree.UseItem):
-                    each = self._of_block(item.block.text, depth + 1)
-                    total += each and each * self._members(item, {}, hidden)
-            self._known[name] = total
+            self._known[name] = 0, 0  # of a block that uses itself
+            hidden = frozenset(param.text for param in block.params)
+            inner = [item for item in block.items if isinstance(item, (tree.NodeItem, tree.UseItem))]
+            found = [self._of_item(item, {}, hidden, depth + 1) for item in inner]
+            self._known[name] = sum(nodes for nodes, _ in found), 1 + len(block.items) + sum(more for _, more in found)
         return self._known[name]
 
     def _members(self, item: tree.NodeItem | tree.UseItem, local: Locals, hidden: frozenset[str]) -> int:

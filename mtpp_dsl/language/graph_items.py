@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from mtpp_dsl.base.exact import survives
@@ -187,7 +188,9 @@ class GraphItems:
                 self.scope.spend(1 + len(block.items), item.span)
                 self.declare(instance.prefix + name, item.name.span)
                 params = bound(block, item, at, self.scope, local)
-                inner = Instance(instance.prefix + name, block.items, params, item, instance, block)
+                inner = Instance(
+                    instance.prefix + name, block.items, params, item, instance, block, depth=instance.depth + 1
+                )
                 instance.inner[name] = [inner]
                 if item.family is not None:
                     self.declare_family(instance.prefix + item.name.text, item.name.span)
@@ -196,18 +199,32 @@ class GraphItems:
 
     def check_chain(self, block: tree.BlockStatement, item: tree.UseItem, instance: Instance) -> None:
         """Refuse a block that uses itself, and blocks that are nested too deeply."""
-        chain = [block.name.text]
-        around: Instance | None = instance
-        while around is not None and around.block is not None:
-            chain.append(around.block.name.text)
-            if around.block is block:
-                shown = " -> ".join(reversed(chain))
-                raise Complaint(f"block {block.name.text!r} uses itself: {shown}", item.block.span, code="MTPP-E308")
-            around = around.around
-        if len(chain) > MAX_NESTED:
+        if block.name.text in self.looping:
+            chain = [block.name.text]
+            around: Instance | None = instance
+            while around is not None and around.block is not None:
+                chain.append(around.block.name.text)
+                if around.block is block:
+                    shown = " -> ".join(reversed(chain))
+                    raise Complaint(
+                        f"block {block.name.text!r} uses itself: {shown}", item.block.span, code="MTPP-E308"
+                    )
+                around = around.around
+        if instance.depth >= MAX_NESTED:
             raise Complaint(
                 f"blocks are used within each other more than {MAX_NESTED} deep", item.block.span, code="MTPP-E901"
             )
+
+    @cached_property
+    def looping(self) -> frozenset[str]:
+        """The names of blocks from which a chain of uses leads to themselves."""
+        import networkx as nx
+
+        uses: nx.DiGraph = nx.DiGraph()
+        for name, block in self.blocks.items():
+            uses.add_edges_from((name, item.block.text) for item in block.items if isinstance(item, tree.UseItem))
+        rings = nx.strongly_connected_components(uses)
+        return frozenset(name for ring in rings for name in ring if len(ring) > 1 or uses.has_edge(name, name))
 
     def declare(self, name: str, span: Span) -> None:
         """Note a name of a node or an instance.
@@ -232,8 +249,11 @@ class GraphItems:
         plain = item.family is None and item.clauses is None
         if plain and isinstance(item, tree.NodeItem):
             return
-        if len(self.nodes) + self.counted.nodes(item, instance.local) > MAX_NODES:
+        nodes, steps = self.counted.nodes(item, instance.local)
+        if len(self.nodes) + nodes > MAX_NODES:
             raise _too_many(item.name.span)
+        if self.scope.steps + steps > self.scope.most:
+            self.scope.spend(steps, item.span)
 
     def declare_family(self, name: str, span: Span) -> None:
         """Note the name of a family of instances, which stands for all their nodes; nothing else may have it."""

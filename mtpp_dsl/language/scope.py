@@ -118,6 +118,7 @@ class Scope:
         sizes: the units that sizes have been written in.
         steps: how many steps of reading have been taken, of :data:`mtpp_dsl.base.spec_limits.MAX_STEPS`.
         most: steps that may be taken; less than none once reading is to stop.
+        spent: whether it was told that there are no steps left.
         plain: what to say of params given from outside without a unit, where units do not agree.
         compared: how many words have been compared with names that are unknown, of :data:`MAX_COMPARED`.
         numbers: literals evaluated so far, by identity, with the literal.
@@ -154,6 +155,7 @@ class Scope:
     sizes: set[str] = field(default_factory=set)
     steps: int = 0
     most: int = field(default_factory=lambda: MAX_STEPS)
+    spent: bool = False
     plain: list[str] = field(default_factory=list)
     compared: int = 0
     numbers: dict[int, tuple[tree.Number, Quantity]] = field(default_factory=dict)
@@ -216,12 +218,16 @@ class Scope:
 
         Raises:
             Complaint: there were too many.
+            Unsettled: that was told before.
             Stopped: nobody asks for more.
         """
         self.steps += steps
         if self.steps > self.most:
             if self.most < 0:
                 raise Stopped
+            if self.spent:
+                raise Unsettled("steps")
+            self.spent = True
             raise Complaint(
                 f"reading the spec takes more than {MAX_STEPS:,} steps (loops, sums, sets, nodes and edges together); "
                 "that is the most",

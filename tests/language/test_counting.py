@@ -47,7 +47,7 @@ def test_counts_are_at_most_what_is_made(monkeypatch: pytest.MonkeyPatch) -> Non
     def watched(made: Callable[..., None]) -> Callable[..., None]:
         def make(items: graph_items.GraphItems, item: tree.NodeItem, instance: Instance) -> None:
             nonlocal counted
-            before, least = len(items.nodes), items.counted.nodes(item, instance.local)
+            before, least = len(items.nodes), items.counted.nodes(item, instance.local)[0]
             made(items, item, instance)
             assert least <= len(items.nodes) - before, item.span.text
             counted += least
@@ -73,3 +73,15 @@ graph {{
 {REST}""")
         assert problem.graph.n
     assert counted > 500
+
+
+def test_steps_that_make_nothing_are_refused_before_they_are_taken() -> None:
+    """Blocks without nodes that use each other twice, forty deep, are counted; that they are too many is told once."""
+    blocks = ["block b0 { node a (work = 1) if 1 > 2 }"]
+    blocks += [f"block b{i} {{ use b{i - 1} as p\nuse b{i - 1} as q }}" for i in range(1, 41)]
+    with pytest.raises(SpecError) as caught:
+        mtpp_dsl.load("\n".join([*blocks, "graph { use b40 as r }", REST]))
+    (only,) = caught.value.diagnostics
+    assert "takes more than 5,000,000 steps" in only.message
+    assert only.span is not None
+    assert only.span.text == "use b40 as r"
