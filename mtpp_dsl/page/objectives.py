@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mtpp_dsl.base.answered import value_of
-from mtpp_dsl.base.units import counted, format_gap, format_quantity
+from mtpp_dsl.base.units import counted, format_gap
 from mtpp_dsl.page.markup import Child, Markup, name, tag
 from mtpp_dsl.page.section import Section
 from mtpp_dsl.page.tables import facts, table
@@ -42,15 +42,15 @@ def _reached(view: View) -> Markup:
         unit = one["unit"]
         bound = one["bound"]
         within = "".join(
-            f"{share:.4g} of its value" if kind == "share" else format_quantity(share, unit)
+            f"{share:.4g} of its value" if kind == "share" else view.amount(share, unit)
             for kind, share in (one["within"] or {}).items()
         )
         rows.append(
             [
                 name(one["name"]),
-                _value(value_of(one), unit),
-                _value(one["best"], unit),
-                "none" if bound is None else _value(value_of(bound), unit),
+                _value(view, value_of(one), unit),
+                _value(view, one["best"], unit),
+                "none" if bound is None else _value(view, value_of(bound), unit),
                 "" if one["gap"] is None else format_gap(one["gap"]),
                 within,
                 name(one["under"]) if one["under"] else "",
@@ -60,8 +60,8 @@ def _reached(view: View) -> Markup:
     return table("Objectives in their order", head, rows)
 
 
-def _value(value: float | None, unit: str) -> str:
-    return "none" if value is None else format_quantity(value, unit)
+def _value(view: View, value: float | None, unit: str) -> str:
+    return "none" if value is None else view.amount(value, unit)
 
 
 def _penalties(view: View) -> Iterator[Markup]:
@@ -70,10 +70,10 @@ def _penalties(view: View) -> Iterator[Markup]:
     rows: list[list[Child]] = []
     left = 0
     for each in view.answer["penalties"]:
-        rows.append([name(each["constraint"]), format_quantity(each["paid"], unit), f"{len(each['rows']):,} broken"])
+        rows.append([name(each["constraint"]), view.amount(each["paid"], unit), f"{len(each['rows']):,} broken"])
         broken = [(row, paid) for row, paid in each["rows"].items() if row != each["constraint"]]
         room = max(0, MAX_ROWS - len(rows))
-        rows += [[name(row), format_quantity(paid, unit), ""] for row, paid in broken[:room]]
+        rows += [[name(row), view.amount(paid, unit), ""] for row, paid in broken[:room]]
         left += len(broken[room:])
     yield table("What is paid", ["constraint", "paid", "rows"], rows)
     if left:
@@ -122,8 +122,8 @@ def _target(view: View) -> Markup:
     target, unit = view.answer["target"], view.answer["objective"]["unit"]
     pairs: list[tuple[Child, Child]] = [("runtime", name(target["name"]))]
     free = target["free"]
-    pairs.append(("best found without its limits", _value(free["value"], unit)))
-    pairs.append(("bound without its limits", _value(free["bound"], unit)))
+    pairs.append(("best found without its limits", _value(view, free["value"], unit)))
+    pairs.append(("bound without its limits", _value(view, free["bound"], unit)))
     if target["cost"] is not None:
         pairs.append(("its limits cost", format_gap(target["cost"])))
     else:

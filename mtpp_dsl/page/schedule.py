@@ -8,7 +8,7 @@ from typing import Any
 from mtpp_dsl.base.units import counted, display_unit
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.page.layout.gantt import Chart, Timed, chart
-from mtpp_dsl.page.layout.stages import placed
+from mtpp_dsl.page.layout.stages import stage_numbers
 from mtpp_dsl.page.markup import Markup, data_block, short, tag
 from mtpp_dsl.page.packed import packed
 from mtpp_dsl.page.schedule_picture import drawn
@@ -139,9 +139,8 @@ def _entry(kind: str, words: str) -> Markup:
 def _tints(view: View, found: Chart) -> list[int]:
     """Return [tracks] the tint of each: of devices that of their stage in the graph, -1 of links."""
     assert view.plan is not None
-    stages = placed(view.problem, view.plan).stages
-    tint = {view.problem.devices[d].name: i % len(STAGES) for i, stage in enumerate(stages) for d in stage.devices}
-    return [tint.get(track.names[0], 0) if track.of_device else -1 for track in found.tracks]
+    stage = stage_numbers(view.problem, view.plan)
+    return [stage.get(track.names[0], 0) % len(STAGES) if track.of_device else -1 for track in found.tracks]
 
 
 def _data(view: View, timeline: Timed, found: Chart, tints: list[int]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mtpp_dsl.base.units import counted, format_quantity, format_share
+from mtpp_dsl.base.units import counted, format_share
 from mtpp_dsl.constraints import Linear, Memory
 from mtpp_dsl.page.coloured import coloured_lines
 from mtpp_dsl.page.graph_lines import edges_said, nodes_said
@@ -123,7 +123,7 @@ def _notes(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
     if mark.kind == "objective":
         for one in (answer["objectives"][i] for i in mark.indices):
             if one["value"] is not None:
-                yield tag("a", f"{format_quantity(one['value'], one['unit'])} in this plan", href="#answer")
+                yield tag("a", f"{view.amount(one['value'], one['unit'])} in this plan", href="#answer")
     elif mark.kind == "device" and answer["devices"]:
         loads = [each["load"] for each in (answer["devices"][d] for d in mark.indices)]
         text = "load" if len(loads) == 1 else f"{len(loads)} devices, loads up to"

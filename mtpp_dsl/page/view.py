@@ -100,4 +100,8 @@ class View:
 
     def value(self, value: float) -> str:
         """Return a value of the first objective for people."""
-        return format_quantity(value, self.problem.objective.unit(self.problem.time_unit))
+        return self.amount(value, self.problem.objective.unit(self.problem.time_unit))
+
+    def amount(self, value: float, unit: str) -> str:
+        """Return an amount for people: sizes in the family of units that the spec writes."""
+        return format_quantity(value, unit, decimal=self.problem.origin.decimal)

@@ -285,3 +285,17 @@ def test_what_is_only_claimed_of_a_bound_is_not_told_as_shown() -> None:
     assert "The answer says that its bound is by" in page
     assert "; mtpp verify tells whether its certificate proves it." in page
     assert "checked by code of its own, as the answer says" in page
+
+
+def test_objectives_in_bytes_have_the_units_of_the_spec() -> None:
+    """Of a spec in GB no value is in GiB, of later objectives neither."""
+    problem = mtpp_dsl.load("""
+graph { node v[i in 0..3] (work = 1 ms, params = 7 GB, output = 1 MB) }
+device d[2] (memory = 20 GB)
+interconnect shared (bandwidth = 1 GB/s)
+minimize held: sum(params(v) * on(v, d[0]) for v in nodes) + 1 GB
+minimize bottleneck
+""")
+    text = plain(mtpp_dsl.solve(problem, time_limit=5).to_html())
+    assert "held 1 GB" in text
+    assert "iB" not in re.sub("(?s)<script.*", "", text)
