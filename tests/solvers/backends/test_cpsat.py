@@ -336,4 +336,4 @@ def test_the_whole_solve_reports_and_repeats() -> None:
 @pytest.mark.parametrize("formulation", CpSat.formulations)
 def test_what_it_solves_keeps_the_contract_of_methods(formulation: str) -> None:
     """Plans are plans, bounds are bounds, the same twice, on sample problems; limits and stops are heard."""
-    check_method(CpSat().method(formulation), every=stride(8))
+    check_method(CpSat().method(formulation), every=stride(8), every_claim=stride(48))
