@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.language.scope import RESERVED
+from mtpp_dsl.language.reserved_words import RESERVED
 from mtpp_dsl.language.written import quantity, quoted
 from mtpp_dsl.problem import Device
 from mtpp_dsl.problem.costs import TimeSource

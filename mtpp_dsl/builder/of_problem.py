@@ -15,7 +15,7 @@ from mtpp_dsl.builder.of_graph import node_text
 from mtpp_dsl.builder.of_rows import objective_text, row_texts
 from mtpp_dsl.builder.of_tree import hung, split_options, switches
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.language.scope import RESERVED
+from mtpp_dsl.language.reserved_words import RESERVED
 from mtpp_dsl.language.written import named, option_list, percent, quantity, quoted, value
 from mtpp_dsl.problem import Device, Host, Links, Problem, Tree
 from mtpp_dsl.problem.custom import CustomConstraint

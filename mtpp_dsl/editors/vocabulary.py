@@ -10,7 +10,7 @@ from lark.lexer import PatternStr
 
 from mtpp_dsl.base.units import UNITS
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
-from mtpp_dsl.language.scope import RESERVED
+from mtpp_dsl.language.reserved_words import RESERVED
 
 __all__ = ["Vocabulary", "vocabulary"]
 

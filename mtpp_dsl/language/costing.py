@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isnan
 
 import numpy as np
@@ -19,31 +19,7 @@ from mtpp_dsl.problem import Device
 from mtpp_dsl.problem.costs import Costs
 from mtpp_dsl.problem.graph import Graph
 
-__all__ = ["COSTING", "OF_DEVICES", "OF_OPERATORS", "Operator", "kind_of", "settled_costs"]
-
-
-@dataclass(frozen=True)
-class Operator:
-    """The operator whose time a law is asked for.
-
-    Attributes:
-        costs: of the graph, settled (see :meth:`mtpp_dsl.problem.costs.Costs.settled`).
-        item: number of the operator among them.
-    """
-
-    costs: Costs
-    item: int
-
-    @property
-    def node(self) -> int:
-        """The number of its node."""
-        return int(self.costs.owner[self.item])
-
-    def called(self, graph: Graph) -> str:
-        """Return its name, for messages."""
-        name = graph.names[self.node]
-        own = self.costs.names[self.item]
-        return f"{own!r} of {name!r}" if own and own != name else f"{name!r}"
+__all__ = ["COSTING", "OF_DEVICES", "OF_OPERATORS", "kind_of", "settled_costs"]
 
 
 def settled_costs(graph: Graph) -> Costs | None:

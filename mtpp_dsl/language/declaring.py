@@ -8,7 +8,8 @@ from mtpp_dsl.base.spec_limits import MAX_NAME, MAX_NODES
 from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK, Dimension
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, whole
-from mtpp_dsl.language.scope import RESERVED, UNDERSCORE, Complaint, Scope, reserved
+from mtpp_dsl.language.reserved_words import RESERVED
+from mtpp_dsl.language.scope import UNDERSCORE, Complaint, Scope, reserved
 from mtpp_dsl.language.values import Quantity, Sequence, Value, describe
 from mtpp_dsl.text.source import Fix, Span
 

@@ -14,7 +14,8 @@ from mtpp_dsl.base.units import Dimension
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.linear import general_remedy, is_not_linear, mismatch_code
-from mtpp_dsl.language.scope import MAX_LOOPS, RESERVED, UNDERSCORE, Complaint, Scope, reserved
+from mtpp_dsl.language.reserved_words import RESERVED
+from mtpp_dsl.language.scope import MAX_LOOPS, UNDERSCORE, Complaint, Scope, reserved
 from mtpp_dsl.language.values import (
     Affine,
     DeviceRef,

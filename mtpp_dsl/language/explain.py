@@ -7,9 +7,9 @@ from functools import cache
 from itertools import islice
 
 from mtpp_dsl.errors import did_you_mean
-from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.grammar import LEX, run, words
 from mtpp_dsl.language.missing import misplaced, missing_mark, unexpected_character, wrong_bracket
+from mtpp_dsl.language.reserved_words import FUNCTION_NAMES
 from mtpp_dsl.language.rules import custom_rules, unknown_rule, unknown_statement
 from mtpp_dsl.language.syntax_codes import comma, syntax_code, told
 from mtpp_dsl.language.syntax_errors import EXAMPLES, ITEMS, RULES, STATEMENTS, TERMINALS, UPGRADE
@@ -127,7 +127,7 @@ def _unknown_rule(source: Source, begin: int, at: int) -> Diagnostic | None:
     if (first[2:] and first[2].text == ":") or word in custom_rules():
         return None
     span = Span(source, offset, offset + len(word))
-    if word in FUNCTIONS or word in AGGREGATES:
+    if word in FUNCTION_NAMES:
         of = "(…)" if first[2:] and first[2].text == "(" else ""
         message = f"an inequality has a label before it: write 'constraint limit: {word}{of} <= …'"
         return Diagnostic(message, span, code="MTPP-E501")

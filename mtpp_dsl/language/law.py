@@ -10,7 +10,8 @@ import numpy as np
 
 from mtpp_dsl.base.units import TIME
 from mtpp_dsl.language import tree
-from mtpp_dsl.language.costing import OF_DEVICES, OF_OPERATORS, Operator
+from mtpp_dsl.language.costing import OF_DEVICES, OF_OPERATORS
+from mtpp_dsl.language.declared import Operator
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.law_arrays import column_times
 from mtpp_dsl.language.parser import parse

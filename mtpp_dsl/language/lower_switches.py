@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, cast
 
 import numpy as np
@@ -12,19 +11,20 @@ from mtpp_dsl.base.spec_limits import MAX_LINKED
 from mtpp_dsl.base.units import NONE, RATE, TIME, Dimension
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.declared import Hanging
 from mtpp_dsl.language.declaring import check_word, expand_family
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.paths import steps_of_path
 from mtpp_dsl.language.rates import check_rate
 from mtpp_dsl.language.scope import Complaint, Scope
-from mtpp_dsl.language.values import Quantity, describe
+from mtpp_dsl.language.values import describe
 from mtpp_dsl.problem import Tree
 from mtpp_dsl.problem.graph import Graph, frozen
 from mtpp_dsl.problem.interconnects import Overlap, Send
 from mtpp_dsl.text.source import Span
 
-__all__ = ["OF_SPLITS", "SWITCH_OPTIONS", "UPLINK", "Hanging", "hanging", "lower_tree", "of_splits"]
+__all__ = ["OF_SPLITS", "SWITCH_OPTIONS", "UPLINK", "hanging", "lower_tree", "of_splits"]
 
 UPLINK = ("switch", "uplink", "latency", "duplex")
 """Options of a device that say where it hangs in a tree of switches."""
@@ -33,20 +33,6 @@ OF_SPLITS = ("overlap", "send", "duplex")
 """Options of links, and of the switches that are under none, which say what transfers take in a split."""
 
 SWITCH_OPTIONS = ("under", "uplink", "latency", "duplex", "overlap", "send")
-
-
-@dataclass(frozen=True)
-class Hanging:
-    """What a device or a switch says of its place in a tree: names and numbers as read, with the statement's place."""
-
-    span: Span
-    above: str | None = None
-    named_at: Span | None = None
-    uplink: Quantity | None = None
-    latency: Quantity | None = None
-    duplex: Literal["full", "half"] | None = None
-    overlap: Overlap | None = None
-    send: Send | None = None
 
 
 def of_splits(options: Options) -> dict[str, str | None]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from mtpp_dsl.base.units import UNITS
-from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.grammar import run
+from mtpp_dsl.language.reserved_words import FUNCTION_NAMES
 from mtpp_dsl.language.tables import END, Failure, Token
 from mtpp_dsl.text.source import Diagnostic, Fix, Source, Span
 
@@ -144,7 +144,7 @@ def misplaced(source: Source, failure: Failure, token: Token, opened: Span | Non
     behind_label = source.text[: before.start()].rstrip().endswith(":")
     if before[1] == "for" and (behind_label or token.text in ("all", "each", "every", "any")):
         return "'forall' is written 'forall d in devices:'"
-    function = before[1] != "on" and (before[1] in FUNCTIONS or before[1] in AGGREGATES)
+    function = before[1] != "on" and before[1] in FUNCTION_NAMES
     if function and "LPAR" in failure.expected and token.text.isidentifier():
         return f"a function's arguments stand in '(' and ')': write '{before[1]}({token.text}…)'"
     return ""

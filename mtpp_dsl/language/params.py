@@ -19,7 +19,8 @@ from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.origin import plain
 from mtpp_dsl.language.outside import from_python, records_of
 from mtpp_dsl.language.parser import parse_expression
-from mtpp_dsl.language.scope import RESERVED, UNDERSCORE, Complaint, Scope, Unsettled, reserved
+from mtpp_dsl.language.reserved_words import RESERVED
+from mtpp_dsl.language.scope import UNDERSCORE, Complaint, Scope, Unsettled, reserved
 from mtpp_dsl.language.values import Quantity, Table, Value, describe, shown
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.text.source import Diagnostic, Place, Source, Span, shortened

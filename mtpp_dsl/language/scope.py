@@ -7,29 +7,20 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from collections.abc import Sequence as SequenceType
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from mtpp_dsl.base.exact import Exact
 from mtpp_dsl.base.prefixes import Prefixes
 from mtpp_dsl.base.spec_limits import MAX_STEPS
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.declared import Hanging, Operator
 from mtpp_dsl.language.values import DeviceRef, NodeRef, NodeTime, Quantity, Sequence, Value
 from mtpp_dsl.problem import Device
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.text.fixes import suggested
 from mtpp_dsl.text.source import Diagnostic, Fix, Place, Span
 
-if TYPE_CHECKING:
-    from mtpp_dsl.language.costing import Operator
-    from mtpp_dsl.language.lower_switches import Hanging
-
-__all__ = ["MAX_LOOPS", "MAX_WRONG", "RESERVED", "UNDERSCORE", "Complaint", "Scope", "Stopped", "Unsettled", "reserved"]
-
-_WORDS = "nodes devices edges bottleneck makespan latency throughput used true false inf on"
-_KEYWORDS = "if then else for in and or not forall"
-RESERVED = frozenset(f"{_WORDS} {_KEYWORDS}".split())
-"""Words of the language in expressions: nothing that a spec declares may have such a name."""
+__all__ = ["MAX_LOOPS", "MAX_WRONG", "UNDERSCORE", "Complaint", "Scope", "Stopped", "Unsettled", "reserved"]
 
 UNDERSCORE = "'mtpp fmt --upgrade FILE' writes an underscore behind it throughout the file"
 """What a note says of such a name of a param, a let or the variable of a loop, which could have it before version 1."""

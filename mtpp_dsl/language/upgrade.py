@@ -10,7 +10,7 @@ from itertools import pairwise
 from mtpp_dsl.base.units import UNITS
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.parser import parse
-from mtpp_dsl.language.scope import RESERVED
+from mtpp_dsl.language.reserved_words import RESERVED
 from mtpp_dsl.text.source import Source
 
 __all__ = ["upgraded"]

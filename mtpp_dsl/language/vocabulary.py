@@ -18,8 +18,8 @@ from mtpp_dsl.language.lower_constraints import RULE_OPTIONS
 from mtpp_dsl.language.lower_devices import DEVICE_OPTIONS, INTERCONNECTS, LINK_OPTIONS
 from mtpp_dsl.language.lower_pipelines import PIPELINED
 from mtpp_dsl.language.lower_switches import SWITCH_OPTIONS
+from mtpp_dsl.language.reserved_words import RESERVED
 from mtpp_dsl.language.rules import custom_rules
-from mtpp_dsl.language.scope import RESERVED
 from mtpp_dsl.language.syntax_errors import ITEMS, RULES, STATEMENTS
 from mtpp_dsl.model.choices import OPTIONS as MODEL_OPTIONS
 from mtpp_dsl.model.kinds import TYPES

@@ -19,7 +19,7 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.choosing import Group
 from mtpp_dsl.language.lower import Spec
 from mtpp_dsl.language.lower import read as read_spec
-from mtpp_dsl.language.scope import RESERVED
+from mtpp_dsl.language.reserved_words import RESERVED
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.sweeps.run import Run, Scalar, digest
 

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from mtpp_dsl.language import meanings
+from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.lower import analyse
 from mtpp_dsl.language.lower_devices import INTERCONNECTS
 from mtpp_dsl.language.meanings_of_options import meaning_of_option
+from mtpp_dsl.language.reserved_words import FUNCTION_NAMES
 from mtpp_dsl.language.syntax_errors import ITEMS, RULES, STATEMENTS
 from mtpp_dsl.language.vocabulary import (
     BUILT_IN,
@@ -24,6 +26,11 @@ from mtpp_dsl.language.vocabulary import (
 )
 from mtpp_dsl.problem.objective import OBJECTIVES
 from tests.tree import ROOT
+
+
+def test_parser_knows_every_function() -> None:
+    """The names that messages of the parser know are those of the functions that there are."""
+    assert {*FUNCTIONS, *AGGREGATES} == FUNCTION_NAMES
 
 
 def pairs() -> Iterator[tuple[str, str]]:

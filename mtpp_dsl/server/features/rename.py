@@ -10,7 +10,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
-from mtpp_dsl.language.scope import RESERVED
+from mtpp_dsl.language.reserved_words import RESERVED
 from mtpp_dsl.language.vocabulary import words
 from mtpp_dsl.library.entries import FOLDER
 from mtpp_dsl.server.features.definition import occurrence_at, word_at
