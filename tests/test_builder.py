@@ -23,8 +23,9 @@ from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.problem import Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.json import result_to_json
+from tests.tree import ROOT
 
-QUICK = Path(__file__).resolve().parent.parent / "examples" / "quickstart.mtpp"
+QUICK = ROOT / "examples" / "quickstart.mtpp"
 TEXT = """
 graph {
   node inp (work = 2 ms, params = 3 MiB, output = 4 MiB, kind = "conv", label = "first", color = 1)

@@ -28,8 +28,9 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.report.json import schema
+from tests.tree import ROOT
 
-QUICK = Path(__file__).parent.parent / "examples" / "quickstart.mtpp"
+QUICK = ROOT / "examples" / "quickstart.mtpp"
 UNEQUAL = QUICK.with_name("unequal.mtpp")
 
 

@@ -15,8 +15,9 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.contracts import Limits, MethodBase
 from mtpp_dsl.errors import Refused, SolverError, UsageError
+from tests.tree import ROOT
 
-QUICK = Path(__file__).resolve().parent.parent / "examples" / "quickstart.mtpp"
+QUICK = ROOT / "examples" / "quickstart.mtpp"
 HARD = """
 graph from generator regal (nodes = 120, seed = 1)
 device d[8]

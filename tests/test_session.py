@@ -23,8 +23,9 @@ from mtpp_dsl.errors import DeviceError, SpecError, UsageError
 from mtpp_dsl.executors.wire import receive, send
 from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.report.json import schema
+from tests.tree import ROOT
 
-QUICK = Path(__file__).resolve().parent.parent / "examples" / "quickstart.mtpp"
+QUICK = ROOT / "examples" / "quickstart.mtpp"
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ def data_folder() -> str:
     It is what the environment variable says, else ``shared/data`` beside the checkout.
     """
     said = os.environ.get("MTPP_DATA")
-    folder = Path(said) if said else Path(__file__).resolve().parents[3] / "shared" / "data"
+    folder = Path(said) if said else Path(__file__).resolve().parents[4] / "shared" / "data"
     return str(folder.absolute()) if folder.is_dir() else ""
 
 

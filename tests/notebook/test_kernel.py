@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.tree import ROOT
+
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "notebook.ipynb"
+EXAMPLE = ROOT / "examples" / "notebook.ipynb"
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]  # of the packages of notebooks
 
 

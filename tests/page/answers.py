@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import mtpp_dsl
 from mtpp_dsl.plans.result import Result
@@ -16,11 +15,12 @@ from tests.latency_cases import latency_problem
 from tests.makespans import makespan_problem
 from tests.repeats import random_repeats
 from tests.robust_problems import random_robust
+from tests.tree import ROOT
 
 __all__ = ["ANSWERS", "Answer"]
 
 Answer = tuple[Problem, Result]
-EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
+EXAMPLES = ROOT / "examples"
 SPECS = ("batch", "cheapest", "copies", "devices", "network", "quickstart", "replicas", "serving", "streamed",
          "tensor_parallel", "towers", "training", "unequal")  # fmt: skip
 IMPOSSIBLE = """

@@ -20,9 +20,10 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.activities import Timeline
 from mtpp_dsl.reporting import page_of
 from tests.browser import Opened, axe_findings, wait_for
+from tests.tree import ROOT
 
 Opening = Callable[..., Opened]
-UNEQUAL = Path(__file__).resolve().parents[2] / "examples" / "unequal.mtpp"
+UNEQUAL = ROOT / "examples" / "unequal.mtpp"
 DRAWN = """() => [...document.querySelectorAll("#graph-picture g :is(rect, path, text)")].map((each) => [
   each.tagName, (each.getAttribute("class") || "").replace(" near", ""),
   each.getAttribute("x"), each.getAttribute("y"), each.getAttribute("width"),

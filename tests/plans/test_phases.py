@@ -42,6 +42,7 @@ from mtpp_dsl.report.json import result_to_json, schema
 from tests.amount import part
 from tests.networks import random_links, random_tree
 from tests.phases import GOALS, by_hand, phased_problem, random_case
+from tests.tree import ROOT
 
 SPEC = """
 phase prefill, decode (weight = 3)
@@ -191,7 +192,7 @@ def test_graphs_that_are_no_phases_of_each_other() -> None:
     assert Problem.create(graph, devices, Shared(1.0), constraints=[Memory()]).phase("p").graph.n == 1
 
 
-REFERENCES = Path(__file__).parents[3] / "shared/prototypes/extensions/references.json"
+REFERENCES = ROOT.parent / "shared/prototypes/extensions/references.json"
 
 
 def test_the_file_of_references_has_phases() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,6 +32,7 @@ from mtpp_dsl.report.json import result_to_json
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.reductions.fuse import Fuse
 from tests.staging import group_problem, random_groups, random_stages, references, stage_problem
+from tests.tree import ROOT
 
 STAGES = ("count the stages", "gpipe keeps all", "stash", "few microbatches", "many microbatches", "recompute")
 GROUPS = ("faster than t", "must share", "rule A at t = 1", "replicas or shards")
@@ -211,7 +211,7 @@ def test_answers_say_what_stages_do() -> None:
 @pytest.mark.slow
 def test_the_examples() -> None:
     """The examples are proved optimal, and say what their comments say."""
-    folder = Path(__file__).parents[2] / "examples"
+    folder = ROOT / "examples"
     training = solve(load(folder / "training.mtpp"))
     assert training.status == "optimal"
     assert training.plan is not None

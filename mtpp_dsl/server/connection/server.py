@@ -272,5 +272,5 @@ def _link(options: Mapping[str, object]) -> str | None:
     site = options.get("documentation")
     if isinstance(site, str) and site:
         return f"{site.rstrip('/')}/errors.html#"
-    page = Path(__file__).parents[3] / "docs" / "errors.md"
+    page = Path(__file__).parents[4] / "docs" / "errors.md"
     return f"{page.as_uri()}#" if page.is_file() else None

@@ -13,7 +13,7 @@ __all__ = ["block", "code", "plain", "told"]
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&$]|^\s*[+-]|:(?=//)|(?<=www)\.|^\s*\d+[.)])")
 _TICKS = re.compile("`+")
-_DOCS = Path(__file__).resolve().parents[3] / "docs"
+_DOCS = Path(__file__).resolve().parents[4] / "docs"
 
 
 def plain(text: str) -> str:
