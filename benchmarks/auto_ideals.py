@@ -21,8 +21,8 @@ from time import perf_counter
 
 from ideals import DEVICES, FOLDER, SWEPT, TABLE, present, workload
 
-from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.checks.verification import check_result
+from mtpp_dsl.solving.api import find_method, solve
 
 RATIO, MORE = 1.5, 0.3
 """How much longer ``auto`` may take: as a factor, and in seconds beside that."""

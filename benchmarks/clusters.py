@@ -12,11 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-from mtpp_dsl.executors.addresses import opened
-from mtpp_dsl.sweeps.expansion import expand
-from mtpp_dsl.sweeps.file import read_sweep
-from mtpp_dsl.sweeps.loop import run_sweep
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.core.executors.addresses import opened
+from mtpp_dsl.sweeps.file.expansion import expand
+from mtpp_dsl.sweeps.file.file import read_sweep
+from mtpp_dsl.sweeps.run.loop import run_sweep
+from mtpp_dsl.sweeps.store.store import Store
 
 SWEEP = """
 mtpp-sweep = 1

@@ -21,13 +21,16 @@ from time import perf_counter
 import numpy as np
 
 from mtpp_dsl.checks.verification import check_result
-from mtpp_dsl.constraints import Acyclic, Colocate, Memory
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.formats.msr import Msr
-from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Memory
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.formats.msr import Msr
+from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.solvers.methods.partition import MAX_BYTES, Ideals
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))

@@ -9,10 +9,12 @@ import argparse
 import random
 from time import process_time
 
-from mtpp_dsl.constraints import Acyclic
+from mtpp_dsl.core.constraints import Acyclic
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 
 SIZES = ("800,1600,8", "2000,4000,16")

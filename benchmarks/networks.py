@@ -16,9 +16,11 @@ from time import monotonic, process_time
 import numpy as np
 
 import mtpp_dsl
-from mtpp_dsl.constraints import Acyclic, Memory
-from mtpp_dsl.problem import Device, Links, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic, Memory
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.problem import Problem
 
 PEAK = (312e12, 312e12, 181e12, 181e12, 165e12, 165e12, 125e12, 125e12)
 RATE = (2.0e12, 2.0e12, 0.86e12, 0.86e12, 1.0e12, 1.0e12, 0.9e12, 0.9e12)

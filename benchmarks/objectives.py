@@ -16,8 +16,9 @@ from time import monotonic
 import numpy as np
 
 from mtpp_dsl import Device, Graph, Problem, solve
-from mtpp_dsl.constraints import Acyclic, Bottleneck, Constraint, Decision, Latency, Linear, Load, Memory, Used
-from mtpp_dsl.problem import Objective, Shared
+from mtpp_dsl.core.constraints import Acyclic, Bottleneck, Constraint, Decision, Latency, Linear, Load, Memory, Used
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.objective import Objective
 
 DEADLINE = 2.2
 """Times the bottleneck of work spread evenly over all devices."""

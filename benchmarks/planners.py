@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import mtpp_dsl
 from benchmarks.rules.comparison import Optima, is_pipeline, tallies, value
 from benchmarks.rules.tables import instance_line, instance_table, put_into, rule_table
-from mtpp_dsl.constraints import InOrder
+from mtpp_dsl.core.constraints import InOrder
 from tests.planners import instances, peers, write_spec
 
 TIME = 60

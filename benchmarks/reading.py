@@ -15,9 +15,9 @@ REST = "device gpu[4] (memory = 16 GiB)\ninterconnect shared (bandwidth = 8 GiB/
 MEASURE = """
 import resource, sys
 from time import process_time
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.language.parser import parse
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.language.lowering.lower import load
+from mtpp_dsl.language.syntax.parser import parse
+from mtpp_dsl.core.text.source import Source
 text = sys.stdin.read()
 parse(Source("warm", ""))
 began = process_time()

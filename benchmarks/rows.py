@@ -15,8 +15,8 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from time import monotonic
 
 import mtpp_dsl
-from mtpp_dsl.api import find_method
-from mtpp_dsl.contracts import why_not
+from mtpp_dsl.core.contracts.protocols import why_not
+from mtpp_dsl.solving.api import find_method
 
 SPEC = """
 mtpp 1

@@ -21,20 +21,20 @@ from typing import Any
 import numpy as np
 
 import mtpp_dsl
-from mtpp_dsl.execution.machine import machine_facts
-from mtpp_dsl.execution.parts import origin_of, stages_of
-from mtpp_dsl.execution.stage_file import flat
-from mtpp_dsl.execution.timing import CLOCKS, Clock
-from mtpp_dsl.execution.torch_inputs import index_limits, random_args, signature_of
-from mtpp_dsl.execution.torch_split import Recipe
-from mtpp_dsl.model import Model
-from mtpp_dsl.model.json import write
-from mtpp_dsl.model.profile import text_of
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.profiling.measuring import Effort
-from mtpp_dsl.profiling.session import profile_of_jobs
-from mtpp_dsl.profiling.torch_profile import torch_jobs
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.model.json import write
+from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.profile import text_of
+from mtpp_dsl.runtimes.execution.machine import machine_facts
+from mtpp_dsl.runtimes.execution.parts import origin_of, stages_of
+from mtpp_dsl.runtimes.execution.stage_file import flat
+from mtpp_dsl.runtimes.execution.timing import CLOCKS, Clock
+from mtpp_dsl.runtimes.execution.torch_inputs import index_limits, random_args, signature_of
+from mtpp_dsl.runtimes.execution.torch_split import Recipe
+from mtpp_dsl.runtimes.profiling.measuring import Effort
+from mtpp_dsl.runtimes.profiling.session import profile_of_jobs
+from mtpp_dsl.runtimes.profiling.torch_profile import torch_jobs
 
 LAYERS, WIDTH, HEADS, VOCABULARY, LENGTH = 8, 192, 4, 2000, 64
 SIZES = {"batch": 1, "seq": LENGTH}
@@ -151,8 +151,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.1)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    from mtpp_dsl.importers.torch_inputs import read_input
-    from mtpp_dsl.importers.torch_model import import_torch
+    from mtpp_dsl.exchange.importers.torch_inputs import read_input
+    from mtpp_dsl.exchange.importers.torch_model import import_torch
 
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

@@ -17,10 +17,10 @@ from pathlib import Path
 from statistics import median
 from time import process_time
 
-from mtpp_dsl.language.rereading import Memory
-from mtpp_dsl.server.document import Replacement
-from mtpp_dsl.server.features.problems import problems
-from mtpp_dsl.server.workspace import Workspace
+from mtpp_dsl.editor.server.document import Replacement
+from mtpp_dsl.editor.server.features.problems import problems
+from mtpp_dsl.editor.server.workspace import Workspace
+from mtpp_dsl.language.syntax.rereading import Memory
 
 URI = "untitled:long"
 

@@ -18,18 +18,21 @@ from pathlib import Path
 from time import perf_counter
 
 from mtpp_dsl.checks.verification import check_result
-from mtpp_dsl.constraints import Acyclic
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.formats.msr import Msr
-from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
+from mtpp_dsl.exchange.formats.msr import Msr
+from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.methods.partition import SliceGraph
-from mtpp_dsl.views.device_types import device_types
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 STAGES = (2, 4, 8, 16, 32, 64)

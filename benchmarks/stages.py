@@ -26,10 +26,13 @@ from time import monotonic, process_time
 
 import numpy as np
 
-from mtpp_dsl import api
-from mtpp_dsl.constraints import Acyclic, Constraint, Memory, Replicate, Shard, StageMemory
-from mtpp_dsl.problem import Device, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic, Constraint, Memory, Replicate, Shard, StageMemory
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving import api
 
 WIDTH, SEQUENCE, HEADS, VOCABULARY = 12_288, 2_048, 96, 50_257
 FLOPS = 312e12 / 2

@@ -20,14 +20,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic, process_time
 
-from mtpp_dsl.executors.local import LOCAL
-from mtpp_dsl.sweeps.expansion import expand
-from mtpp_dsl.sweeps.file import read_sweep
-from mtpp_dsl.sweeps.loop import run_sweep
-from mtpp_dsl.sweeps.outcome import Outcome
-from mtpp_dsl.sweeps.processes import descendants, memory
-from mtpp_dsl.sweeps.run import Run
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.core.executors.local import LOCAL
+from mtpp_dsl.sweeps.file.expansion import expand
+from mtpp_dsl.sweeps.file.file import read_sweep
+from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.run.loop import run_sweep
+from mtpp_dsl.sweeps.run.processes import descendants, memory
+from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.store.store import Store
 
 SWEEP = """mtpp-sweep = 1
 name = "trivial"

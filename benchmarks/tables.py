@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 from statistics import median
 
-from mtpp_dsl.sweeps.outcome import Outcome
-from mtpp_dsl.sweeps.rows import COLUMNS, row_of
-from mtpp_dsl.sweeps.run import Run, digest
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.sweeps.file.run import Run, digest
+from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.store.rows import COLUMNS, row_of
+from mtpp_dsl.sweeps.store.store import Store
 
 METHODS = ("auto", "heft", "peft", "etf", "annealing", "lns", "exact", "brkga")
 SEEDS = 5

@@ -23,74 +23,83 @@ TYPE_CHECKING = False  # typing's own would have to be imported, before mtpp can
 if TYPE_CHECKING:
     from typing import Any
 
-    from mtpp_dsl.api import analyse, load, read, solve
-    from mtpp_dsl.builder import Builder
     from mtpp_dsl.checks.verification import verify
-    from mtpp_dsl.contracts import Limits, Progress
-    from mtpp_dsl.drivers.export import export
-    from mtpp_dsl.drivers.front import front
-    from mtpp_dsl.drivers.validate import validate
-    from mtpp_dsl.errors import MtppError
-    from mtpp_dsl.explaining.difference import diff
-    from mtpp_dsl.explaining.explain import explain
-    from mtpp_dsl.formats.networkx_graphs import graph_from_networkx
-    from mtpp_dsl.importers.gguf.importer import from_gguf
-    from mtpp_dsl.importers.hf import from_hf
-    from mtpp_dsl.importers.onnx.importer import from_onnx
-    from mtpp_dsl.importers.pt2.importer import from_pt2
-    from mtpp_dsl.importers.torch_model import from_torch
-    from mtpp_dsl.language.analysis import Analysis
-    from mtpp_dsl.language.lower import Spec
-    from mtpp_dsl.language.lower_costs import with_times
-    from mtpp_dsl.plans.evaluation import Evaluation, evaluate
-    from mtpp_dsl.plans.plan import Plan
-    from mtpp_dsl.plans.result import Bound, Result
-    from mtpp_dsl.problem import Device, Problem
-    from mtpp_dsl.problem.graph import Graph
-    from mtpp_dsl.running import Running, solve_async, start
-    from mtpp_dsl.sweeps.bench import bench
-    from mtpp_dsl.text.source import Diagnostic
+    from mtpp_dsl.core.contracts.limits import Limits
+    from mtpp_dsl.core.contracts.progress import Progress
+    from mtpp_dsl.core.errors import MtppError
+    from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate
+    from mtpp_dsl.core.plans.plan import Plan
+    from mtpp_dsl.core.plans.result import Bound, Result
+    from mtpp_dsl.core.problem.devices import Device
+    from mtpp_dsl.core.problem.graph import Graph
+    from mtpp_dsl.core.problem.problem import Problem
+    from mtpp_dsl.core.text.source import Diagnostic
+    from mtpp_dsl.exchange.formats.networkx_graphs import graph_from_networkx
+    from mtpp_dsl.exchange.importers.gguf.importer import from_gguf
+    from mtpp_dsl.exchange.importers.hf import from_hf
+    from mtpp_dsl.exchange.importers.onnx.importer import from_onnx
+    from mtpp_dsl.exchange.importers.pt2.importer import from_pt2
+    from mtpp_dsl.exchange.importers.torch_model import from_torch
+    from mtpp_dsl.language.builder.builder import Builder
+    from mtpp_dsl.language.lowering.analysis import Analysis
+    from mtpp_dsl.language.lowering.lower import Spec
+    from mtpp_dsl.language.lowering.lower_costs import with_times
+    from mtpp_dsl.show.explaining.difference import diff
+    from mtpp_dsl.show.explaining.explain import explain
+    from mtpp_dsl.solving.api import analyse, load, read, solve
+    from mtpp_dsl.solving.drivers.export import export
+    from mtpp_dsl.solving.drivers.front import front
+    from mtpp_dsl.solving.drivers.validate import validate
+    from mtpp_dsl.solving.finding import find_method
+    from mtpp_dsl.solving.running import Running, solve_async, start
+    from mtpp_dsl.sweeps.library.collection import Library, find_library
+    from mtpp_dsl.sweeps.run.bench import bench
+    from mtpp_dsl.sweeps.store.store import Store
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Analysis": "language.analysis",
-    "Bound": "plans.result",
-    "Builder": "builder",
-    "Device": "problem",
-    "Diagnostic": "text.source",
-    "Evaluation": "plans.evaluation",
-    "Graph": "problem.graph",
-    "Limits": "contracts",
+    "Analysis": "language.lowering.analysis",
+    "Bound": "core.plans.result",
+    "Builder": "language.builder.builder",
+    "Device": "core.problem.devices",
+    "Diagnostic": "core.text.source",
+    "Evaluation": "core.plans.evaluation",
+    "Graph": "core.problem.graph",
+    "Library": "sweeps.library.collection",
+    "Limits": "core.contracts.limits",
     "MipMethod": "solvers.methods.mip.mip_method",
-    "MtppError": "errors",
-    "Plan": "plans.plan",
-    "Problem": "problem",
-    "Progress": "contracts",
-    "Result": "plans.result",
-    "Running": "running",
-    "Spec": "language.lower",
-    "analyse": "api",
-    "bench": "sweeps.bench",
-    "diff": "explaining.difference",
-    "evaluate": "plans.evaluation",
-    "explain": "explaining.explain",
-    "export": "drivers.export",
-    "from_gguf": "importers.gguf.importer",
-    "from_hf": "importers.hf",
-    "from_onnx": "importers.onnx.importer",
-    "from_pt2": "importers.pt2.importer",
-    "from_torch": "importers.torch_model",
-    "front": "drivers.front",
-    "graph_from_networkx": "formats.networkx_graphs",
-    "load": "api",
-    "read": "api",
-    "solve": "api",
-    "solve_async": "running",
-    "start": "running",
-    "validate": "drivers.validate",
+    "MtppError": "core.errors",
+    "Plan": "core.plans.plan",
+    "Problem": "core.problem.problem",
+    "Progress": "core.contracts.progress",
+    "Result": "core.plans.result",
+    "Running": "solving.running",
+    "Spec": "language.lowering.lower",
+    "Store": "sweeps.store.store",
+    "analyse": "solving.api",
+    "bench": "sweeps.run.bench",
+    "diff": "show.explaining.difference",
+    "evaluate": "core.plans.evaluation",
+    "explain": "show.explaining.explain",
+    "export": "solving.drivers.export",
+    "find_library": "sweeps.library.collection",
+    "find_method": "solving.finding",
+    "from_gguf": "exchange.importers.gguf.importer",
+    "from_hf": "exchange.importers.hf",
+    "from_onnx": "exchange.importers.onnx.importer",
+    "from_pt2": "exchange.importers.pt2.importer",
+    "from_torch": "exchange.importers.torch_model",
+    "front": "solving.drivers.front",
+    "graph_from_networkx": "exchange.formats.networkx_graphs",
+    "load": "solving.api",
+    "read": "solving.api",
+    "solve": "solving.api",
+    "solve_async": "solving.running",
+    "start": "solving.running",
+    "validate": "solving.drivers.validate",
     "verify": "checks.verification",
-    "with_times": "language.lower_costs",
+    "with_times": "language.lowering.lower_costs",
 }
 
 __all__ = [
@@ -101,6 +110,7 @@ __all__ = [
     "Diagnostic",
     "Evaluation",
     "Graph",
+    "Library",
     "Limits",
     "MipMethod",
     "MtppError",
@@ -110,12 +120,15 @@ __all__ = [
     "Result",
     "Running",
     "Spec",
+    "Store",
     "analyse",
     "bench",
     "diff",
     "evaluate",
     "explain",
     "export",
+    "find_library",
+    "find_method",
     "from_gguf",
     "from_hf",
     "from_onnx",
@@ -152,13 +165,13 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: Any) -> None:
     """Give ``%%mtpp`` and ``%mtpp`` to IPython: what ``%load_ext mtpp_dsl`` calls."""
-    from mtpp_dsl.notebook.magics import load
+    from mtpp_dsl.show.notebook.magics import load
 
     load(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """Take them away again: what ``%unload_ext mtpp_dsl`` calls."""
-    from mtpp_dsl.notebook.magics import unload
+    from mtpp_dsl.show.notebook.magics import unload
 
     unload(shell)

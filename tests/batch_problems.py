@@ -9,19 +9,13 @@ import numpy as np
 
 from mtpp_dsl.checks.batch_check import duration
 from mtpp_dsl.checks.schedule_check import travel
-from mtpp_dsl.constraints import (
-    BatchSizes,
-    Colocate,
-    Constraint,
-    Forbid,
-    Memory,
-    Pin,
-    PinChunks,
-    Separate,
-)
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Separate
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["barrier_optimum", "random_batches"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import mtpp_dsl
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["built", "cases"]
 

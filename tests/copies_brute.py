@@ -15,10 +15,10 @@ import pytest
 from scipy.optimize import linprog
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import Copies
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Copies
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["best_mix", "least_period", "references"]
 

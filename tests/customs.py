@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import pyomo.environ as pyo
 
 from mtpp_dsl.checks.verification import TOLERANCE, loads
-from mtpp_dsl.contracts import CustomConstraint, Option
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.custom import CustomConstraint, Option
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Few", "OfType", "Quiet", "Remainders", "Spread", "Unruled"]
 

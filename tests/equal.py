@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.constraints import Colocate, Constraint, Memory, Replicate, Separate, Shard
-from mtpp_dsl.problem import Device, Host, Links, Problem, Tree
+from mtpp_dsl.core.constraints import Colocate, Constraint, Memory, Replicate, Separate, Shard
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.interconnects import Host, Links, Tree
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["differences"]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyomo.environ as pyo
 
 from mtpp_dsl.checks.verification import cost_of
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
 from tests.oracle import plans
 
 __all__ = ["best_of_all", "capped", "counts", "everything"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from mtpp_dsl.constraints import Acyclic, Memory
-from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.problem.objective import Objective
-from mtpp_dsl.problem.problem import Origin
+from mtpp_dsl.core.constraints import Acyclic, Memory
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Origin, Problem
 
 __all__ = ["HOSTILE", "hostile_problem", "hostile_spec"]
 

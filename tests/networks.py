@@ -6,8 +6,10 @@ import random
 
 import numpy as np
 
-from mtpp_dsl.problem import Device, Links, Problem, Tree
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links, Tree
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["random_links", "random_problem", "random_tree"]
 

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     Bottleneck,
     Constraint,
@@ -24,8 +24,11 @@ from mtpp_dsl.constraints import (
     Start,
     Used,
 )
-from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Case", "random_case", "random_timed_case"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["optimum", "plans"]
 

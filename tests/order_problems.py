@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Bottleneck,
     Colocate,
     Constraint,
@@ -18,10 +18,12 @@ from mtpp_dsl.constraints import (
     StageMemory,
     Used,
 )
-from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.problem.interconnects import Interconnect
-from mtpp_dsl.problem.phases import phased_graph
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.phases import phased_graph
+from mtpp_dsl.core.problem.problem import Problem
 from tests.networks import random_links, random_tree
 
 __all__ = ["KINDS", "ordered_problem"]

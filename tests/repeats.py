@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Repeat, Separate
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Repeat, Separate
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["random_repeats", "reference", "references"]
 

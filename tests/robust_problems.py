@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Bottleneck, Colocate, Constraint, Linear, Load, Memory, Robust, Used
-from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic, Bottleneck, Colocate, Constraint, Linear, Load, Memory, Robust, Used
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["of_reference", "random_robust"]
 

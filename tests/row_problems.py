@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 
 from mtpp_dsl.checks.brute_force import plans
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     Bottleneck,
     Colocate,
@@ -25,9 +25,12 @@ from mtpp_dsl.constraints import (
     Start,
     Used,
 )
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["best_cost", "larger_problem", "small_problem"]
 

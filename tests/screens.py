@@ -9,14 +9,16 @@ from itertools import pairwise
 from pathlib import Path
 
 import mtpp_dsl
-from mtpp_dsl.api import find_method
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Reached, Result
-from mtpp_dsl.problem import Objective, Problem
-from mtpp_dsl.report.terminal import summary
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Reached, Result
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.show.report.terminal import summary
+from mtpp_dsl.solving.api import find_method
 
 __all__ = ["CASES", "SNAPSHOTS", "WIDTHS", "screens"]
 

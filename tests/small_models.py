@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from mtpp_dsl.model import Amount, Model, Operator, Source, Symbol, Tensor, Weight
-from mtpp_dsl.model.names import Names
+from mtpp_dsl.exchange.model.model import Amount, Model, Operator, Source, Symbol, Tensor, Weight
+from mtpp_dsl.exchange.model.names import Names
 
 SYMBOLS = MappingProxyType({"batch": Symbol(1, 1, 1024), "seq": Symbol(16, 1, 4096)})
 

@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtpp_dsl.constraints import Acyclic, Constraint, Memory, Replicate, Shard, StageMemory
-from mtpp_dsl.problem import Device, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic, Constraint, Memory, Replicate, Shard, StageMemory
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["REFERENCES", "group_problem", "random_groups", "random_stages", "references", "stage_problem"]
 

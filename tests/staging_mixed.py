@@ -5,9 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Memory, Replicate, Shard, StageMemory
-from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Memory, Replicate, Shard, StageMemory
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["random_mixed"]
 

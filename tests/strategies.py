@@ -8,18 +8,12 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
-from mtpp_dsl.constraints import (
-    Acyclic,
-    Colocate,
-    Constraint,
-    ExclusiveLinks,
-    Forbid,
-    Memory,
-    Pin,
-    Separate,
-)
-from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, ExclusiveLinks, Forbid, Memory, Pin, Separate
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 
 WEIGHTS = st.one_of(st.integers(0, 10).map(float), st.floats(0, 10, width=32), st.sampled_from([0.0, 1.0, 100.0]))
 

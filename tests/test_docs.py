@@ -31,23 +31,23 @@ from typing import Any
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.api import find_method
-from mtpp_dsl.base.spec_limits import MAX_DEVICES, MAX_EDGES, MAX_LINKED, MAX_NODES, MAX_STEPS, MAX_TABLE
-from mtpp_dsl.base.units import UNITS
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.constraints import Memory
-from mtpp_dsl.contracts import Scope
-from mtpp_dsl.generators import signature
-from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
-from mtpp_dsl.language.graph_items import NODE_OPTIONS
-from mtpp_dsl.language.layout import format_spec
-from mtpp_dsl.language.lower_devices import DEVICE_OPTIONS
-from mtpp_dsl.language.params import _TEXT_TYPES, _TYPES
-from mtpp_dsl.language.parser import MAX_DEPTH, MAX_ERRORS, MAX_WORDS
-from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
-from mtpp_dsl.registry import BACKENDS, BUILTIN, EXECUTORS, FORMATS, GENERATORS, TARGETS
-from mtpp_dsl.report.json import schema
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.core.base.spec_limits import MAX_DEVICES, MAX_EDGES, MAX_LINKED, MAX_NODES, MAX_STEPS, MAX_TABLE
+from mtpp_dsl.core.base.units import UNITS
+from mtpp_dsl.core.constraints import Memory
+from mtpp_dsl.core.contracts.scopes import Scope
+from mtpp_dsl.core.registry import BACKENDS, BUILTIN, EXECUTORS, FORMATS, GENERATORS, TARGETS
+from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.exchange.generators.generate import signature
+from mtpp_dsl.language.lowering.graph_items import NODE_OPTIONS
+from mtpp_dsl.language.lowering.lower_devices import DEVICE_OPTIONS
+from mtpp_dsl.language.syntax.layout import format_spec
+from mtpp_dsl.language.syntax.parser import MAX_DEPTH, MAX_ERRORS, MAX_WORDS
+from mtpp_dsl.language.syntax.syntax_errors import RULES, STATEMENTS
+from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
+from mtpp_dsl.language.values.params import _TEXT_TYPES, _TYPES
+from mtpp_dsl.solving.answers.json import schema
+from mtpp_dsl.solving.api import find_method
 from tests.amount import stride
 from tests.pages import DOCS, FENCE, PAGES, ROOT, Block, anchors, blocks, links
 from tests.tools import tables
@@ -389,8 +389,8 @@ def words_in_code(text: str) -> set[str]:
 
 
 def test_floor_plan() -> None:
-    """CONTRIBUTING.md names every package, or the one around it with all that is in it, and none that is not there."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    """The page of the architecture names every package that somebody may look for, and none that is not there."""
+    text = read("architecture.md")
     told = set(re.findall(r"`((?:mtpp_dsl|models|solvers|grammars)/[\w/]*)`", text))
     there = {str(path.parent.relative_to(ROOT)) + "/" for path in files() if path.name == "__init__.py"}
     assert told <= there

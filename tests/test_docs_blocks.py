@@ -129,7 +129,7 @@ def read_yaml(block: Block) -> None:
 def read_text(block: Block) -> None:
     """Read the commands of what was run elsewhere; a block that is for the eye has none."""
     read_commands(block)
-    if block.page.name != "errors.md":  # that of its own is compared by tests/text
+    if block.page.name != "errors.md":  # that of its own is compared by tests/core/text
         assert not re.search(r"^mtpp [a-z]+ ", block.text, re.MULTILINE), "a command that is not run is a block of sh"
 
 

@@ -17,7 +17,7 @@ WITH_EXAMPLES = sorted(
 
 def test_there_are_examples() -> None:
     """The search finds modules at all."""
-    assert "mtpp_dsl.errors" in WITH_EXAMPLES
+    assert "mtpp_dsl.core.errors" in WITH_EXAMPLES
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)

@@ -14,111 +14,89 @@ import pytest
 from tests.tree import ROOT, files
 
 MODULES = {name: path for path, name in files().items()}
-DATA = {"base", "constraints", "errors", "problem", "plans", "text"}
-"""The packages of data: any part above them may import them."""
-CORE = {  # what a part of the core may import beside itself
-    "text": set(),
-    "text.codes": set(),
-    "errors": {"text"},
-    "constraints": set(),
-    "base": {"errors", "text"},
-    "problem": {"base", "constraints", "errors"},
-    "plans": {"base", "constraints", "errors", "problem"},
-    "model": {"base", "errors", "problem", "text"},
-    "checks": DATA,
-    "views": DATA,
-    "contracts": DATA,
-    "registry": {"errors"},
-    "executors": DATA | {"contracts", "registry"},
-    "report": DATA,
-    "formats": DATA | {"contracts", "model", "registry"},
-    "library": {"errors"},
-    "importers": DATA | {"library", "model"},
-    "importers.gguf": DATA | {"formats", "importers", "model"},
-    "importers.onnx": DATA | {"formats", "importers", "model"},
-    "importers.pt2": DATA | {"formats", "importers", "model"},
-    "execution": DATA | {"importers", "importers.onnx", "model"},
-    "profiling": DATA | {"execution", "importers", "importers.onnx", "model"},
-    "generators": DATA | {"registry"},
-    "language": DATA | {"formats", "generators", "library", "model", "registry"},
-    "editors": DATA | {"language"},
-    "plugins": DATA | {"checks", "contracts", "generators", "registry"},
-    "answers": DATA | {"checks", "contracts", "language", "registry", "report"},
-    "page": DATA | {"editors", "language", "page.layout", "report"},
-    "page.layout": DATA | {"report"},
-    "notebook": DATA | {"api", "language", "page", "page.layout", "registry", "report", "running"},
-    "pictures": DATA | {"page.layout", "report"},
-    "targets": DATA | {"contracts", "execution", "importers", "library", "model", "registry"},
-    "checkpoint": DATA | {"checks", "contracts", "report"},
-    "testing": DATA | {"checks", "contracts", "formats", "generators", "plugins", "registry"},
-    "finding": DATA | {"contracts", "plugins", "registry"},
-    "once": DATA | {"checkpoint", "checks", "contracts", "finding", "plugins", "registry"},
-    "api": DATA | {"contracts", "executors", "finding", "language", "once", "plugins"},
-    "drivers": DATA | {"answers", "api", "checkpoint", "checks", "contracts", "executors", "plugins", "registry"},
-    "explaining": DATA
-    | {"answers", "api", "checks", "contracts", "drivers", "language", "registry", "report", "views"},
-    "reporting": DATA | {"answers", "contracts", "explaining", "language", "page"},
-    "algebra": DATA | {"language"},
-    "builder": DATA | {"algebra", "formats", "language", "model"},
-    "running": DATA | {"api", "checks", "contracts"},
-    "server": DATA | {"contracts", "language", "library", "registry"},
-    "server.features": DATA | {"contracts", "generators", "language", "library", "registry", "server", "text.codes"},
-    "server.connection": DATA | {"language", "library", "registry", "server", "server.features"},
-    "sweeps": DATA
-    | {"answers", "api", "checks", "contracts", "drivers", "execution", "executors", "generators", "language"}
-    | {"plugins", "registry", "report"},
-    "sweeps.library": DATA | {"answers", "checks", "contracts", "sweeps"},
-    "": DATA
-    | {
-        "api",
-        "builder",
-        "checks",
-        "contracts",
-        "drivers",
-        "explaining",
-        "formats",
-        "importers",
-        "importers.gguf",
-        "importers.onnx",
-        "importers.pt2",
-        "language",
-        "notebook",
-        "running",
-        "sweeps",
-    },
-    "cli": DATA
-    | {
-        "",
-        "answers",
-        "api",
-        "checks",
-        "contracts",
-        "drivers",
-        "editors",
-        "execution",
-        "executors",
-        "explaining",
-        "formats",
-        "importers",
-        "importers.gguf",
-        "importers.onnx",
-        "importers.pt2",
-        "language",
-        "library",
-        "model",
-        "page",
-        "pictures",
-        "profiling",
-        "registry",
-        "report",
-        "server.connection",
-        "sweeps",
-    },
-    "cli.bench": DATA
-    | {"api", "cli", "contracts", "executors", "language", "registry", "report", "sweeps", "sweeps.library"},
-    "__main__": {"cli"},
+ROOMS = {  # what each room may import of the others
+    "core": set(),
+    "checks": {"core"},
+    "exchange": {"core"},
+    "language": {"core", "exchange"},
+    "solving": {"core", "exchange", "language", "checks"},
+    "runtimes": {"core", "exchange"},
+    "show": {"core", "language", "checks", "solving"},
+    "editor": {"core", "exchange", "language"},
+    "sweeps": {"core", "language", "checks", "solving", "runtimes", "show"},
+    "cli": {"core", "exchange", "language", "checks", "solving", "runtimes", "show", "editor", "sweeps", ""},
 }
-BELOW_MODELS = DATA | {"contracts", "registry", "views"}
+FLOORS: dict[str, list[set[str]]] = {  # of each room, from the bottom up: each imports what is below it
+    "core": [
+        {"core.text.codes"},
+        {"core.text", "core.constraints"},
+        {"core.errors"},
+        {"core.base", "core.registry"},
+        {"core.problem"},
+        {"core.plans"},
+        {"core.views", "core.contracts"},
+        {"core.executors"},
+    ],
+    "checks": [{"checks"}],
+    "exchange": [
+        {"exchange.library", "exchange.generators", "exchange.model"},
+        {"exchange.formats", "exchange.importers"},
+        {"exchange.importers.gguf", "exchange.importers.onnx", "exchange.importers.pt2"},
+    ],
+    "language": [
+        {"language.syntax"},
+        {"language.values"},
+        {"language.lowering"},
+        {"language.words"},
+        {"language"},
+        {"language.builder"},
+    ],
+    "solving": [{"solving.plugins", "solving.answers"}, {"solving"}, {"solving.drivers"}],
+    "runtimes": [{"runtimes.execution"}, {"runtimes.profiling", "runtimes.targets"}],
+    "show": [
+        {"show.report"},
+        {"show.page.layout", "show.explaining"},
+        {"show.page", "show.pictures"},
+        {"show", "show.notebook"},
+    ],
+    "editor": [{"editor.setup", "editor.server"}, {"editor.server.features"}, {"editor.server.connection"}],
+    "sweeps": [{"sweeps.file"}, {"sweeps.store"}, {"sweeps.run", "sweeps.tables"}, {"sweeps.library"}],
+    "cli": [{"cli"}, {"cli.bench"}],
+}
+PUBLIC = {"algebra", "constraints", "contracts", "errors", "executors", "formats", "problem", "registry", "schemas"}
+PUBLIC |= {"testing"}
+"""Modules that give users the names of others. Nothing of ours imports them."""
+
+
+def inside(*rooms: str) -> set[str]:
+    """Return the packages of these rooms."""
+    return {name for room in rooms for floor in FLOORS.get(room, [{room}]) for name in floor}
+
+
+def allowed() -> dict[str, set[str]]:
+    """Return what each package of the rooms may import beside itself."""
+    found = {}
+    for room, others in ROOMS.items():
+        below = inside(*others)
+        for floor in FLOORS[room]:
+            found.update({name: set(below) for name in floor})
+            below |= floor
+    return found
+
+
+CORE = {
+    **allowed(),
+    **{name: inside(*ROOMS) for name in PUBLIC},
+    "": inside(*(set(ROOMS) - {"cli"})),
+    "__main__": {"cli"},
+    "core": set(),
+    "exchange": set(),
+    "runtimes": set(),
+    "editor": set(),
+    "sweeps": set(),
+}
+DATA = {"core.base", "core.constraints", "core.errors", "core.plans", "core.problem", "core.text"}
+BELOW_MODELS = DATA | {"core.contracts", "core.registry", "core.views"}
 MODELS = {
     "models": set(),
     "models.facts": BELOW_MODELS,
@@ -127,7 +105,7 @@ MODELS = {
     "models.formulations": BELOW_MODELS | {"models.blocks", "models.extract", "models.facts"},
     "models.relaxations": BELOW_MODELS | {"models.blocks", "models.facts", "models.formulations"},
 }
-BELOW_SOLVERS = DATA | {"checks", "contracts", "executors", "registry", "views"}
+BELOW_SOLVERS = BELOW_MODELS | {"checks", "core.executors"}
 RUNTIME = {"solvers.runtime", "solvers.runtime.portfolio"}
 ALGORITHMS = {
     "solvers.algorithms",
@@ -144,7 +122,7 @@ SEARCHES = GROUND | BACKENDS | {"solvers.reductions"}
 """What every search and every bound may import."""
 SOLVERS = {
     "solvers": set(),
-    "solvers.proofs": DATA | {"checks", "contracts"},
+    "solvers.proofs": DATA | {"checks", "core.contracts"},
     "solvers.runtime": BELOW_SOLVERS,
     "solvers.runtime.portfolio": BELOW_SOLVERS | {"solvers.runtime"},
     **dict.fromkeys(ALGORITHMS, BELOW_SOLVERS | RUNTIME),
@@ -182,8 +160,8 @@ SOLVERS = {
 for methods in ("solvers.methods", "solvers.methods.mip", "solvers.methods.auto"):  # each may import those before it
     SOLVERS[methods] = SEARCHES | set(SOLVERS)
 MAY: dict[str, set[str]] = {**CORE, **MODELS, **SOLVERS, "grammars": set()}
-"""What each package may import beside itself; one of the core that is a single file stands as a package."""
-LIBRARIES = {"mtpp_dsl.base.lazy", "mtpp_dsl.solvers.backends.mip.lazy_highs"}
+"""What each package may import beside itself; a module of the core that is a single file stands as a package."""
+LIBRARIES = {"mtpp_dsl.core.base.lazy", "mtpp_dsl.solvers.backends.mip.lazy_highs"}
 CP_SAT = {
     f"mtpp_dsl.solvers.backends.cpsat.{module}"
     for module in ("batch_model", "sample_model", "split_model", "cpsat_worker")
@@ -219,7 +197,8 @@ IMPORTS = {name: sorted(set(imports(path))) for name, path in MODULES.items()}
 def package(name: str) -> str:
     """Return the package of a module, less ``mtpp_dsl.``: "" for mtpp_dsl itself, and the module of a single file."""
     path = MODULES[name]
-    whole = name if path.name == "__init__.py" or name.count(".") == 1 else name.rpartition(".")[0]
+    single = name.count(".") == 1 or (name.startswith("mtpp_dsl.core.") and name.count(".") == 2)
+    whole = name if path.name == "__init__.py" or single else name.rpartition(".")[0]
     return whole.partition(".")[2]
 
 
@@ -334,7 +313,7 @@ def test_commands_start_light(command: list[str]) -> None:
 def test_pyomo_loads_no_statistics() -> None:
     """Pyomo's import of scipy.stats, which takes longer than its own, is put off until somebody needs it."""
     code = (
-        "import sys\nimport scipy.sparse\nfrom mtpp_dsl.base.lazy import pyo\npyo.ConcreteModel()\n"
+        "import sys\nimport scipy.sparse\nfrom mtpp_dsl.core.base.lazy import pyo\npyo.ConcreteModel()\n"
         "assert 'scipy.stats._stats_py' not in sys.modules\n"
         "from scipy.stats import qmc\nimport scipy.stats\nassert scipy.stats.norm.cdf(0.0) == 0.5\n"
         "assert sys.modules['scipy.stats'] is scipy.stats and qmc.Halton"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl import registry
+from mtpp_dsl.core import registry
 from tests.tree import ROOT, files, packages, setuptools
 
 APART = {f"mtpp_dsl.solvers.backends.cpsat.{module}" for module in ("batch_model", "sample_model", "cpsat_worker")}

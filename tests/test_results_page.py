@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.sweeps.page import page_text
-from mtpp_dsl.sweeps.page_file import read_page
+from mtpp_dsl.sweeps.tables.page import page_text
+from mtpp_dsl.sweeps.tables.page_file import read_page
 from tests.tree import ROOT
 
 DESCRIPTION = ROOT / "benchmarks" / "papers" / "page.toml"

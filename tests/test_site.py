@@ -91,8 +91,9 @@ PUBLIC = [
 
 def test_docstrings_become_markdown() -> None:
     """Roles become links to what the site has, sessions and tables blocks."""
-    text = "Return it, see :class:`~mtpp_dsl.problem.Problem`::\n\n    x = 1\n\n>>> 1 + 1\n2\n\n== ===\na  b\n== ==="
-    link = '<autoref identifier="mtpp_dsl.problem.Problem" optional><code>Problem</code></autoref>'
+    text = "Return it, see :class:`~mtpp_dsl.core.problem.problem.Problem`::\n\n    x = 1\n\n"
+    text += ">>> 1 + 1\n2\n\n== ===\na  b\n== ==="
+    link = '<autoref identifier="mtpp_dsl.core.problem.problem.Problem" optional><code>Problem</code></autoref>'
     blocks = "```pycon\n>>> 1 + 1\n2\n```\n\n```text\n== ===\na  b\n== ===\n```"
     assert markdown(text).rstrip() == f"Return it, see {link}:\n\n    x = 1\n\n{blocks}"
 

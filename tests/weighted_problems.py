@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mtpp_dsl.checks.brute_force import plans
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     Bottleneck,
     Constraint,
@@ -21,9 +21,12 @@ from mtpp_dsl.constraints import (
     Separate,
     Used,
 )
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["all_costs", "lexicographic", "random_objective", "random_problem"]
 

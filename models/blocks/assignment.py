@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.problem.graph import Bools
 from mtpp_dsl.models.blocks.components import constrain, impossible
-from mtpp_dsl.problem.graph import Bools
 
 __all__ = ["On", "assigned", "prefixes"]
 

@@ -7,12 +7,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.views.hypergraph import Hypergraph
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.batches import BatchTimes
-from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.views.hypergraph import Hypergraph
 
 __all__ = ["Runs", "batch_schedule", "batch_sizes", "growing_transfers"]
 

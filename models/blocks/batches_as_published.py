@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
-from mtpp_dsl.problem.graph import Bools, Floats, Graph
 
 __all__ = ["published_barrier", "published_sizes", "published_turns", "takes_of"]
 

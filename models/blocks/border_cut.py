@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.split_nets import Split
 from mtpp_dsl.models.blocks.tensor_cut import Cut

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.models.blocks.components import constrain
 
 __all__ = ["Loads", "bottleneck", "bottlenecks", "exactly", "largest_load", "load_variables"]

@@ -10,7 +10,7 @@ from functools import cache
 from threading import get_ident
 from typing import Any
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
 
 __all__ = ["constrain", "impossible"]
 

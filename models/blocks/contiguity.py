@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.problem.colocation import convex_edges
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import convex_edges
 
 __all__ = ["contiguity"]
 

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.errors import MtppError, PluginError, Refused
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.errors import MtppError, PluginError, Refused
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.custom import DECISIONS, CustomConstraint
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.facts.user_rows import DROPPED, LARGEST, PASSED
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.custom import DECISIONS, CustomConstraint
 
 __all__ = [
     "SEVERAL_DEVICES",
@@ -63,7 +63,7 @@ def offer(
 ) -> None:
     """Give *model* the functions ``on(v, d)``, ``cut(u, d)`` and ``load(d)``, by the problem's own numbers.
 
-    They return linear expressions of Pyomo; see :meth:`mtpp_dsl.problem.custom.CustomConstraint.rows`.
+    They return linear expressions of Pyomo; see :meth:`mtpp_dsl.core.problem.custom.CustomConstraint.rows`.
 
     Args:
         model: to add to; its name is that of the formulation.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.split_nets import Split

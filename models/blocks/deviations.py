@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.overflow import NOTHING
-from mtpp_dsl.problem import Problem
 
 __all__ = ["deviations"]
 

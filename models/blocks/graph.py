@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.views.hypergraph import Net
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.views.hypergraph import Net
 
 __all__ = ["graph_data"]
 

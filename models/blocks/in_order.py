@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import InOrder
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import InOrder
+from mtpp_dsl.core.problem.in_order import listed_devices
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.in_order import listed_devices
 
 __all__ = ["stages_in_order"]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.views.hypergraph import Hypergraph
+from mtpp_dsl.core.views.lanes import Lanes
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.batches import Runs
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.batches import BatchTimes, slots_in_time
 from mtpp_dsl.models.facts.user_rows import PASSED
-from mtpp_dsl.views.hypergraph import Hypergraph
-from mtpp_dsl.views.lanes import Lanes
 
 __all__ = ["lane_rows"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.problem.graph import Floats, Graph
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.subgraphs import Slots
-from mtpp_dsl.problem.graph import Floats, Graph
 
 __all__ = ["SMALL", "latency", "never_in_a_circle"]
 

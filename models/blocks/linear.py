@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import (
     Bottleneck,
     Constraint,
     Decision,
@@ -23,15 +23,16 @@ from mtpp_dsl.constraints import (
     decisions_in,
     of_phase,
 )
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.bottleneck import Loads
 from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.facts.linear_cost import LOADS, unit_of
 from mtpp_dsl.models.facts.scaling import Scale
 from mtpp_dsl.models.facts.user_rows import PASSED, Row, rows_of
-from mtpp_dsl.problem import Problem, Shared
-from mtpp_dsl.problem.custom import CustomConstraint
-from mtpp_dsl.problem.graph import Floats
 
 __all__ = [
     "Pushed",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import Decision, Penalties, Used
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import Decision, Penalties, Used
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.linear_cost import (
@@ -19,7 +20,6 @@ from mtpp_dsl.models.facts.linear_cost import (
     unit_of,
 )
 from mtpp_dsl.models.facts.scaling import Scale
-from mtpp_dsl.problem import Problem
 
 __all__ = ["add_costs", "linear_objective", "penalties", "used_devices"]
 

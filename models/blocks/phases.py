@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import Bottleneck, Decision, Largest, Latency, Load
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import Bottleneck, Decision, Largest, Latency, Load
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph, Net
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.linear_cost import named_decisions, unit_of
 from mtpp_dsl.models.facts.scaling import floor_of
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.views.hypergraph import Hypergraph, Net
 
 __all__ = ["add_maxima", "phase_values"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import Separate
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import Separate
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain, impossible
-from mtpp_dsl.problem import Problem
 
 __all__ = ["by_first_use", "separate"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
-from mtpp_dsl.problem.graph import Bools, Floats, Graph
 
 __all__ = ["BIG", "published_congestion", "published_overlap", "published_times", "published_transfers"]
 

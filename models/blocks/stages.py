@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.bottleneck import Loads, largest_load
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.memory import PARTS, memory
 from mtpp_dsl.models.facts.user_rows import PASSED
-from mtpp_dsl.problem import Problem, Shared
-from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.views.hypergraph import Hypergraph
 
 __all__ = ["empty_first", "iteration", "recomputing", "shapes_of", "shard_memory", "sharded", "stage_memory"]
 

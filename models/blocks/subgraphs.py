@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import Separate
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import Separate
+from mtpp_dsl.core.plans.subgraphs import most_subgraphs, paying
+from mtpp_dsl.core.problem.colocation import colocated
+from mtpp_dsl.core.problem.graph import Bools, Graph, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain, impossible
-from mtpp_dsl.plans.subgraphs import most_subgraphs, paying
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import colocated
-from mtpp_dsl.problem.graph import Bools, Graph, Ints
-from mtpp_dsl.views.symmetry import interchangeable
 
 __all__ = ["Slots", "convex_subgraphs", "in_slots", "slots_of"]
 

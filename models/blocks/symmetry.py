@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.symmetry import Measure, rankings
 from mtpp_dsl.models.blocks.assignment import On
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.views.symmetry import Measure, rankings
 
 __all__ = ["Does", "chunks_in_order", "devices_in_order", "does_nodes"]
 
@@ -25,7 +25,7 @@ def devices_in_order(model: Any, problem: Problem, does: Does) -> None:
 
     Formula: ``sum_{d in more} does(d) >= sum_{d in less} does(d)`` of every ranking.
     Source -> target: ``break symmetry`` -> a row for all but one of each class of devices, or of groups.
-    Exact: :func:`mtpp_dsl.views.symmetry.rankings` holds of some plan of every cost. Reference: ghannane2023, 5.2.
+    Exact: :func:`mtpp_dsl.core.views.symmetry.rankings` holds of some plan of every cost. Reference: ghannane2023, 5.2.
 
     Args:
         model: to add to.

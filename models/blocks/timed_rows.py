@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import (
     Bottleneck,
     Decision,
     Finish,
@@ -21,13 +21,13 @@ from mtpp_dsl.constraints import (
     Start,
     Used,
 )
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.bottleneck import exactly
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.linear import add_rows, most_paid, pushed_up
 from mtpp_dsl.models.facts.linear_cost import named_decisions
 from mtpp_dsl.models.facts.times import carries
 from mtpp_dsl.models.facts.user_rows import Row, rows_of
-from mtpp_dsl.problem import Problem
 
 __all__ = ["limits_of", "timed_rows", "timed_values", "unreadable_times"]
 

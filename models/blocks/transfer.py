@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.problem.graph import Graph, Ints
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.facts.times import Times
-from mtpp_dsl.problem.graph import Graph, Ints
 
 __all__ = ["ends", "routed_edges", "transfer"]
 

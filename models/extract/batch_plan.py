@@ -7,11 +7,11 @@ from itertools import product
 
 import numpy as np
 
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.batches import timed
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.batches import timed
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["batch_plan", "chunk_classes", "sorted_chunks"]
 

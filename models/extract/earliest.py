@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Graph
+from mtpp_dsl.core.problem.graph import Floats, Graph
 
 __all__ = ["Arc", "Order", "earliest", "order_of"]
 

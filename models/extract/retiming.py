@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.constraints import Bottleneck, Decision, ExclusiveLinks, Finish, Load, On
+from mtpp_dsl.core.constraints import Bottleneck, Decision, ExclusiveLinks, Finish, Load, On
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.schedule import Schedule
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.extract.earliest import Arc, Order, earliest, order_of
 from mtpp_dsl.models.facts.lags import lags
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.schedule import Schedule
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Ints
 
 __all__ = ["Solution", "retimed"]
 

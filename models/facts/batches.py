@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.constraints import PinChunks, Separate
+from mtpp_dsl.core.constraints import PinChunks, Separate
+from mtpp_dsl.core.problem.batching import Batching
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph
+from mtpp_dsl.core.views.lanes import Lanes
 from mtpp_dsl.models.facts.clashes import Items
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import ABOVE, Times, carries, heads_of, tails_of
 from mtpp_dsl.models.facts.user_rows import PASSED
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.batching import Batching
-from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.views.hypergraph import Hypergraph
-from mtpp_dsl.views.lanes import Lanes
 
 __all__ = ["BatchTimes", "batch_horizon", "batch_items", "batch_times", "copied", "pinned", "slots_in_time"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph
 from mtpp_dsl.models.facts.times import Times
-from mtpp_dsl.problem.graph import Bools, Floats, Graph
 
 __all__ = ["Clashes", "Items", "clashes", "node_items", "transfer_items"]
 

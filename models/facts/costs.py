@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from mtpp_dsl.core.problem.graph import Bools, Floats
 from mtpp_dsl.models.facts.network import Network
 from mtpp_dsl.models.facts.relaxed_instance import Asked
-from mtpp_dsl.problem.graph import Bools, Floats
 
 __all__ = ["ABOVE", "cost_of_block", "cost_of_first", "cost_of_last"]
 

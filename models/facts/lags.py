@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mtpp_dsl.constraints import Bottleneck, Decision, Finish, Linear, Load, Makespan, On, Start
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Bottleneck, Decision, Finish, Linear, Load, Makespan, On, Start
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Lag", "Side", "lags", "longest_lags", "sides", "without_horizon"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, isnan, lcm
 
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Bottleneck,
     Decision,
     Finish,
@@ -22,8 +22,8 @@ from mtpp_dsl.constraints import (
     Used,
     decisions_in,
 )
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.facts.scaling import FEASIBILITY, TARGET, Scale
-from mtpp_dsl.problem import Problem
 
 __all__ = [
     "BINARY",

@@ -7,7 +7,7 @@ from math import floor
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import csgraph, sparse
+from mtpp_dsl.core.base.lazy import csgraph, sparse
 
 __all__ = ["Network"]
 

@@ -7,7 +7,7 @@ from graphlib import TopologicalSorter
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats
+from mtpp_dsl.core.problem.graph import Bools, Floats
 
 __all__ = ["between", "reach"]
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph, Net
 from mtpp_dsl.models.facts.user_rows import PASSED
-from mtpp_dsl.problem import Problem, Shared
-from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.views.hypergraph import Hypergraph, Net
 
 __all__ = ["Asked", "asked_of"]
 

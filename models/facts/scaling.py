@@ -6,9 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Constraint, Contiguous, Forbid, InOrder, Memory, Pin
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.constraints import (
+    Acyclic,
+    BreakSymmetry,
+    Colocate,
+    Constraint,
+    Contiguous,
+    Forbid,
+    InOrder,
+    Memory,
+    Pin,
+)
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["FINEST", "TARGET", "Scale", "floor_of", "scale_of", "scheduled"]
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mtpp_dsl.core.problem.graph import Bools, Floats
+from mtpp_dsl.core.problem.interconnects import Tree
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph
 from mtpp_dsl.models.facts.scaling import COARSE, FINEST, TARGET, Scale, floor_of
-from mtpp_dsl.problem import Problem, Tree
-from mtpp_dsl.problem.graph import Bools, Floats
-from mtpp_dsl.views.hypergraph import Hypergraph
 
 __all__ = ["Shipped", "greatest_on_network", "network_scale", "private", "shipped_tensors", "subtree"]
 

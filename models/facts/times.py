@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.constraints import Linear, Separate
+from mtpp_dsl.core.constraints import Linear, Separate
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph
 from mtpp_dsl.models.facts.lags import longest_lags
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.views.hypergraph import Hypergraph
 
 __all__ = ["ABOVE", "Times", "carries", "heads_of", "horizon", "tails_of", "times_of"]
 

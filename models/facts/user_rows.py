@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import fsum, isfinite
 
-from mtpp_dsl.constraints import Decision, Linear, On, Used
+from mtpp_dsl.core.constraints import Decision, Linear, On, Used
 from mtpp_dsl.models.facts.linear_cost import BINARY, unit_of
 
 __all__ = ["PASSED", "Row", "rows_of"]

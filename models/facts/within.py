@@ -8,13 +8,13 @@ from itertools import combinations
 
 import numpy as np
 
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph, Net
 from mtpp_dsl.models.facts.costs import ABOVE, cost_of_block, cost_of_first, cost_of_last
 from mtpp_dsl.models.facts.network import Network
 from mtpp_dsl.models.facts.reach import between, reach
 from mtpp_dsl.models.facts.relaxed_instance import Asked, asked_of
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.views.hypergraph import Hypergraph, Net
 
 __all__ = ["Facts", "facts_below", "facts_of"]
 

@@ -7,9 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Repeat, Separate
-from mtpp_dsl.contracts import CustomConstraint, CutoffFormulation, Role, Scope, Scoped
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import (
+    BatchSizes,
+    BreakSymmetry,
+    Colocate,
+    Forbid,
+    Memory,
+    Pin,
+    PinChunks,
+    Repeat,
+    Separate,
+)
+from mtpp_dsl.core.contracts.protocols import Role
+from mtpp_dsl.core.contracts.scopes import Scope, Scoped
+from mtpp_dsl.core.contracts.traits import CutoffFormulation
+from mtpp_dsl.core.plans.batches import batch_lengths, lane_counts
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
+from mtpp_dsl.core.views.lanes import lanes_of, lanes_refusal
+from mtpp_dsl.core.views.symmetry import Measure, ordered
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.batches import Runs, batch_schedule, batch_sizes, growing_transfers
 from mtpp_dsl.models.blocks.components import impossible
@@ -33,13 +53,6 @@ from mtpp_dsl.models.facts.batches import (
 from mtpp_dsl.models.facts.clashes import clashes
 from mtpp_dsl.models.facts.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.models.formulations.derived import chunks_alike, extended, keeps_symmetry
-from mtpp_dsl.plans.batches import batch_lengths, lane_counts
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.views.hypergraph import Hypergraph, hypergraph
-from mtpp_dsl.views.lanes import lanes_of, lanes_refusal
-from mtpp_dsl.views.symmetry import Measure, ordered
 
 __all__ = ["SCOPE", "Batched", "chunks_of", "needs_of", "scale_of", "too_large"]
 
@@ -84,7 +97,7 @@ class Batched(Scoped, CutoffFormulation):
         ``model.on(v, d, c)`` is 1 where chunk c of node v is on device d, ``model.on(v, d)`` where some chunk is, and
         ``model.load(d)`` is the time of the batches of d, all by the problem's own numbers; there is no ``model.cut``.
         Under ``constraint repeat`` a device is as many lanes, of which each runs one batch of a node
-        (:mod:`mtpp_dsl.views.lanes`).
+        (:mod:`mtpp_dsl.core.views.lanes`).
         """
         lanes, asked = lanes_of(problem), problem
         problem = lanes.expanded

@@ -6,8 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.contracts import FormulationBase, Role, Scoped
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.contracts.protocols import Role
+from mtpp_dsl.core.contracts.scopes import Scoped
+from mtpp_dsl.core.contracts.traits import FormulationBase
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.colocation import colocated
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import hypergraph
+from mtpp_dsl.core.views.symmetry import Measure, ordered
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.batches_as_published import published_barrier, published_sizes, published_turns
 from mtpp_dsl.models.blocks.components import impossible
@@ -21,11 +28,6 @@ from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import carries
 from mtpp_dsl.models.formulations.batched import SCOPE, chunks_of, scale_of, too_large
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import colocated
-from mtpp_dsl.views.hypergraph import hypergraph
-from mtpp_dsl.views.symmetry import Measure, ordered
 
 __all__ = ["BatchedAsPublished"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.contracts import FormulationBase
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.custom import CustomConstraint
-from mtpp_dsl.registry import is_built_in
+from mtpp_dsl.core.contracts.traits import FormulationBase
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import is_built_in
 
 __all__ = ["chunks_alike", "extended", "keeps_symmetry"]
 
@@ -22,7 +22,7 @@ def keeps_symmetry(formulation: FormulationBase) -> bool:
     """Return whether devices that can be swapped, and chunks, can be so in every plan of *formulation*.
 
     Of a class that is not built in only if it says so itself: what it inherits speaks of another class. Constraints of
-    plug-ins are asked for by :func:`mtpp_dsl.views.symmetry.interchangeable`, and by :func:`chunks_alike`.
+    plug-ins are asked for by :func:`mtpp_dsl.core.views.symmetry.interchangeable`, and by :func:`chunks_alike`.
     """
     return is_built_in(formulation) or bool(vars(type(formulation)).get("symmetric", False))
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import (
     Acyclic,
     BreakSymmetry,
     Colocate,
@@ -31,18 +31,23 @@ from mtpp_dsl.constraints import (
     StageMemory,
     Used,
 )
-from mtpp_dsl.constraints import Bottleneck as LargestLoad
-from mtpp_dsl.contracts import CustomConstraint, CutoffFormulation, Role, Scope, Scoped
+from mtpp_dsl.core.constraints import Bottleneck as LargestLoad
+from mtpp_dsl.core.contracts.protocols import Role
+from mtpp_dsl.core.contracts.scopes import Scope, Scoped
+from mtpp_dsl.core.contracts.traits import CutoffFormulation
+from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate
+from mtpp_dsl.core.plans.plan import Plan, quotient_order
+from mtpp_dsl.core.problem.colocation import ordered_edges
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.in_order import line_of
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph, Net, hypergraph
+from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.models.blocks import assignment, linear
 from mtpp_dsl.models.blocks.border_cut import border_cut
-from mtpp_dsl.models.blocks.bottleneck import (
-    Loads,
-    bottleneck,
-    bottlenecks,
-    exactly,
-    largest_load,
-    load_variables,
-)
+from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck, bottlenecks, exactly, largest_load, load_variables
 from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom
 from mtpp_dsl.models.blocks.deviations import deviations
@@ -74,14 +79,6 @@ from mtpp_dsl.models.facts.user_rows import PASSED
 from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 from mtpp_dsl.models.formulations.exact_network import fill_network, network_refusal
-from mtpp_dsl.plans.evaluation import Evaluation, evaluate
-from mtpp_dsl.plans.plan import Plan, quotient_order
-from mtpp_dsl.problem import Problem, Shared
-from mtpp_dsl.problem.colocation import ordered_edges
-from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.problem.in_order import line_of
-from mtpp_dsl.views.hypergraph import Hypergraph, Net, hypergraph
-from mtpp_dsl.views.symmetry import interchangeable
 
 __all__ = ["Exact", "Layout", "layout_of"]
 
@@ -182,7 +179,7 @@ class Exact(Scoped, CutoffFormulation):
         """Return the model; ``cost_scale`` times its objective is the problem's cost.
 
         ``model.on(v, d)``, ``model.cut(u, d)`` and ``model.load(d)`` go by the problem's own numbers; see
-        :meth:`mtpp_dsl.problem.custom.CustomConstraint.rows`.
+        :meth:`mtpp_dsl.core.problem.custom.CustomConstraint.rows`.
         """
         view = hypergraph(problem)
         if problem.networked:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import Bottleneck as LargestLoad
-from mtpp_dsl.constraints import Decision, Latency, Linear
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import Bottleneck as LargestLoad
+from mtpp_dsl.core.constraints import Decision, Latency, Linear
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph
 from mtpp_dsl.models.blocks import linear
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.bottleneck import Loads
@@ -23,8 +25,6 @@ from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.facts.linear_cost import named_decisions
 from mtpp_dsl.models.facts.scaling import Scale
 from mtpp_dsl.models.facts.shipments import greatest_on_network, network_scale, shipped_tensors
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.views.hypergraph import Hypergraph
 
 __all__ = ["fill_network", "network_refusal"]
 
@@ -46,10 +46,11 @@ def network_refusal(name: str, problem: Problem, view: Hypergraph) -> str | None
 def fill_network(model: Any, problem: Problem, view: Hypergraph, on: On) -> None:
     """Add to *model* all but where nodes run: what transfers take, memory, rows and the objective.
 
-    Formula: the words are those of :mod:`mtpp_dsl.problem.network`. Without overlap ``T >= work + sends + receives`` of
-    every device, with it ``T >= work``, ``T >= sends`` and ``T >= receives``; ``T >=`` the load of every channel.
-    Source -> target: ``links`` and ``tree`` -> the block of :func:`mtpp_dsl.models.blocks.shipments.shipments`.
-    Exact while no row pushes a load up; see :func:`network_refusal`.
+    Formula: the words are those of :mod:`mtpp_dsl.core.problem.network`. Without overlap ``T >= work + sends +
+        receives`` of every device, with it ``T >= work``, ``T >= sends`` and ``T >= receives``; ``T >=`` the load of
+        every channel. Source -> target: ``links`` and ``tree`` -> the block of
+        :func:`mtpp_dsl.models.blocks.shipments.shipments`. Exact while no row pushes a load up; see
+        :func:`network_refusal`.
     """
     scale = network_scale(problem, view)
     model.cost_scale, model.cost_margin = scale.unit, 2 * scale.margin

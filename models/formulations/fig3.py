@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-from mtpp_dsl.constraints import Acyclic
+from mtpp_dsl.core.constraints import Acyclic
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import hypergraph
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.cut_as_published import published_cut
 from mtpp_dsl.models.blocks.split_nets import Split
 from mtpp_dsl.models.blocks.tensor_cut import Cut
 from mtpp_dsl.models.formulations.derived import keeps_symmetry
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.views.hypergraph import hypergraph
 
 __all__ = ["Fig3"]
 

@@ -7,10 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs
-from mtpp_dsl.contracts import CustomConstraint, CutoffFormulation, Role, Scope, Scoped
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs
+from mtpp_dsl.core.contracts.protocols import Role
+from mtpp_dsl.core.contracts.scopes import Scope, Scoped
+from mtpp_dsl.core.contracts.traits import CutoffFormulation
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.subgraphs import paying, scheduled, unclear
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom
 from mtpp_dsl.models.blocks.latency import latency, never_in_a_circle
 from mtpp_dsl.models.blocks.memory import memory
@@ -18,10 +25,6 @@ from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.subgraphs import convex_subgraphs, in_slots, slots_of
 from mtpp_dsl.models.facts.scaling import TARGET
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.subgraphs import paying, scheduled, unclear
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
 
 __all__ = ["Latency"]
 
@@ -63,7 +66,7 @@ class Latency(Scoped, CutoffFormulation):
         """Return the model; ``cost_scale`` times its objective is the problem's cost.
 
         ``model.on(v, d)`` and ``model.cut(u, d)`` go by the problem's own numbers; there is no ``model.load``. See
-        :meth:`mtpp_dsl.problem.custom.CustomConstraint.rows`.
+        :meth:`mtpp_dsl.core.problem.custom.CustomConstraint.rows`.
         """
         graph = problem.graph
         most = (_longest(problem) if self.cost is None else self.cost) * ABOVE

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import (
     Acyclic,
     Bottleneck,
     BreakSymmetry,
@@ -28,7 +28,16 @@ from mtpp_dsl.constraints import (
     Start,
     Used,
 )
-from mtpp_dsl.contracts import CustomConstraint, CutoffFormulation, Role, Scope, Scoped
+from mtpp_dsl.core.contracts.protocols import Role
+from mtpp_dsl.core.contracts.scopes import Scope, Scoped
+from mtpp_dsl.core.contracts.traits import CutoffFormulation
+from mtpp_dsl.core.plans.plan import Plan, quotient_order
+from mtpp_dsl.core.problem.colocation import ordered_edges
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
+from mtpp_dsl.core.views.symmetry import ordered
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.blocks.contiguity import contiguity
@@ -50,12 +59,6 @@ from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.models.facts.times import Times, horizon, times_of
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
-from mtpp_dsl.plans.plan import Plan, quotient_order
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import ordered_edges
-from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.views.hypergraph import Hypergraph, hypergraph
-from mtpp_dsl.views.symmetry import ordered
 
 __all__ = ["Moirai", "scale_of", "too_many_pairs"]
 
@@ -112,7 +115,7 @@ class Moirai(Scoped, CutoffFormulation):
         """Return the model; ``cost_scale`` times its objective is the problem's cost.
 
         ``model.on(v, d)``, ``model.cut(u, d)`` and ``model.load(d)`` go by the problem's own numbers; see
-        :meth:`mtpp_dsl.problem.custom.CustomConstraint.rows`.
+        :meth:`mtpp_dsl.core.problem.custom.CustomConstraint.rows`.
         """
         view = hypergraph(problem)
         cost = self.cost if problem.objective.quantity == "makespan" else None

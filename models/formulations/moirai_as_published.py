@@ -6,9 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
-from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
+from mtpp_dsl.core.contracts.protocols import Role
+from mtpp_dsl.core.contracts.scopes import Scope, Scoped
+from mtpp_dsl.core.contracts.traits import FormulationBase
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.colocation import colocated
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.symmetry import ordered
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.custom import offer, work_of
 from mtpp_dsl.models.blocks.memory import memory
@@ -26,11 +33,6 @@ from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import carries, horizon
 from mtpp_dsl.models.formulations.derived import keeps_symmetry
 from mtpp_dsl.models.formulations.moirai import too_many_pairs
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import colocated
-from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.views.symmetry import ordered
 
 __all__ = ["MoiraiAsPublished"]
 

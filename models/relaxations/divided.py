@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Contiguous
-from mtpp_dsl.contracts import Role
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import Acyclic, BreakSymmetry, Contiguous
+from mtpp_dsl.core.contracts.protocols import Role
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
+from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.split_nets import Split
 from mtpp_dsl.models.blocks.tensor_cut import Cut
 from mtpp_dsl.models.facts.user_rows import PASSED
 from mtpp_dsl.models.facts.within import Facts
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.views.hypergraph import Hypergraph, hypergraph
-from mtpp_dsl.views.symmetry import interchangeable
 
 __all__ = ["Divided"]
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mtpp_dsl.contracts import CutoffFormulation, Role, Scoped
+from mtpp_dsl.core.contracts.protocols import Role
+from mtpp_dsl.core.contracts.scopes import Scoped
+from mtpp_dsl.core.contracts.traits import CutoffFormulation
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.relaxations.three import SCOPE, BoundOnly, Shares, three_superblocks
-from mtpp_dsl.problem import Problem
 
 __all__ = ["Guess", "GuessAt"]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mtpp_dsl.contracts import CutoffFormulation, Role
+from mtpp_dsl.core.contracts.protocols import Role
+from mtpp_dsl.core.contracts.traits import CutoffFormulation
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.relaxations.three import BoundOnly, Shares, three_superblocks
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
 
 __all__ = ["Superblock"]
 

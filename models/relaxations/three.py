@@ -9,10 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
-from mtpp_dsl.contracts import DECISIONS, CustomConstraint, FormulationBase, Scope, Scoped
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.constraints import (
+    Acyclic,
+    BreakSymmetry,
+    Colocate,
+    Contiguous,
+    Forbid,
+    Linear,
+    Memory,
+    Pin,
+    Separate,
+)
+from mtpp_dsl.core.contracts.scopes import DECISIONS, Scope, Scoped
+from mtpp_dsl.core.contracts.traits import FormulationBase
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph, Net, hypergraph
 from mtpp_dsl.models.blocks.assignment import On, prefixes
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck
 from mtpp_dsl.models.blocks.components import constrain
@@ -24,10 +40,6 @@ from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.facts.scaling import TARGET, Scale, floor_of, scale_of
 from mtpp_dsl.models.facts.within import Facts, facts_below
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.views.hypergraph import Hypergraph, Net, hypergraph
 
 __all__ = ["AFTER", "BEFORE", "MIDDLE", "SCOPE", "BoundOnly", "Shares", "three_superblocks"]
 

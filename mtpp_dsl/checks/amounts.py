@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["needs"]
 

@@ -8,9 +8,19 @@ from math import inf, isnan
 
 from mtpp_dsl.checks.amounts import needs
 from mtpp_dsl.checks.schedule_check import SLACK, overlaps, travel
-from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Repeat, Separate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import (
+    BatchSizes,
+    Colocate,
+    Constraint,
+    Forbid,
+    Memory,
+    Pin,
+    PinChunks,
+    Repeat,
+    Separate,
+)
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["broken_batches", "duration"]
 

@@ -13,14 +13,15 @@ from mtpp_dsl.checks.batch_check import duration
 from mtpp_dsl.checks.route_force import route_plans
 from mtpp_dsl.checks.schedule_check import travel
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import Copies, ExclusiveLinks, Finish, Makespan, PinChunks, Start
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.batches import Batches
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.schedule import Schedule
-from mtpp_dsl.plans.subgraphs import most_subgraphs, scheduled
-from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.problem.custom import CustomConstraint
+from mtpp_dsl.core.constraints import Copies, ExclusiveLinks, Finish, Makespan, PinChunks, Start
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.batches import Batches
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.schedule import Schedule
+from mtpp_dsl.core.plans.subgraphs import most_subgraphs, scheduled
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["plans"]
 

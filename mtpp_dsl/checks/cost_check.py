@@ -12,11 +12,13 @@ from mtpp_dsl.checks.route_check import mixed
 from mtpp_dsl.checks.split_check import by_subgraphs
 from mtpp_dsl.checks.stage_check import iteration_cost, staged_loads
 from mtpp_dsl.checks.subgraph_check import subgraph_loads
-from mtpp_dsl.constraints import Linear, Memory, On, StageMemory, Used
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.schedule import Schedule
-from mtpp_dsl.problem import Links, Objective, Problem, Shared
+from mtpp_dsl.core.constraints import Linear, Memory, On, StageMemory, Used
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.schedule import Schedule
+from mtpp_dsl.core.problem.interconnects import Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["cost_of", "costs_of", "loads", "penalties_of", "size_of", "values_of"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, InOrder, Pin
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import colocated, cycle, together
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Forbid, InOrder, Pin
+from mtpp_dsl.core.problem.colocation import colocated, cycle, together
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Finding", "closed_cycle", "groups_of", "holding", "listed", "named", "placing"]
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.base.units import counted
 from mtpp_dsl.checks.holding import Finding, closed_cycle, groups_of, holding, listed, named, placing
 from mtpp_dsl.checks.order_findings import behind, too_few
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.base.units import counted
+from mtpp_dsl.core.constraints import (
     Acyclic,
     BatchSizes,
     Colocate,
@@ -29,11 +29,12 @@ from mtpp_dsl.constraints import (
     Replicate,
     Separate,
 )
-from mtpp_dsl.plans.result import Infeasibility
-from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.problem.colocation import colocated, together
-from mtpp_dsl.problem.counting import Recognised, recognised, restored
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.plans.result import Infeasibility
+from mtpp_dsl.core.problem.colocation import colocated, together
+from mtpp_dsl.core.problem.counting import Recognised, recognised, restored
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["closed_cycle", "forced_together", "quick"]
 

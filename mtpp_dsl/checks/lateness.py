@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, isnan
 
-from mtpp_dsl.constraints import Robust
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Robust
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["lateness"]
 

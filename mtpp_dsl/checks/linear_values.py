@@ -8,7 +8,7 @@ from math import isnan
 
 from mtpp_dsl.checks.network_check import Counted, counted
 from mtpp_dsl.checks.replica_counts import NONE, Replicas
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Bottleneck,
     Decision,
     Finish,
@@ -23,9 +23,10 @@ from mtpp_dsl.constraints import (
     Used,
     of_phase,
 )
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.schedule import Schedule
-from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.schedule import Schedule
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Values", "broken_row", "payments"]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 
-from mtpp_dsl.problem import Links, Problem, Tree
+from mtpp_dsl.core.problem.interconnects import Links, Tree
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Counted", "counted", "unreachable"]
 

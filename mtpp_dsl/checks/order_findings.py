@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mtpp_dsl.base.units import counted
 from mtpp_dsl.checks.holding import Finding, groups_of, holding, listed, named, placing
 from mtpp_dsl.checks.out_of_place import out_of_place
 from mtpp_dsl.checks.unfilled import unfilled
-from mtpp_dsl.constraints import InOrder
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import together
-from mtpp_dsl.problem.in_order import line_of, listed_devices
+from mtpp_dsl.core.base.units import counted
+from mtpp_dsl.core.constraints import InOrder
+from mtpp_dsl.core.problem.colocation import together
+from mtpp_dsl.core.problem.in_order import line_of, listed_devices
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["behind", "too_few"]
 

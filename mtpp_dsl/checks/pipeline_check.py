@@ -5,8 +5,8 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 
 from mtpp_dsl.checks.stage_check import passes_of
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["iteration_times"]
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from mtpp_dsl.problem import Host, Problem, Shared
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["NONE", "Replicas", "Span", "copies", "exchange", "faults", "spans"]
 

@@ -9,9 +9,9 @@ from itertools import combinations, product
 import numpy as np
 
 from mtpp_dsl.checks.verification import loads, verify
-from mtpp_dsl.constraints import Copies
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Copies
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["route_plans"]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import inf, isnan
 
-from mtpp_dsl.constraints import ExclusiveLinks
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.core.constraints import ExclusiveLinks
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["SLACK", "broken_times", "overlaps", "travel"]
 

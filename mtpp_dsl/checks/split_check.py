@@ -9,7 +9,7 @@ from typing import Any
 from mtpp_dsl.checks.amounts import needs
 from mtpp_dsl.checks.order_check import out_of_order
 from mtpp_dsl.checks.replica_counts import Replicas, spans
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     BreakSymmetry,
     Colocate,
@@ -29,7 +29,8 @@ from mtpp_dsl.constraints import (
     StageMemory,
     Subgraphs,
 )
-from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.core.problem.interconnects import Links, Shared
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["CHECKS", "TOLERANCE", "by_subgraphs", "cyclic_groups", "unsupported"]
 

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 
 from mtpp_dsl.checks.amounts import needs
 from mtpp_dsl.checks.replica_counts import exchange, spans
-from mtpp_dsl.constraints import Memory, StageMemory
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Host, Objective, Problem, Shared
+from mtpp_dsl.core.constraints import Memory, StageMemory
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = [
     "broken_groups",

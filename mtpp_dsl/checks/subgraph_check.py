@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from math import inf, isnan
 
-from mtpp_dsl.constraints import Contiguous, Subgraphs
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem, Shared
+from mtpp_dsl.core.constraints import Contiguous, Subgraphs
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["SLACK", "broken_subgraphs", "subgraph_loads", "subgraph_traffic"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools
+from mtpp_dsl.core.problem.graph import Bools
 
 __all__ = ["unfilled"]
 

@@ -1,7 +1,7 @@
 """The independent check of plans, bounds and results.
 
 Shares nothing with models or solvers: it reads the problem and counts again, in plain Python,
-node by node and edge by edge, and not even through :mod:`mtpp_dsl.plans.evaluation`.
+node by node and edge by edge, and not even through :mod:`mtpp_dsl.core.plans.evaluation`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mtpp_dsl.checks.schedule_check import broken_times
 from mtpp_dsl.checks.split_check import CHECKS, TOLERANCE, by_subgraphs, cyclic_groups, unsupported
 from mtpp_dsl.checks.stage_check import broken_groups, broken_memory, broken_order, broken_stages
 from mtpp_dsl.checks.subgraph_check import broken_subgraphs
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     BatchSizes,
     BreakSymmetry,
@@ -36,14 +36,15 @@ from mtpp_dsl.constraints import (
     Separate,
     Subgraphs,
 )
-from mtpp_dsl.errors import MtppError, PluginError, Refused, VerificationError
-from mtpp_dsl.plans.plan import Plan, plan_of
-from mtpp_dsl.plans.result import Bound, Result
-from mtpp_dsl.plans.routes import Route
-from mtpp_dsl.plans.subgraphs import undefined
-from mtpp_dsl.problem import Host, Problem, Shared
-from mtpp_dsl.problem.custom import CustomConstraint
-from mtpp_dsl.problem.given import check_problem
+from mtpp_dsl.core.errors import MtppError, PluginError, Refused, VerificationError
+from mtpp_dsl.core.plans.plan import Plan, plan_of
+from mtpp_dsl.core.plans.result import Bound, Result
+from mtpp_dsl.core.plans.routes import Route
+from mtpp_dsl.core.plans.subgraphs import undefined
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.given import check_problem
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = [
     "TOLERANCE",

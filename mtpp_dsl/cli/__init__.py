@@ -29,9 +29,9 @@ def main() -> None:
         listener.listen()
     except KeyboardInterrupt:  # until somebody listens, a Ctrl-C is an exception
         _interrupted()
-    from mtpp_dsl.base.leaving import leave_at_once
     from mtpp_dsl.cli.run import run
     from mtpp_dsl.cli.streams import finish, outlive_readers
+    from mtpp_dsl.core.base.leaving import leave_at_once
 
     outlive_readers()
     code = finish(run(sys.argv[1:]))

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mtpp_dsl.base.late import late
 from mtpp_dsl.cli.commands import commands_of
 from mtpp_dsl.cli.execution import profile, run
 from mtpp_dsl.cli.import_torch import import_app
 from mtpp_dsl.cli.questions import diff, explain
 from mtpp_dsl.cli.report import report
 from mtpp_dsl.cli.training import train
-from mtpp_dsl.errors import did_you_mean
+from mtpp_dsl.core.base.late import late
+from mtpp_dsl.core.errors import did_you_mean
 
 __all__ = ["app"]
 
@@ -74,21 +74,21 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors an
 
 def complete_method(incomplete: str) -> list[str]:
     """Return the methods that begin as what has been typed."""
-    from mtpp_dsl.registry import FORMULATIONS, METHODS, available
+    from mtpp_dsl.core.registry import FORMULATIONS, METHODS, available
 
     return [name for group in (METHODS, FORMULATIONS) for name in available(group) if name.startswith(incomplete)]
 
 
 def complete_solver(incomplete: str) -> list[str]:
     """Return the solvers that begin as what has been typed."""
-    from mtpp_dsl.registry import BACKENDS, ENGINES, available
+    from mtpp_dsl.core.registry import BACKENDS, ENGINES, available
 
     return [name for group in (BACKENDS, ENGINES) for name in available(group) if name.startswith(incomplete)]
 
 
 def complete_target(incomplete: str) -> list[str]:
     """Return the targets that begin as what has been typed."""
-    from mtpp_dsl.registry import TARGETS, available
+    from mtpp_dsl.core.registry import TARGETS, available
 
     return [name for name in available(TARGETS) if name.startswith(incomplete)]
 
@@ -434,7 +434,7 @@ def targets(quiet: Names = False) -> int:
 
 def complete_format(incomplete: str) -> list[str]:
     """Return the formats of graphs that begin as what has been typed."""
-    from mtpp_dsl.registry import FORMATS, available
+    from mtpp_dsl.core.registry import FORMATS, available
 
     return [name for name in available(FORMATS) if name.startswith(incomplete)]
 
@@ -554,7 +554,7 @@ def devices(
 
 def complete_editor(incomplete: str) -> list[str]:
     """Return the editors that begin as what has been typed."""
-    from mtpp_dsl.editors.settings import EDITORS
+    from mtpp_dsl.editor.setup.settings import EDITORS
 
     return [name for name in EDITORS if name.startswith(incomplete)]
 

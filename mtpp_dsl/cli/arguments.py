@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mtpp_dsl.base.amounts import fraction, seconds
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.core.base.amounts import fraction, seconds
+from mtpp_dsl.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from mtpp_dsl.problem import Problem
+    from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["fraction", "key_values", "read_problem", "seconds", "solver_values"]
 
@@ -48,6 +48,6 @@ def read_problem(
     scenario: str | None = None,
 ) -> Problem:
     """Read a spec with its ``-D`` values, and below them those that an answer has *recorded*; *scenario* counts."""
-    from mtpp_dsl.language.lower import load
+    from mtpp_dsl.language.lowering.lower import load
 
     return load(spec, {**(recorded or {}), **key_values(define, "-D")}, include, scenario=scenario)

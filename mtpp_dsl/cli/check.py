@@ -10,27 +10,28 @@ from pathlib import Path
 import numpy as np
 from rich.text import Text
 
-from mtpp_dsl.api import find_method, method_names
-from mtpp_dsl.base.units import counted, format_quantity, format_share
 from mtpp_dsl.checks.infeasible import forced_together, quick
 from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.mending import Made, mend
 from mtpp_dsl.cli.messages import print_messages
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
-from mtpp_dsl.constraints import StageMemory
-from mtpp_dsl.contracts import Method, method_traits, refusal
-from mtpp_dsl.drivers.lexicographic import stages
-from mtpp_dsl.errors import MtppError, SpecError
-from mtpp_dsl.language.analysis import Analysis
-from mtpp_dsl.language.law import package_law
-from mtpp_dsl.language.lower import analyse
-from mtpp_dsl.language.lower import read as read_spec
-from mtpp_dsl.language.tree import ConstraintStatement, LabelledConstraint
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.sources import counted_sources
-from mtpp_dsl.report.columns import facts
-from mtpp_dsl.report.names import fold_names
-from mtpp_dsl.report.times import said_sources, time_table
+from mtpp_dsl.core.base.units import counted, format_quantity, format_share
+from mtpp_dsl.core.constraints import StageMemory
+from mtpp_dsl.core.contracts.protocols import Method, refusal
+from mtpp_dsl.core.contracts.traits import method_traits
+from mtpp_dsl.core.errors import MtppError, SpecError
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.sources import counted_sources
+from mtpp_dsl.language.lowering.analysis import Analysis
+from mtpp_dsl.language.lowering.law import package_law
+from mtpp_dsl.language.lowering.lower import analyse
+from mtpp_dsl.language.lowering.lower import read as read_spec
+from mtpp_dsl.language.syntax.tree import ConstraintStatement, LabelledConstraint
+from mtpp_dsl.show.report.columns import facts
+from mtpp_dsl.show.report.names import fold_names
+from mtpp_dsl.show.report.times import said_sources, time_table
+from mtpp_dsl.solving.api import find_method, method_names
+from mtpp_dsl.solving.drivers.lexicographic import stages
 
 __all__ = ["check_spec"]
 

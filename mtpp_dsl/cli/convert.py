@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl import formats, registry
-from mtpp_dsl.base.units import counted
-from mtpp_dsl.base.writing import check_writable
 from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.contracts import Format
-from mtpp_dsl.errors import OptionError, UsageError
-from mtpp_dsl.formats import Workload
-from mtpp_dsl.problem.costs import Costs
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.base.units import counted
+from mtpp_dsl.core.base.writing import check_writable
+from mtpp_dsl.core.contracts.protocols import Format
+from mtpp_dsl.core.errors import OptionError, UsageError
+from mtpp_dsl.core.problem.costs import Costs
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.exchange.formats.reading import read as read_graph_file
+from mtpp_dsl.exchange.formats.reading import read_model
+from mtpp_dsl.exchange.formats.workload import Workload
 
 __all__ = ["Conversion", "convert"]
 
@@ -56,7 +58,7 @@ def convert(call: Conversion) -> int:
     """
     check_writable(call.target)
     options = {name: value for name, value in call.options.items() if value is not None} | _symbols(call.sizes)
-    model = formats.read_model(call.source, call.read_as)
+    model = read_model(call.source, call.read_as)
     name = call.write_as or _target_format(call.target, model is not None and not options and not call.sum_costs)
     writer = registry.load(registry.FORMATS, name)()
     if hasattr(writer, "write_model"):
@@ -69,7 +71,7 @@ def convert(call: Conversion) -> int:
         return 0
     if not hasattr(writer, "write"):
         raise UsageError(f"format {name} can only be read; those that can be written are {', '.join(_writable())}")
-    workload = formats.read(call.source, call.read_as, options)
+    workload = read_graph_file(call.source, call.read_as, options)
     graph = _summed(workload.graph) if call.sum_costs else workload.graph
     files = writer.write(Workload(_alone(graph, name)), call.target)
     said = f"{counted(graph.n, 'node')}, {counted(graph.m, 'edge')}"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from mtpp_dsl.answers.again import points_of
-from mtpp_dsl.base.files import read_json
-from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.explain import show_words
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.cli.streams import UNWRITTEN
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.explaining.difference import check_point, diff
-from mtpp_dsl.report.json import dumps
+from mtpp_dsl.core.base.files import read_json
+from mtpp_dsl.core.base.writing import check_writable, write_text
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.show.explaining.difference import check_point, diff
+from mtpp_dsl.solving.answers.again import points_of
+from mtpp_dsl.solving.answers.json import dumps
 
 __all__ = ["diff_answers"]
 

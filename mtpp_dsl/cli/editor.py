@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.editors.settings import EDITORS, write_settings
-from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.core.errors import UsageError, did_you_mean
+from mtpp_dsl.editor.setup.settings import EDITORS, write_settings
 
 __all__ = ["write_editor"]
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.answers.again import path_of
-from mtpp_dsl.answers.claims import false_claims, false_source
-from mtpp_dsl.answers.plans import false_plan
-from mtpp_dsl.answers.proofs import Claim, Finding, check_bound, check_infeasible
 from mtpp_dsl.checks.stage_check import broken_groups
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import UsageError, VerificationError
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import UsageError, VerificationError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.answers.again import path_of
+from mtpp_dsl.solving.answers.claims import false_claims, false_source
+from mtpp_dsl.solving.answers.plans import false_plan
+from mtpp_dsl.solving.answers.proofs import Claim, Finding, check_bound, check_infeasible
 
 __all__ = ["Examined", "examine", "print_wrong"]
 

@@ -8,19 +8,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.answers.again import read_again
-from mtpp_dsl.base.amounts import seconds
-from mtpp_dsl.base.units import counted, format_quantity
-from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.listing import print_table
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.execution.load import Load, busy
-from mtpp_dsl.execution.options import RunOptions
-from mtpp_dsl.execution.report import RunReport
-from mtpp_dsl.execution.timing import Clock
-from mtpp_dsl.report.json import dumps
+from mtpp_dsl.core.base.amounts import seconds
+from mtpp_dsl.core.base.units import counted, format_quantity
+from mtpp_dsl.core.base.writing import check_writable, write_text
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.runtimes.execution.load import Load, busy
+from mtpp_dsl.runtimes.execution.options import RunOptions
+from mtpp_dsl.runtimes.execution.report import RunReport
+from mtpp_dsl.runtimes.execution.timing import Clock
+from mtpp_dsl.solving.answers.again import read_again
+from mtpp_dsl.solving.answers.json import dumps
 
 __all__ = ["execute", "sizes_of"]
 
@@ -76,11 +76,11 @@ def execute(
     )
     load = Load()
     if backend == "torch":
-        from mtpp_dsl.execution.torch_run import run_torch
+        from mtpp_dsl.runtimes.execution.torch_run import run_torch
 
         report = run_torch(problem, plan, model, options)
     else:
-        from mtpp_dsl.execution.onnx_plan import run_onnx
+        from mtpp_dsl.runtimes.execution.onnx_plan import run_onnx
 
         report = run_onnx(problem, plan, Path(model), options)
     instead = "--clock cpu" if threads == 1 else "--threads 1 --clock cpu"

@@ -10,10 +10,6 @@ from typing import Any
 
 from rich.text import Text
 
-from mtpp_dsl.answers.again import Answered, points_of, read_answer
-from mtpp_dsl.api import find_method, solve
-from mtpp_dsl.base.files import read_json
-from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.cli.arguments import read_problem, seconds
 from mtpp_dsl.cli.ending import NOTHING_FOUND, elapsed
@@ -21,16 +17,20 @@ from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.cli.streams import UNWRITTEN
-from mtpp_dsl.contracts import Progress
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.explaining.explain import explained, node_of, parts_named
-from mtpp_dsl.explaining.explanation import Explanation
-from mtpp_dsl.explaining.question import Question, question_of
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.report.columns import wrapped
-from mtpp_dsl.report.json import dumps
+from mtpp_dsl.core.base.files import read_json
+from mtpp_dsl.core.base.writing import check_writable, write_text
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.show.explaining.explain import explained, node_of, parts_named
+from mtpp_dsl.show.explaining.explanation import Explanation
+from mtpp_dsl.show.explaining.question import Question, question_of
+from mtpp_dsl.show.report.columns import wrapped
+from mtpp_dsl.solving.answers.again import Answered, points_of, read_answer
+from mtpp_dsl.solving.answers.json import dumps
+from mtpp_dsl.solving.api import find_method, solve
 
 __all__ = ["ExplainCall", "explain_and_report", "show_words"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.cli.streams import UNWRITTEN
-from mtpp_dsl.drivers.export import export, write_files
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.solving.drivers.export import export, write_files
 
 __all__ = ["export_plan"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mtpp_dsl.base.writing import write_text
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.layout import format_spec
-from mtpp_dsl.language.reader import read_source
-from mtpp_dsl.language.upgrade import upgraded
-from mtpp_dsl.text.source import Diagnostic, Source
+from mtpp_dsl.core.base.writing import write_text
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.text.source import Diagnostic, Source
+from mtpp_dsl.language.lowering.reader import read_source
+from mtpp_dsl.language.syntax.layout import format_spec
+from mtpp_dsl.language.syntax.upgrade import upgraded
 
 __all__ = ["format_files"]
 

@@ -63,8 +63,8 @@ def torch(
     """
     from mtpp_dsl.cli.imported import finish, prepare
     from mtpp_dsl.cli.screen import say
-    from mtpp_dsl.importers.torch_inputs import formulas_given, numbers_given, read_input
-    from mtpp_dsl.importers.torch_model import check_target, import_torch
+    from mtpp_dsl.exchange.importers.torch_inputs import formulas_given, numbers_given, read_input
+    from mtpp_dsl.exchange.importers.torch_model import check_target, import_torch
 
     prepare(output)
     check_target(target)
@@ -115,8 +115,8 @@ def hf(
     seq and batch stay open where torch can keep them so: a spec chooses them.
     """
     from mtpp_dsl.cli.imported import finish, prepare
-    from mtpp_dsl.importers.hf import from_hf
-    from mtpp_dsl.importers.torch_inputs import formulas_given
+    from mtpp_dsl.exchange.importers.hf import from_hf
+    from mtpp_dsl.exchange.importers.torch_inputs import formulas_given
 
     prepare(output)
     model = from_hf(

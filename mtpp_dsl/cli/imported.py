@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from mtpp_dsl.base.units import counted, format_quantity
-from mtpp_dsl.base.writing import check_writable
 from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.model import Amount, Model, Size, value
-from mtpp_dsl.model.grouping import group
-from mtpp_dsl.model.json import write
+from mtpp_dsl.core.base.units import counted, format_quantity
+from mtpp_dsl.core.base.writing import check_writable
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.exchange.model.grouping import group
+from mtpp_dsl.exchange.model.json import write
+from mtpp_dsl.exchange.model.model import Amount, Model
+from mtpp_dsl.exchange.model.sizes import Size, value
 
 __all__ = ["finish", "prepare", "sizes_of"]
 

@@ -1,6 +1,6 @@
 """``mtpp import``: one command for each source of a model. Everything heavy is imported by the command that needs it.
 
-To add a source, write its importer in :mod:`mtpp_dsl.importers` and a function here with ``@command``.
+To add a source, write its importer in :mod:`mtpp_dsl.exchange.importers` and a function here with ``@command``.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Spec = Annotated[
 
 def _group_by(word: str | None) -> str | None:
     """Refuse a word for groups that is none, before anything is read."""
-    from mtpp_dsl.errors import UsageError, did_you_mean
-    from mtpp_dsl.model.grouping import GROUP_BY
+    from mtpp_dsl.core.errors import UsageError, did_you_mean
+    from mtpp_dsl.exchange.model.grouping import GROUP_BY
 
     if word is not None and word not in GROUP_BY:
         raise UsageError(f"--group-by is layer, module or operator, not {word!r}{did_you_mean(word, GROUP_BY)}")
@@ -40,8 +40,8 @@ def _group_by(word: str | None) -> str | None:
 
 def _experts_read(word: str | None) -> str | None:
     """Refuse a word for the experts read that is none, before anything is read."""
-    from mtpp_dsl.errors import UsageError, did_you_mean
-    from mtpp_dsl.model.sizes import EXPERTS_READ
+    from mtpp_dsl.core.errors import UsageError, did_you_mean
+    from mtpp_dsl.exchange.model.sizes import EXPERTS_READ
 
     if word is not None and word not in EXPERTS_READ:
         raise UsageError(f"--experts-read is expected or all_distinct, not {word!r}{did_you_mean(word, EXPERTS_READ)}")
@@ -101,7 +101,7 @@ def links(
     A table names a link a row in the columns from, to, bandwidth (GB/s) and latency (us); or it is square, with the
     devices in its first row and first column and bandwidths inside, as tools that measure all pairs print it.
     """
-    from mtpp_dsl.importers.links import links_of_table
+    from mtpp_dsl.exchange.importers.links import links_of_table
 
     _check_output(output)
     return _write_spec(links_of_table(path, unit, both_ways=both_ways), output)
@@ -135,7 +135,7 @@ def topo(
     NVLinks have the rate of one in the library times their number; every PCIe path has that of the slower slot
     of the two, unless --rate says less.
     """
-    from mtpp_dsl.importers.topo import links_of_topology
+    from mtpp_dsl.exchange.importers.topo import links_of_topology
 
     _check_output(output)
     rates = dict(_pair(one) for one in rate)
@@ -144,7 +144,7 @@ def topo(
 
 def _pair(text: str) -> tuple[str, str]:
     """Return the code and the bandwidth of ``CODE=RATE``."""
-    from mtpp_dsl.errors import UsageError
+    from mtpp_dsl.core.errors import UsageError
 
     code, sign, rate = text.partition("=")
     if not sign:
@@ -154,7 +154,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _check_output(output: Path | None) -> None:
     """Refuse a place for a file that cannot be written, before anything is read."""
-    from mtpp_dsl.base.writing import check_writable
+    from mtpp_dsl.core.base.writing import check_writable
 
     if output is not None:
         check_writable(output)
@@ -162,8 +162,8 @@ def _check_output(output: Path | None) -> None:
 
 def _write_spec(text: str, output: Path | None) -> int:
     """Write statements to a file, or print them."""
-    from mtpp_dsl.base.writing import write_text
     from mtpp_dsl.cli.screen import say
+    from mtpp_dsl.core.base.writing import write_text
 
     if output is None:
         say(text.rstrip("\n"))
@@ -187,8 +187,8 @@ def onnx(
     Weights are not read, and nothing is run. Sizes that the file names, such as batch, stay symbols.
     """
     from mtpp_dsl.cli.imported import finish, prepare, sizes_of
-    from mtpp_dsl.importers.onnx.importer import from_onnx
-    from mtpp_dsl.importers.torch_inputs import formulas_given
+    from mtpp_dsl.exchange.importers.onnx.importer import from_onnx
+    from mtpp_dsl.exchange.importers.torch_inputs import formulas_given
 
     prepare(output)
     return finish(
@@ -216,8 +216,8 @@ def pt2(
     symbols; torch calls them s0, s1 and so on: --size s0=batch gives one another name.
     """
     from mtpp_dsl.cli.imported import finish, prepare, sizes_of
-    from mtpp_dsl.importers.pt2.importer import from_pt2
-    from mtpp_dsl.importers.torch_inputs import formulas_given
+    from mtpp_dsl.exchange.importers.pt2.importer import from_pt2
+    from mtpp_dsl.exchange.importers.torch_inputs import formulas_given
 
     prepare(output)
     return finish(
@@ -246,7 +246,7 @@ def gguf(
     of each with its cache of keys and values.
     """
     from mtpp_dsl.cli.imported import finish, prepare
-    from mtpp_dsl.importers.gguf.importer import from_gguf
+    from mtpp_dsl.exchange.importers.gguf.importer import from_gguf
 
     prepare(output)
     return finish(

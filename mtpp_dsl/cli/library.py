@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from mtpp_dsl.cli.listing import print_table
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.library.entries import Entry, entries, near
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.exchange.library.entries import Entry, entries, near
 
 __all__ = ["list_library"]
 

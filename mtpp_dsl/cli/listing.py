@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from mtpp_dsl import registry
-from mtpp_dsl.api import method_names
 from mtpp_dsl.cli.screen import say, screen_width, show
-from mtpp_dsl.contracts import GIVES, Backend, Engine, Installed, Method
-from mtpp_dsl.errors import PluginError
-from mtpp_dsl.report.columns import Row, table
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.contracts.protocols import GIVES, Backend, Engine, Installed, Method
+from mtpp_dsl.core.errors import PluginError
+from mtpp_dsl.show.report.columns import Row, table
+from mtpp_dsl.solving.api import method_names
 
 __all__ = ["list_methods", "list_solvers", "list_targets", "print_table"]
 

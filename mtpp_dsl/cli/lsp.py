@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 
-from mtpp_dsl.base.extras import need
 from mtpp_dsl.cli.screen import say
+from mtpp_dsl.core.base.extras import need
 
 __all__ = ["serve"]
 
@@ -24,7 +24,7 @@ def serve(*, stdio: bool, verbose: bool) -> int:
     assert stdio
     need("pygls.lsp.server", "lsp")
     from mtpp_dsl import __version__
-    from mtpp_dsl.server.connection.app import log_to_stderr, start
+    from mtpp_dsl.editor.server.connection.app import log_to_stderr, start
 
     if sys.stdin.isatty():
         say("mtpp lsp speaks with an editor, which starts it: see mtpp editor --help; Ctrl-C ends it", stderr=True)

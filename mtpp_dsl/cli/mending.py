@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from mtpp_dsl.base.files import read_bytes
-from mtpp_dsl.base.writing import write_bytes
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.language.analysis import Analysis
-from mtpp_dsl.library.entries import FOLDER
-from mtpp_dsl.text.edits import apart, edited, edited_bytes
-from mtpp_dsl.text.source import Diagnostic, Edit, Fix, Source
+from mtpp_dsl.core.base.files import read_bytes
+from mtpp_dsl.core.base.writing import write_bytes
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.text.edits import apart, edited, edited_bytes
+from mtpp_dsl.core.text.source import Diagnostic, Edit, Fix, Source
+from mtpp_dsl.exchange.library.entries import FOLDER
+from mtpp_dsl.language.lowering.analysis import Analysis
 
 __all__ = ["Made", "mend"]
 

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable
 
 from mtpp_dsl.cli.mending import Made
-from mtpp_dsl.errors import SpecError, UsageError
-from mtpp_dsl.language.analysis import Analysis
-from mtpp_dsl.report.diagnostics import diagnostics_to_json
-from mtpp_dsl.report.json import dumps
-from mtpp_dsl.text.source import Diagnostic
+from mtpp_dsl.core.errors import SpecError, UsageError
+from mtpp_dsl.core.text.source import Diagnostic
+from mtpp_dsl.language.lowering.analysis import Analysis
+from mtpp_dsl.language.words.diagnostics import diagnostics_to_json
+from mtpp_dsl.solving.answers.json import dumps
 
 __all__ = ["print_messages"]
 

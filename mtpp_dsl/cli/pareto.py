@@ -6,20 +6,22 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtpp_dsl.base.writing import write_text
 from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE
 from mtpp_dsl.cli.pictures import plots_of
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.screen import say, screen_width, show
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.cli.streams import UNWRITTEN
-from mtpp_dsl.contracts import Method, Progress
-from mtpp_dsl.drivers.front import front
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.front import Front
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.report.json import dumps
+from mtpp_dsl.core.base.writing import write_text
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.front import Front
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.answers.json import dumps
+from mtpp_dsl.solving.drivers.front import front
 
 if TYPE_CHECKING:
     from mtpp_dsl.cli.solve import SolveCall
@@ -106,7 +108,7 @@ def front_and_report(
 def _report(call: SolveCall, found: Front) -> bool:
     """Print and write the front; return whether all files could be written. Where one could not, it is printed."""
     from mtpp_dsl.cli.solve import write_file
-    from mtpp_dsl.report.fronts import front_table, front_to_json
+    from mtpp_dsl.show.report.fronts import front_table, front_to_json
 
     data, all_written = front_to_json(found), True
     if call.json == STDOUT:
@@ -119,7 +121,7 @@ def _report(call: SolveCall, found: Front) -> bool:
         else:
             say(f"{path} was not written: the front has no points", stderr=True)
     if call.html is not None:
-        from mtpp_dsl.page.front import front_page
+        from mtpp_dsl.show.page.front import front_page
 
         text = front_page(data, "FRONT.json" if call.json in (None, STDOUT) else call.json.name)
         all_written = write_file(call.html, lambda path: write_text(path, text)) and all_written

@@ -7,17 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtpp_dsl.answers.again import Answered
-from mtpp_dsl.answers.claims import cost_of_value
-from mtpp_dsl.base.writing import write_text
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.contracts import Method
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.front import Front
-from mtpp_dsl.plans.result import Bound, Infeasibility, LogEntry, Reached, Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.report.json import dumps
+from mtpp_dsl.core.base.writing import write_text
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.front import Front
+from mtpp_dsl.core.plans.result import Bound, Infeasibility, LogEntry, Reached, Result
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.answers.again import Answered
+from mtpp_dsl.solving.answers.claims import cost_of_value
+from mtpp_dsl.solving.answers.json import dumps
 
 if TYPE_CHECKING:
     from mtpp_dsl.cli.solve import SolveCall
@@ -33,8 +33,8 @@ def plots_of(call: SolveCall) -> Iterator[tuple[str, str | None, Path]]:
     """
     if not call.plot and call.gantt is None:
         return
-    from mtpp_dsl.pictures.plotting import parse_plot
-    from mtpp_dsl.report.picture import check_picture
+    from mtpp_dsl.show.pictures.plotting import parse_plot
+    from mtpp_dsl.show.report.picture import check_picture
 
     for text in call.plot:
         kind, path = parse_plot(text)
@@ -70,7 +70,7 @@ def check_pictures(call: SolveCall, problem: Problem, method: Method) -> None:
         if call.trace is None and all(kind != "gantt" for _, kind, _ in asked):
             raise UsageError("--microbatches goes with --trace, --gantt or --plot gantt:FILE")
     for option, kind, _ in asked:
-        from mtpp_dsl.pictures.plotting import check_call
+        from mtpp_dsl.show.pictures.plotting import check_call
 
         if option == "--gantt" and bounds:
             raise UsageError(f"--gantt shows a plan, and method {method.name!r} gives only bounds")
@@ -90,7 +90,7 @@ def write_pictures(call: SolveCall, problem: Problem, result: Result) -> bool:
         if text is not None:
             written = write_file(call.trace, lambda path: write_text(path, text))
     for _, kind, path in plots_of(call):
-        from mtpp_dsl.pictures.plotting import plot
+        from mtpp_dsl.show.pictures.plotting import plot
 
         many = call.microbatches if kind == "gantt" else None
         try:
@@ -104,9 +104,9 @@ def write_pictures(call: SolveCall, problem: Problem, result: Result) -> bool:
 
 def _trace(call: SolveCall, problem: Problem, result: Result) -> str | None:
     """Return the trace of an answer; where there is none, say why and return None."""
-    from mtpp_dsl.report.activities import Timeline
-    from mtpp_dsl.report.steady import steady
-    from mtpp_dsl.report.trace import trace
+    from mtpp_dsl.show.report.activities import Timeline
+    from mtpp_dsl.show.report.steady import steady
+    from mtpp_dsl.show.report.trace import trace
 
     plan, found = result.plan, result.evaluation
     if plan is None or found is None:

@@ -7,22 +7,22 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mtpp_dsl.base.amounts import seconds
-from mtpp_dsl.base.units import counted, format_quantity
-from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.execute import CLOCKS, one_of, sizes_of
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.execution.load import Load, busy
-from mtpp_dsl.execution.machine import machine_facts
-from mtpp_dsl.model import Model
-from mtpp_dsl.model.json import read as read_json_model
-from mtpp_dsl.model.profile import Profile, text_of
-from mtpp_dsl.profiling.journal import Journal
-from mtpp_dsl.profiling.measuring import Effort
-from mtpp_dsl.profiling.session import profile_of_jobs
-from mtpp_dsl.profiling.tables import profile_of_table
-from mtpp_dsl.profiling.traces import profile_of_trace
+from mtpp_dsl.core.base.amounts import seconds
+from mtpp_dsl.core.base.units import counted, format_quantity
+from mtpp_dsl.core.base.writing import check_writable, write_text
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.exchange.model.json import read as read_json_model
+from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.profile import Profile, text_of
+from mtpp_dsl.runtimes.execution.load import Load, busy
+from mtpp_dsl.runtimes.execution.machine import machine_facts
+from mtpp_dsl.runtimes.profiling.journal import Journal
+from mtpp_dsl.runtimes.profiling.measuring import Effort
+from mtpp_dsl.runtimes.profiling.session import profile_of_jobs
+from mtpp_dsl.runtimes.profiling.tables import profile_of_table
+from mtpp_dsl.runtimes.profiling.traces import profile_of_trace
 
 __all__ = ["profile_model"]
 
@@ -64,14 +64,14 @@ def profile_model(
         raise UsageError("--clock cpu counts what one thread spends: it is for --threads 1 --device cpu")
     symbols = _symbols(found, sizes)
     if code.endswith(".onnx"):
-        from mtpp_dsl.profiling.onnx_profile import onnx_jobs
+        from mtpp_dsl.runtimes.profiling.onnx_profile import onnx_jobs
 
         if device != "cpu":
             raise UsageError("--device cuda is for models of torch; ONNX files are measured on the CPU")
         jobs = onnx_jobs(Path(code), found, symbols, chosen, threads)
         facts = machine_facts(threads, chosen.clock, ("onnx", "onnxruntime"))
     else:
-        from mtpp_dsl.profiling.torch_profile import check_device, torch_jobs
+        from mtpp_dsl.runtimes.profiling.torch_profile import check_device, torch_jobs
 
         called = check_device(device)
         jobs = torch_jobs(code, found, symbols, device, chosen, threads)
@@ -97,7 +97,7 @@ def _model(code: str | None, path: Path | None) -> Model:
     onnx = path or (Path(code) if code is not None and code.endswith(".onnx") else None)
     if onnx is None:
         raise UsageError("say with --model which model it is: mtpp import torch … -o model.json makes one")
-    from mtpp_dsl.importers.onnx.importer import from_onnx
+    from mtpp_dsl.exchange.importers.onnx.importer import from_onnx
 
     return from_onnx(onnx)
 

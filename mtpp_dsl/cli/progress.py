@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from mtpp_dsl.base.units import format_gap
 from mtpp_dsl.cli.live_line import live_line, spinner
 from mtpp_dsl.cli.screen import console, say
-from mtpp_dsl.plans.result import relative_gap
+from mtpp_dsl.core.base.units import format_gap
+from mtpp_dsl.core.plans.result import relative_gap
 
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.spinner import Spinner
     from rich.table import Table
 
-    from mtpp_dsl.contracts import Progress
-    from mtpp_dsl.problem import Problem
+    from mtpp_dsl.core.contracts.progress import Progress
+    from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Watcher"]
 
@@ -28,7 +28,7 @@ _WIDTH, _LEAST = 16, 6
 
 
 class Watcher:
-    """Listens to a :class:`~mtpp_dsl.contracts.Progress` and writes to stderr.
+    """Listens to a :class:`~mtpp_dsl.core.contracts.progress.Progress` and writes to stderr.
 
     Args:
         problem: whose plans and bounds are shown, in its units.

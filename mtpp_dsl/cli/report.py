@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mtpp_dsl.base.late import late
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.core.base.late import late
+from mtpp_dsl.core.errors import UsageError
 
 __all__ = ["ReportCall", "report", "report_answer", "searched_page", "what_if_seconds", "write_page"]
 
@@ -88,12 +88,12 @@ class ReportCall:
 
 def report_answer(call: ReportCall) -> int:
     """Read an answer again, and write its page; return the exit code."""
-    from mtpp_dsl.answers.again import points_of, read_answer
-    from mtpp_dsl.base.files import read_json
-    from mtpp_dsl.base.writing import check_writable
     from mtpp_dsl.cli.signals import listener
     from mtpp_dsl.cli.streams import UNWRITTEN
-    from mtpp_dsl.pictures.plotting import parse_plot
+    from mtpp_dsl.core.base.files import read_json
+    from mtpp_dsl.core.base.writing import check_writable
+    from mtpp_dsl.show.pictures.plotting import parse_plot
+    from mtpp_dsl.solving.answers.again import points_of, read_answer
 
     limit = what_if_seconds(call.what_if)
     asked = [parse_plot(text) for text in call.plot]
@@ -126,11 +126,11 @@ def _drawn(call: ReportCall, asked: list[tuple[str | None, Path]]) -> bool:
     Raises:
         UsageError: the answer has no such picture; a front has no other than that of its points.
     """
-    from mtpp_dsl.answers.again import points_of, read_answer
-    from mtpp_dsl.base.files import read_json
     from mtpp_dsl.cli.pictures import front_of, result_of
     from mtpp_dsl.cli.solve import write_file
-    from mtpp_dsl.pictures.plotting import plot, plot_front
+    from mtpp_dsl.core.base.files import read_json
+    from mtpp_dsl.show.pictures.plotting import plot, plot_front
+    from mtpp_dsl.solving.answers.again import points_of, read_answer
 
     data: Any = read_json(call.answer)
     points = points_of(data)
@@ -165,10 +165,10 @@ def _front(call: ReportCall, data: Any) -> str:
     Raises:
         UsageError: one of them is wrong, or one is as good as another in both objectives.
     """
-    from mtpp_dsl.answers.again import read_answer
-    from mtpp_dsl.answers.front import answers_of, dominated, unlike
     from mtpp_dsl.checks.verification import costs_of
-    from mtpp_dsl.page.front import front_page
+    from mtpp_dsl.show.page.front import front_page
+    from mtpp_dsl.solving.answers.again import read_answer
+    from mtpp_dsl.solving.answers.front import answers_of, dominated, unlike
 
     answers = answers_of(data, str(call.answer))
     wrong = list(unlike(answers))
@@ -191,7 +191,7 @@ def what_if_seconds(text: str | None) -> float | None:
     Raises:
         UsageError: it is no time, or none is the limit.
     """
-    from mtpp_dsl.base.amounts import seconds
+    from mtpp_dsl.core.base.amounts import seconds
 
     if text is None:
         return None
@@ -205,9 +205,9 @@ def searched_page(problem: Any, given: Any, limit: float | None, *, quiet: bool,
     """Return the page of an answer, with changed problems solved in *limit* seconds unless that is None."""
     from mtpp_dsl.cli.progress import Watcher
     from mtpp_dsl.cli.signals import listener
-    from mtpp_dsl.contracts import Progress
+    from mtpp_dsl.core.contracts.progress import Progress
 
-    page_of = late("mtpp_dsl.reporting:page_of")
+    page_of = late("mtpp_dsl.show.reporting:page_of")
     if limit is None:
         return str(page_of(problem, given, **options))
     watcher = Watcher(problem, limit=limit, quiet=quiet, verbose=False)
@@ -224,9 +224,9 @@ def searched_page(problem: Any, given: Any, limit: float | None, *, quiet: bool,
 
 def write_page(text: str, path: Path, *, quiet: bool) -> bool:
     """Write a page, or print it; return whether it could be written."""
-    from mtpp_dsl.base.writing import write_text
     from mtpp_dsl.cli.screen import say
     from mtpp_dsl.cli.solve import write_file
+    from mtpp_dsl.core.base.writing import write_text
 
     if path == STDOUT:
         sys.stdout.buffer.write(text.encode())  # which is what the page says it is, whatever the terminal has

@@ -8,11 +8,11 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-from mtpp_dsl.base.overwriting import guarding
 from mtpp_dsl.cli.ending import INTERRUPTED, begin
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.errors import MtppError, SpecError, VerificationError
-from mtpp_dsl.text.visible import visible
+from mtpp_dsl.core.base.overwriting import guarding
+from mtpp_dsl.core.errors import MtppError, SpecError, VerificationError
+from mtpp_dsl.core.text.visible import visible
 
 __all__ = ["run"]
 

@@ -1,7 +1,7 @@
 """What is printed: styled and as wide as the terminal there, plain and unbroken elsewhere.
 
 Every command prints by what stands here, so that no control character of a spec, of a data file or of a path reaches
-a terminal (:mod:`mtpp_dsl.text.visible`).
+a terminal (:mod:`mtpp_dsl.core.text.visible`).
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mtpp_dsl.text.visible import visible
+from mtpp_dsl.core.text.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.text import Text
 
-    from mtpp_dsl.problem import Problem
+    from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["console", "say", "screen_width", "show", "tell_warnings"]
 

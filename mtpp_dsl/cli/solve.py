@@ -9,12 +9,6 @@ from math import inf
 from pathlib import Path
 from time import monotonic
 
-from mtpp_dsl.answers.again import under_target
-from mtpp_dsl.api import find_method, solve
-from mtpp_dsl.base.files import read_json
-from mtpp_dsl.base.late import late
-from mtpp_dsl.base.overwriting import replacing
-from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
 from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
 from mtpp_dsl.cli.pareto import check_front_call, front_and_report
@@ -24,13 +18,21 @@ from mtpp_dsl.cli.report import searched_page, what_if_seconds, write_page
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.cli.streams import UNWRITTEN
-from mtpp_dsl.contracts import Method, Progress, method_traits
-from mtpp_dsl.errors import SolverError, UsageError
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import built_in
-from mtpp_dsl.report.json import dumps, result_to_json
+from mtpp_dsl.core.base.files import read_json
+from mtpp_dsl.core.base.late import late
+from mtpp_dsl.core.base.overwriting import replacing
+from mtpp_dsl.core.base.writing import check_writable, write_text
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.contracts.traits import method_traits
+from mtpp_dsl.core.errors import SolverError, UsageError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import built_in
+from mtpp_dsl.solving.answers.again import under_target
+from mtpp_dsl.solving.answers.json import dumps, result_to_json
+from mtpp_dsl.solving.api import find_method, solve
 
 __all__ = ["SolveCall", "solve_and_report", "write_file"]
 
@@ -208,7 +210,7 @@ def _report(call: SolveCall, problem: Problem, result: Result) -> bool:
         written = write_file(call.json, lambda path: write_text(path, dumps(data)))
     written = write_pictures(call, problem, result) and written
     if not (call.quiet and written) and not to_stdout:
-        from mtpp_dsl.report.terminal import summary
+        from mtpp_dsl.show.report.terminal import summary
 
         show(summary(problem, result, screen_width()))
         if result.infeasibility is not None and not call.quiet:

@@ -9,19 +9,20 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from mtpp_dsl.base.amounts import seconds
-from mtpp_dsl.base.files import read_json
-from mtpp_dsl.base.overwriting import replacing
-from mtpp_dsl.base.units import counted, format_quantity
-from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.arguments import read_problem
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.cli.signals import listener
-from mtpp_dsl.contracts import Limits, refusal
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import built_in
-from mtpp_dsl.report.json import versions
+from mtpp_dsl.core.base.amounts import seconds
+from mtpp_dsl.core.base.files import read_json
+from mtpp_dsl.core.base.overwriting import replacing
+from mtpp_dsl.core.base.units import counted, format_quantity
+from mtpp_dsl.core.base.writing import check_writable, write_text
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.protocols import refusal
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import built_in
+from mtpp_dsl.solving.answers.json import versions
 
 __all__ = ["train_and_report"]
 
@@ -88,9 +89,9 @@ def _problems(source: Path, define: Sequence[str], include: Sequence[Path]) -> l
         return [(str(source), read_problem(source, define, include))]
     if define or include:
         raise UsageError(f"-D and -I are for specs; {source} says itself what its specs are and what params are")
-    from mtpp_dsl.sweeps.expansion import expand
-    from mtpp_dsl.sweeps.file import read_sweep
-    from mtpp_dsl.sweeps.problem_files import problem_of
+    from mtpp_dsl.sweeps.file.expansion import expand
+    from mtpp_dsl.sweeps.file.file import read_sweep
+    from mtpp_dsl.sweeps.file.problem_files import problem_of
 
     runs = {run.problem: run for run in reversed(expand(read_sweep(source)))}
     found = [(name, problem_of(run)) for name, run in reversed(runs.items())]

@@ -12,12 +12,13 @@ from mtpp_dsl.checks.verification import Violation
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.screen import say, screen_width, show
 from mtpp_dsl.cli.signals import listener
-from mtpp_dsl.contracts import Progress, UnsoundSplit
-from mtpp_dsl.drivers.validate import Validation, validate
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.report.columns import facts, wrapped
-from mtpp_dsl.report.loads import loads
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.targets import UnsoundSplit
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.show.report.columns import facts, wrapped
+from mtpp_dsl.show.report.loads import loads
+from mtpp_dsl.solving.drivers.validate import Validation, validate
 
 __all__ = ["source_of", "validate_split"]
 

@@ -7,19 +7,19 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from mtpp_dsl.answers.again import recorded_params, under_target
-from mtpp_dsl.answers.claims import NOT_CHECKED
-from mtpp_dsl.answers.proofs import Finding
-from mtpp_dsl.answers.shape import check_shape
-from mtpp_dsl.base.files import read_json
 from mtpp_dsl.checks.verification import costs_of
 from mtpp_dsl.cli.arguments import read_problem
 from mtpp_dsl.cli.examine import examine, print_wrong
 from mtpp_dsl.cli.screen import say, screen_width
 from mtpp_dsl.cli.verify_front import is_front, verify_front
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import VerificationError
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.base.files import read_json
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import VerificationError
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.answers.again import recorded_params, under_target
+from mtpp_dsl.solving.answers.claims import NOT_CHECKED
+from mtpp_dsl.solving.answers.proofs import Finding
+from mtpp_dsl.solving.answers.shape import check_shape
 
 __all__ = ["verify_plan"]
 

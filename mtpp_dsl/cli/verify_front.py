@@ -7,17 +7,17 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from mtpp_dsl.answers.again import recorded_params
-from mtpp_dsl.answers.front import answers_of, dominated
-from mtpp_dsl.base.units import counted
 from mtpp_dsl.checks.verification import costs_of
 from mtpp_dsl.cli.arguments import read_problem
 from mtpp_dsl.cli.examine import Examined, examine, print_wrong
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import VerificationError
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.pair import with_objectives
+from mtpp_dsl.core.base.units import counted
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import VerificationError
+from mtpp_dsl.core.problem.pair import with_objectives
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.answers.again import recorded_params
+from mtpp_dsl.solving.answers.front import answers_of, dominated
 
 __all__ = ["is_front", "verify_front"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Graph, Ints
+from mtpp_dsl.core.problem.graph import Graph, Ints
 
 __all__ = ["bisected"]
 

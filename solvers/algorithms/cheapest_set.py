@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.maximum_flow import NO_LIMIT, arc, flow
 
 __all__ = [
@@ -157,7 +157,7 @@ class CheapestSets:
         n: how many nodes.
         nets: pins and cost of every tensor, in whole units.
         edges: [edges, 2] of paths along which sets are convex.
-        steps: of the innermost loops, over all sets to come; see :class:`~mtpp_dsl.base.compiling.Kernel`.
+        steps: of the innermost loops, over all sets to come; see :class:`~mtpp_dsl.core.base.compiling.Kernel`.
     """
 
     def __init__(self, n: int, nets: Iterable[tuple[Sequence[int], int]], edges: Ints, steps: float) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["closed_shares"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Graph, Ints
+from mtpp_dsl.core.problem.graph import Bools, Graph, Ints
 
 __all__ = ["NONE", "Module", "modules"]
 

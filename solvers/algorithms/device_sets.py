@@ -7,9 +7,9 @@ from itertools import combinations
 
 import numpy as np
 
-from mtpp_dsl.constraints import Bottleneck, Load, Makespan, Used
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.constraints import Bottleneck, Load, Makespan, Used
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["cheapest_sets"]
 

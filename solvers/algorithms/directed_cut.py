@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.cheapest_set import IN, OUT
 from mtpp_dsl.solvers.algorithms.maximum_flow import NO_LIMIT, arc, flow
 
@@ -76,7 +76,7 @@ class DirectedCuts:
         n: how many nodes.
         producer: [tensors] the node that makes each.
         readers: [tensors] other nodes that read each.
-        cuts: about how many sets will be asked for; see :class:`~mtpp_dsl.base.compiling.Kernel`.
+        cuts: about how many sets will be asked for; see :class:`~mtpp_dsl.core.base.compiling.Kernel`.
     """
 
     def __init__(self, n: int, producer: Ints, readers: Sequence[Sequence[int]], cuts: float) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.algorithms.maximum_flow import NO_LIMIT, arc, flow
 
 __all__ = ["IdealCuts"]

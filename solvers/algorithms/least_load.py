@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.constraints import Forbid, Pin, Replicate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result
-from mtpp_dsl.problem import Links, Problem, Tree
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.constraints import Forbid, Pin, Replicate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.interconnects import Links, Tree
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.closed_shares import closed_shares
 
 __all__ = ["least_load", "nowhere", "simple_bound"]

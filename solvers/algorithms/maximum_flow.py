@@ -1,13 +1,13 @@
 """The maximum flow of all searches and bounds: Dinic's algorithm between many sources and many sinks.
 
-Its two functions are parts of kernels (:class:`mtpp_dsl.base.compiling.Kernel`) that build a network, or set its
+Its two functions are parts of kernels (:class:`mtpp_dsl.core.base.compiling.Kernel`) that build a network, or set its
 capacities, and ask for the flow at once, thousands of times a second. The checkers of certificates have a flow of their
 own, which checks itself (:mod:`mtpp_dsl.solvers.proofs.flow`).
 """
 
 from __future__ import annotations
 
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.problem.graph import Ints
 
 __all__ = ["NO_LIMIT", "arc", "flow"]
 

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl import registry
-from mtpp_dsl.constraints import Linear, Load, On, Separate
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.plan import Plan, quotient_order
-from mtpp_dsl.problem import Links, Problem, Tree
-from mtpp_dsl.problem.colocation import ordered_edges, together
-from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.views.hypergraph import Hypergraph, hypergraph
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.constraints import Linear, Load, On, Separate
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.plan import Plan, quotient_order
+from mtpp_dsl.core.problem.colocation import ordered_edges, together
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.interconnects import Links, Tree
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
 
 __all__ = ["Mender", "linear_in_places"]
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules as between_cuts
 from mtpp_dsl.solvers.algorithms.narrow_orders import crossing, orders

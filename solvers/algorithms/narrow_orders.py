@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Graph, Ints
+from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.solvers.algorithms.bisection import bisected
 
 __all__ = ["crossing", "orders"]

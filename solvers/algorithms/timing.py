@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.schedule import Schedule
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.schedule import Schedule
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.algorithms.timing_kernel import TIME, Times
-from mtpp_dsl.views.tasks import Instance
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

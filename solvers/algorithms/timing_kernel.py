@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.views.tasks import Instance
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.views.tasks import Instance
 
 __all__ = ["SWEEP", "TIME", "Arrays", "Times", "arrays", "sweep"]
 
@@ -24,7 +24,7 @@ class Arrays(NamedTuple):
         offsets_in, entering: the edges that reach v are ``entering[offsets_in[v]:offsets_in[v + 1]]``, ascending.
         place: [n] of every node in the topological order of the graph.
         time: [n, k]; ``inf`` where a node may not run.
-        latency, inverse, size, row, table: as of :class:`mtpp_dsl.problem.transfers.Transfers`: edge e takes
+        latency, inverse, size, row, table: as of :class:`mtpp_dsl.core.problem.transfers.Transfers`: edge e takes
             ``latency[d, f] + size[e] * inverse[d, f] + table[row[e], d, f]`` from d to another device f.
         exclusive: whether transfers that leave one device, or reach one, must not overlap.
     """

@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import Linear, Separate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Result, relative_gap
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Linear, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Result, relative_gap
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.mending import Mender
 
 __all__ = ["without_rows"]

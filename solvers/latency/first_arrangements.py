@@ -7,9 +7,9 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.colocation import strong
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.colocation import strong
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.latency.along_orders import PARTED
 from mtpp_dsl.solvers.latency.latency_moves import latency_of
 from mtpp_dsl.solvers.latency.subgraph_arrays import Instance

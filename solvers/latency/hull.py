@@ -19,7 +19,7 @@ from math import ceil, frexp, inf, ldexp
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.algorithms.cheapest_set import IN, OUT, CheapestSets
 from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Ints
 
 __all__ = ["ANNEAL", "DRAWS", "latency_of"]
 

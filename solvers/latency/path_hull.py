@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result, Termination
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.latency.hull import LARGEST, Hulls, longest
 from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
 

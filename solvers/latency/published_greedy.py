@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.latency.first_arrangements import Orders
 from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent

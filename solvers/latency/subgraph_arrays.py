@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.subgraphs import most_subgraphs, paying, scheduled
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import colocated
-from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
-from mtpp_dsl.views.symmetry import interchangeable
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.subgraphs import most_subgraphs, paying, scheduled
+from mtpp_dsl.core.problem.colocation import colocated
+from mtpp_dsl.core.problem.graph import Floats, Graph, Ints, frozen
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.symmetry import interchangeable
 
 __all__ = ["Instance"]
 

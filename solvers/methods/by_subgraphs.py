@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.constraints import BatchSizes
-from mtpp_dsl.contracts import DECISIONS, EVERY, Gives, Limits, MethodBase, Progress, Scoped
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.plans.subgraphs import unclear, undefined
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import BatchSizes
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Gives
+from mtpp_dsl.core.contracts.scopes import DECISIONS, EVERY, Scoped
+from mtpp_dsl.core.contracts.traits import MethodBase
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.plans.subgraphs import unclear, undefined
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.shared_scopes import SUBGRAPHS
 
 __all__ = ["LatencySearch", "PathHull", "PublishedGreedy"]

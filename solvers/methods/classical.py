@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from mtpp_dsl.constraints import Acyclic, Contiguous, Separate
-from mtpp_dsl.contracts import Availability, Gives, Limits, MethodBase, Progress, Scoped
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Acyclic, Contiguous, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Availability, Gives
+from mtpp_dsl.core.contracts.scopes import Scoped
+from mtpp_dsl.core.contracts.traits import MethodBase
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import too_many_states
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import BY_MOVES, CHAINS, checking
-from mtpp_dsl.views.device_types import too_many_states
 
 __all__ = ["Dpl", "LocalSearch", "PipeDream", "Scotch"]
 

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Copies, Forbid, Memory, Pin, Separate
-from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scope, Scoped
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import (
+    Acyclic,
+    BreakSymmetry,
+    Colocate,
+    Contiguous,
+    Copies,
+    Forbid,
+    Memory,
+    Pin,
+    Separate,
+)
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Gives
+from mtpp_dsl.core.contracts.scopes import Scope, Scoped
+from mtpp_dsl.core.contracts.traits import MethodBase
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["CopiesOfChains"]
 
@@ -37,7 +51,7 @@ class CopiesOfChains(Scoped, MethodBase):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the graph is no chain, or the devices are too many, or None."""
-        from mtpp_dsl.problem.copying import is_chain
+        from mtpp_dsl.core.problem.copying import is_chain
         from mtpp_dsl.solvers.partition.copies.graph import no_graph
         from mtpp_dsl.solvers.partition.copies.instance import unsupported
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     Bottleneck,
     Contiguous,
@@ -18,13 +18,17 @@ from mtpp_dsl.constraints import (
     Start,
     Used,
 )
-from mtpp_dsl.contracts import Availability, Gives, Limits, MethodBase, Progress, Scoped, outside
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Availability, Gives
+from mtpp_dsl.core.contracts.scopes import Scoped, outside
+from mtpp_dsl.core.contracts.traits import MethodBase
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.lanes import lanes_refusal
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, ONE_SAMPLE, REPEATED
-from mtpp_dsl.views.lanes import lanes_refusal
 
 __all__ = ["BatchScheduling", "Scheduling", "Splitting"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mtpp_dsl.contracts import Availability, Feature, Method
-from mtpp_dsl.errors import Refused
+from mtpp_dsl.core.contracts.protocols import Availability, Feature, Method
+from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.methods.cp_sat import BatchScheduling, Scheduling, Splitting
 

@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scope, Scoped
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Gives
+from mtpp_dsl.core.contracts.scopes import Scope, Scoped
+from mtpp_dsl.core.contracts.traits import MethodBase
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.partition import unmerged
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import SLICES, checking
 from mtpp_dsl.solvers.partition.genetic.recipe import Recipe
 
 if TYPE_CHECKING:
-    from mtpp_dsl.problem.graph import Floats
+    from mtpp_dsl.core.problem.graph import Floats
 
 __all__ = ["Brkga", "Mla", "MlaWeighted", "Random"]
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mtpp_dsl.base.files import read_json
-from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.base.files import read_json
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Gives
+from mtpp_dsl.core.contracts.scopes import Scoped
+from mtpp_dsl.core.contracts.traits import MethodBase
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import ONE_SAMPLE, checking
 

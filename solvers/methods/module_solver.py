@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from mtpp_dsl import registry
-from mtpp_dsl.contracts import Formulation, Limits, Method, Progress, method_traits
-from mtpp_dsl.errors import PluginError, Refused, did_you_mean
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Formulation, Method
+from mtpp_dsl.core.contracts.traits import method_traits
+from mtpp_dsl.core.errors import PluginError, Refused, did_you_mean
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.engine import by as cpsat
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check

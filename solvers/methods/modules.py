@@ -6,11 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import PinChunks
-from mtpp_dsl.contracts import Availability, Gives, Limits, MethodBase, Progress, Scoped
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import PinChunks
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Availability, Gives
+from mtpp_dsl.core.contracts.scopes import Scoped
+from mtpp_dsl.core.contracts.traits import MethodBase
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE, PATHS, checking
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     BreakSymmetry,
     Colocate,
@@ -15,10 +15,13 @@ from mtpp_dsl.constraints import (
     Shard,
     StageMemory,
 )
-from mtpp_dsl.contracts import Gives, Limits, Method, MethodBase, Progress, Scoped
-from mtpp_dsl.contracts.scopes import outside
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Gives, Method
+from mtpp_dsl.core.contracts.scopes import Scoped, outside
+from mtpp_dsl.core.contracts.traits import MethodBase
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import (

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import Linear
-from mtpp_dsl.contracts import Availability, Gives, Limits, MethodBase, Progress, Scoped
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Linear
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Availability, Gives
+from mtpp_dsl.core.contracts.scopes import Scoped
+from mtpp_dsl.core.contracts.traits import MethodBase
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import BATCH, MOVED, ONE_SAMPLE, checking
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     BatchSizes,
     Bottleneck,
@@ -35,7 +35,7 @@ from mtpp_dsl.constraints import (
     Subgraphs,
     Used,
 )
-from mtpp_dsl.contracts import DECISIONS, EVERY, Scope
+from mtpp_dsl.core.contracts.scopes import DECISIONS, EVERY, Scope
 
 __all__ = [
     "BATCH",
@@ -141,7 +141,7 @@ ONE_SAMPLE = Scope(
     backward=True,
     unequal=True,
 )
-"""Schedules of one sample: what :class:`mtpp_dsl.views.tasks.Instance` carries."""
+"""Schedules of one sample: what :class:`mtpp_dsl.core.views.tasks.Instance` carries."""
 
 BATCH = Scope(
     objectives=("batch",),
@@ -150,10 +150,10 @@ BATCH = Scope(
     backward=True,
     unequal=True,
 )
-"""Schedules of a batch: what :class:`mtpp_dsl.views.batch_tasks.BatchInstance` carries."""
+"""Schedules of a batch: what :class:`mtpp_dsl.core.views.batch_tasks.BatchInstance` carries."""
 
 REPEATED = replace(BATCH, constraints=(*BATCH.constraints, Repeat))
-"""The same with several batches of a node on a device: what :mod:`mtpp_dsl.views.lanes` carries."""
+"""The same with several batches of a node on a device: what :mod:`mtpp_dsl.core.views.lanes` carries."""
 
 SUBGRAPHS = Scope(
     objectives=("makespan",),

@@ -7,13 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import BatchSizes, Bottleneck, Copies, Load, On, PinChunks, Replicate, Subgraphs
-from mtpp_dsl.contracts import DECISIONS, EVERY, Gives, Limits, MethodBase, Progress, Scoped
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import BatchSizes, Bottleneck, Copies, Load, On, PinChunks, Replicate, Subgraphs
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Gives
+from mtpp_dsl.core.contracts.scopes import DECISIONS, EVERY, Scoped
+from mtpp_dsl.core.contracts.traits import MethodBase
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.shared_scopes import LOADS, NETWORK_LOADS, PATHS, REPEATED, SUBGRAPHS
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     BatchSizes,
     BreakSymmetry,
     Colocate,
@@ -21,10 +21,13 @@ from mtpp_dsl.constraints import (
     Repeat,
     Separate,
 )
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Floats, Graph
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Floats, Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.reading import named_numbers, number
 from mtpp_dsl.solvers.proofs.windows import Windows
 
@@ -51,7 +54,7 @@ class BatchProof:
     summary = "a device's share of the work of all batches, or the windows of one input in its shortest batches"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
-        """Return the bound; see :class:`mtpp_dsl.contracts.Checker`."""
+        """Return the bound; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
         if problem.objective.batch is None:
             raise Refused("certificates of batches are about the throughput of a batch")
         other = next((c for c in problem.constraints if not isinstance(c, KNOWN)), None)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH, Place, Sets
 from mtpp_dsl.solvers.proofs.reading import Reading, number
 
@@ -31,7 +31,7 @@ class Chain:
     summary = "weights of the nodes that no pipeline of blocks below the target can hold"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
-        """Return the target; see :class:`mtpp_dsl.contracts.Checker`."""
+        """Return the target; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
         reading = Reading(problem)
         reason = _unfit(problem, reading)
         if reason is not None:

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.heaviest import Place, Sets
 from mtpp_dsl.solvers.proofs.reading import BITS, Kind, Reading, number, units_for, whole_numbers
 
@@ -46,7 +46,7 @@ class Configuration:
     summary = "weights of the nodes that the devices cannot hold below the target"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
-        """Return the target; see :class:`mtpp_dsl.contracts.Checker`."""
+        """Return the target; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
         reading = Reading(problem)
         target = number(data, "target")
         if target <= 0:

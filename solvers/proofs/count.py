@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH, Sets
 from mtpp_dsl.solvers.proofs.reading import Reading, named_numbers, number
 from mtpp_dsl.solvers.proofs.shares import share_of

@@ -9,9 +9,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH, Sets
 from mtpp_dsl.solvers.proofs.reading import Kind, Reading, named_numbers, number, units_for
 from mtpp_dsl.solvers.proofs.shares import share_of
@@ -33,7 +33,7 @@ class Cuts:
     summary = "nodes that no device can take below the target, by minimum cuts, or only with too much load"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
-        """Return the target; see :class:`mtpp_dsl.contracts.Checker`."""
+        """Return the target; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
         reading = Reading(problem)
         target, nodes = number(data, "target"), data.get("nodes")
         shares = named_numbers(data, "shares")

@@ -10,8 +10,8 @@ from time import monotonic
 
 import numpy as np
 
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, NO_FLOW, OUT
 from mtpp_dsl.solvers.proofs.reading import Kind, Reading, units_for
 from mtpp_dsl.solvers.proofs.settle import SETTLE

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Colocate, Contiguous, Forbid, Memory, Pin, Subgraphs
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.plans.subgraphs import undefined
-from mtpp_dsl.problem import Problem, Shared
+from mtpp_dsl.core.constraints import Colocate, Contiguous, Forbid, Memory, Pin, Subgraphs
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.plans.subgraphs import undefined
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, OUT
 
 __all__ = ["PathHullProof"]
@@ -43,7 +44,7 @@ class PathHullProof:
     summary = "what the subgraphs along a path must hold, read and write"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
-        """Return the least cost along the path; see :class:`mtpp_dsl.contracts.Checker`."""
+        """Return the least cost along the path; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
         if problem.objective.quantity != "makespan" or undefined(problem) is not None:
             raise Refused(f"a certificate 'path-hull' says nothing here: {undefined(problem)}")
         cut = _Cut(problem)

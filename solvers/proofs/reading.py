@@ -10,9 +10,10 @@ from sys import float_info
 from typing import Any
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, BatchSizes, Colocate, Contiguous, Forbid, Memory, Pin
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.problem import Problem, Shared
+from mtpp_dsl.core.constraints import Acyclic, BatchSizes, Colocate, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Kind", "Reading", "named_numbers", "number", "units_for", "whole_numbers"]
 

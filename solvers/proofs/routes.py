@@ -9,12 +9,23 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Copies, Forbid, Memory, Pin, Separate
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.problem import Host, Problem, Shared
-from mtpp_dsl.problem.copying import is_chain
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.constraints import (
+    Acyclic,
+    BreakSymmetry,
+    Colocate,
+    Contiguous,
+    Copies,
+    Forbid,
+    Memory,
+    Pin,
+    Separate,
+)
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.problem.copying import is_chain
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.reading import named_numbers
 
 __all__ = ["Routes"]
@@ -37,7 +48,7 @@ class Routes:
     summary = "prices of devices at which no single route is cheaper than the bound"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
-        """Return the bound; see :class:`mtpp_dsl.contracts.Checker`."""
+        """Return the bound; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
         if problem.objective.quantity != "bottleneck" or problem.objective.batch is not None:
             raise Refused(
                 "certificates of routes are about bottlenecks: certificates are about loads on shared and host"

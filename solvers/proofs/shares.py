@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from math import fsum, inf
 from typing import Any
 
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.reading import Reading, named_numbers, number
 
 __all__ = ["Shares"]
@@ -30,7 +30,7 @@ class Shares:
     summary = "a node's least time, or the least share of the work that each device has (archer2024, Lemma 3.3)"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
-        """Return the bound; see :class:`mtpp_dsl.contracts.Checker`."""
+        """Return the bound; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
         del limits
         reading = Reading(problem, work_alone=True)
         if "node" in data:

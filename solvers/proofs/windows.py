@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.constraints import BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.reading import named_numbers, number
 
 __all__ = ["Windows"]
@@ -80,7 +81,7 @@ class Windows:
     summary = "a makespan on links for which some node or interval has too little time"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
-        """Return the bound; see :class:`mtpp_dsl.contracts.Checker`."""
+        """Return the bound; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
         _refuse(problem)
         target = number(data, "target")
         count = number(data, "count")

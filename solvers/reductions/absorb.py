@@ -6,10 +6,10 @@ from math import fsum
 
 import numpy as np
 
-from mtpp_dsl.constraints import Colocate, Linear, Separate
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import ordered_edges
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.constraints import Colocate, Linear, Separate
+from mtpp_dsl.core.problem.colocation import ordered_edges
+from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["absorbed"]
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.constraints import Colocate, Constraint, Decision, Finish, Forbid, Linear, On, Pin, Separate, Start
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Interconnect, Problem
-from mtpp_dsl.problem.custom import CustomConstraint
-from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
+from mtpp_dsl.core.constraints import Colocate, Constraint, Decision, Finish, Forbid, Linear, On, Pin, Separate, Start
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints, frozen
+from mtpp_dsl.core.problem.interconnects import Interconnect
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["lifted", "named", "quotient"]
 

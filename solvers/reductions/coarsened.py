@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from mtpp_dsl.contracts import Gives, Limits, Method, MethodBase, Progress, method_traits
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Gives, Method
+from mtpp_dsl.core.contracts.traits import MethodBase, method_traits
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.reductions.fusion_rules import Rules, read_rules
 from mtpp_dsl.solvers.reductions.gcof import Gcof
 from mtpp_dsl.solvers.runtime.reduced import Aside

@@ -7,10 +7,22 @@ from math import fsum
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, On, Pin, Separate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem, Shared
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.constraints import (
+    Acyclic,
+    BreakSymmetry,
+    Colocate,
+    Contiguous,
+    Forbid,
+    Linear,
+    Memory,
+    On,
+    Pin,
+    Separate,
+)
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.reductions.clusters import lifted, named, quotient
 
 __all__ = ["Contract"]

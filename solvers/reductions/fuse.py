@@ -6,11 +6,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import numbered, strong, together
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.constraints import (
+    Acyclic,
+    BreakSymmetry,
+    Colocate,
+    Contiguous,
+    Forbid,
+    Linear,
+    Memory,
+    Pin,
+    Separate,
+)
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.colocation import numbered, strong, together
+from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.reductions.absorb import absorbed
 from mtpp_dsl.solvers.reductions.clusters import lifted, quotient
 
@@ -23,7 +33,7 @@ class Fuse:
     """Reduction ``fuse``: every plan of the smaller problem is one of the problem, load by load; an optimum is kept.
 
     * Classes: nodes that are colocated, or that lie on a cycle of such groups where the quotient graph must be acyclic,
-      are on one device in every plan (:func:`mtpp_dsl.problem.colocation.together`).
+      are on one device in every plan (:func:`mtpp_dsl.core.problem.colocation.together`).
     * Weightless classes: let class a take no time, no memory where memory may bind, and no parameters where they may
       overflow; let no constraint count or keep apart its nodes, and let it be allowed wherever class b is; let every
       tensor that costs something and has a pin (producer or consumer) in a have one in b; and, where the quotient graph

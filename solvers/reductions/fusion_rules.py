@@ -7,8 +7,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mtpp_dsl.base.files import read_text
-from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.core.base.files import read_text
+from mtpp_dsl.core.errors import UsageError, did_you_mean
 
 __all__ = ["Rules", "read_rules", "shipped"]
 

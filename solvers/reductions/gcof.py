@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     BreakSymmetry,
     Colocate,
@@ -20,11 +20,12 @@ from mtpp_dsl.constraints import (
     Separate,
     Start,
 )
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.problem.colocation import colocated
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.colocation import colocated
+from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.reductions.clusters import lifted, quotient
 from mtpp_dsl.solvers.reductions.fusion_rules import Rules
 from mtpp_dsl.solvers.reductions.parallel import bundled
@@ -56,10 +57,10 @@ class Gcof:
 
     A rule is matched along edges from a node with one successor, the paper's direct and multi-inputs connections: a
     path v1 -> v2 -> … in which each but the last is read by the next alone. No path then leaves a group but from its
-    last node, so none returns to it: the coarse graph has no cycle, and :class:`~mtpp_dsl.problem.graph.Graph` checks
-    that again. In topological order, every node that is in no group yet begins one: the longest path from it that
-    matches a whole rule and has no node of another group. Algorithm 1 fuses the same operators; it also binds some
-    that it releases in the end.
+    last node, so none returns to it: the coarse graph has no cycle, and :class:`~mtpp_dsl.core.problem.graph.Graph`
+        checks that again. In topological order, every node that is in no group yet begins one: the longest path from it
+        that matches a whole rule and has no node of another group. Algorithm 1 fuses the same operators; it also binds
+        some that it releases in the end.
 
     Nodes are not fused if no device may have all of them (support, ``pin``, ``forbid``, ``memory``, with all that is
     colocated with them), if a constraint separates them, if they belong to different parts of a training graph, or if a

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mtpp_dsl.constraints import ExclusiveLinks
-from mtpp_dsl.problem import Interconnect, Links, Problem
-from mtpp_dsl.problem.graph import Floats, Ints, frozen
+from mtpp_dsl.core.constraints import ExclusiveLinks
+from mtpp_dsl.core.problem.graph import Floats, Ints, frozen
+from mtpp_dsl.core.problem.interconnects import Interconnect, Links
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Bundles", "bundled"]
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mtpp_dsl.constraints import ExclusiveLinks, Linear
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.schedule import Schedule
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.constraints import ExclusiveLinks, Linear
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.schedule import Schedule
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.algorithms.timing import compressed
 from mtpp_dsl.solvers.reductions.parallel import Bundles
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["unfolded"]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits
+from mtpp_dsl.core.contracts.limits import Limits
 
 __all__ = ["MultiStart", "Turn"]
 

@@ -8,11 +8,14 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.constraints import Bottleneck, Decision, Largest, Latency, Linear, Load, On, Penalties, Used
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.result import Bound, Infeasibility
-from mtpp_dsl.problem import Objective, Problem
-from mtpp_dsl.problem.graph import Floats, frozen
+from mtpp_dsl.core.constraints import Bottleneck, Decision, Largest, Latency, Linear, Load, On, Penalties, Used
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.result import Bound, Infeasibility
+from mtpp_dsl.core.problem.graph import Floats, frozen
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.reduced import Aside
 

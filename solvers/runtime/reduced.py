@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.contracts import Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Aside", "Reduced", "identity"]
 

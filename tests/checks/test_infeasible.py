@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from mtpp_dsl.api import load
 from mtpp_dsl.checks.infeasible import forced_together, quick
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import cycle, together
+from mtpp_dsl.core.problem.colocation import cycle, together
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.api import load
+from tests.core.problem.test_objective_parts import training_problems
 from tests.oracle import optimum, plans
-from tests.problem.test_objective_parts import training_problems
 
 SPEC = """
 graph {

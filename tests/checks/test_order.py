@@ -12,12 +12,14 @@ from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.unfilled import unfilled
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, InOrder, Memory, Pin, Replicate, StageMemory
-from mtpp_dsl.errors import ConstraintError
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.views.symmetry import interchangeable
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Forbid, InOrder, Memory, Pin, Replicate, StageMemory
+from mtpp_dsl.core.errors import ConstraintError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.symmetry import interchangeable
 
 SPEC = """
 mtpp 1

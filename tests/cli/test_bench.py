@@ -12,7 +12,7 @@ from rich.console import Console
 import mtpp_dsl
 from mtpp_dsl.cli.bench.live import Live, line_of
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.sweeps.forecast import Forecast
+from mtpp_dsl.sweeps.run.forecast import Forecast
 from tests.sweeps.rows import a_run, an_outcome
 from tests.tree import ROOT
 

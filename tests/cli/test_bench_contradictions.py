@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.sweeps.expansion import expand
-from mtpp_dsl.sweeps.file import read_sweep
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.sweeps.file.expansion import expand
+from mtpp_dsl.sweeps.file.file import read_sweep
+from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.rows import an_outcome
 
 SWEEP = """mtpp-sweep = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.rows import a_run, an_outcome
 
 

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.sweeps.store import Store
-from mtpp_dsl.text.visible import visible
+from mtpp_dsl.core.text.visible import visible
+from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.rows import a_run, an_outcome
 
 SWEEP = """

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.api import find_method, load, method_names
 from mtpp_dsl.cli.app import complete_method, complete_solver
 from mtpp_dsl.cli.run import run
+from mtpp_dsl.solving.api import find_method, load, method_names
 from tests.tree import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").rglob("*.mtpp"))
@@ -102,7 +102,7 @@ def test_few_methods(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_auto_does_what_it_says() -> None:
     """The method whose bound settles an answer of auto is one that it has named."""
-    from mtpp_dsl.api import solve
+    from mtpp_dsl.solving.api import solve
 
     problem = load(QUICK)
     bound = solve(problem, time_limit=20.0).bound

@@ -16,8 +16,8 @@ import jsonschema
 import pytest
 
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.contracts import Availability
-from mtpp_dsl.report.json import schema
+from mtpp_dsl.core.contracts.protocols import Availability
+from mtpp_dsl.solving.answers.json import schema
 from tests.tree import ROOT
 
 QUICK = ROOT / "examples" / "quickstart.mtpp"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.formats import read
-from mtpp_dsl.model.json import write
+from mtpp_dsl.exchange.formats.reading import read
+from mtpp_dsl.exchange.model.json import write
 from tests.small_models import gpt, llama
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.library.entries import entries
+from mtpp_dsl.exchange.library.entries import entries
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:

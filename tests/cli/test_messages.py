@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.language.lower import analyse
+from mtpp_dsl.language.lowering.lower import analyse
 from tests.tree import ROOT
 
 SPEC = """# a spec
@@ -31,7 +31,7 @@ def told(path: Path, capsys: pytest.CaptureFixture[str], *options: str, code: in
     out, err = capsys.readouterr()
     assert err == ""
     data = json.loads(out)
-    jsonschema.validate(data, json.loads((ROOT / "mtpp_dsl" / "report" / "diagnostics.json").read_text()))
+    jsonschema.validate(data, json.loads((ROOT / "mtpp_dsl" / "language" / "words" / "diagnostics.json").read_text()))
     return data
 
 

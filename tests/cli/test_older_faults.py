@@ -8,7 +8,7 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.errors import SpecError
+from mtpp_dsl.core.errors import SpecError
 
 SPEC = """
 graph {{ node a (work = 2 ms, kind = {kind}) node b (work = 1 ms) edge a -> b }}

@@ -13,8 +13,8 @@ import pytest
 
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.contracts import Progress
-from mtpp_dsl.language.lower import load
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.language.lowering.lower import load
 from tests.tree import ROOT
 
 SPEC = """

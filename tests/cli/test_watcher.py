@@ -7,12 +7,14 @@ import io
 from rich.console import Console
 
 from mtpp_dsl.cli.progress import Watcher, bar
-from mtpp_dsl.constraints import Acyclic
-from mtpp_dsl.contracts import Progress
-from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound
-from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.core.constraints import Acyclic
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.regal import regal
 
 
 def drawn(watcher: Watcher, width: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
+from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
 
 __all__ = ["Said", "conditions", "numbers", "sequences", "wild"]
 

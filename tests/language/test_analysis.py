@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.language import tree
-from mtpp_dsl.language.lower import analyse
+from mtpp_dsl.language.lowering.lower import analyse
+from mtpp_dsl.language.syntax import tree
 from tests.tree import ROOT
 
 SPEC = """mtpp 1

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 import mtpp_dsl
 from mtpp_dsl.checks.batch_check import duration
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.layout import format_spec
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.text.source import Diagnostic, Source
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.text.source import Diagnostic, Source
+from mtpp_dsl.language.lowering.lower import load
+from mtpp_dsl.language.syntax.layout import format_spec
 from tests.batched_cases import built, cases
 
 HEAD = """graph {

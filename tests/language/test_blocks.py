@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.text.source import Diagnostic
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.text.source import Diagnostic
+from mtpp_dsl.language.lowering.lower import load
 
 REST = "device d[2]\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\n"
 LAYER = """
@@ -188,13 +188,13 @@ def test_blocks_that_use_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recursion is refused with the chain, and so are expansions beyond the limits, with the number."""
     found = errors("use a", "block a { use b }\nblock b { use a }")
     assert [d.message for d in found] == ["block 'a' uses itself: a -> b -> a"]
-    monkeypatch.setattr("mtpp_dsl.language.graph_items.MAX_NODES", 5_000)
+    monkeypatch.setattr("mtpp_dsl.language.lowering.graph_items.MAX_NODES", 5_000)
     tower = "block a { node x }\n" + "\n".join(
         f"block {two} {{ use {one}[1000] }}" for one, two in (("a", "b"), ("b", "c"), ("c", "e"))
     )
     found = errors("use e", tower)
     assert found[0].message == "the graph would have more than 5,000 nodes"
-    monkeypatch.setattr("mtpp_dsl.language.scope.MAX_STEPS", 20_000)
+    monkeypatch.setattr("mtpp_dsl.language.values.scope.MAX_STEPS", 20_000)
     empty = tower.replace("node x", "")
     assert "reading the spec takes more than 20,000 steps" in errors("use e", empty)[0].message
 

@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 
 import mtpp_dsl
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.law_arrays import column_times
-from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.problem.costs import Costs, TimeSource
-from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.problem.sources import counted_sources
-from mtpp_dsl.report.json import schema
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.problem.costs import Costs, TimeSource
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.sources import counted_sources
+from mtpp_dsl.language.lowering.law_arrays import column_times
+from mtpp_dsl.solving.answers.json import schema
 from tests.small_models import gpt
 
 GPU = "peak = {bf16: 100 TFLOP/s, fp32: 10 TFLOP/s}, bandwidth = 1 TB/s"
@@ -339,15 +341,15 @@ def test_many_operators_at_once_take_what_they_take_one_by_one(law: str, monkeyp
         asked.append(column_times(*given))  # type: ignore[arg-type]
         return asked[-1]
 
-    monkeypatch.setattr("mtpp_dsl.language.law.MANY", 10)
-    monkeypatch.setattr("mtpp_dsl.language.law.column_times", counted)
+    monkeypatch.setattr("mtpp_dsl.language.lowering.law.MANY", 10)
+    monkeypatch.setattr("mtpp_dsl.language.lowering.law.column_times", counted)
     assert spec.problem(graph=graph).time == pytest.approx(one_by_one, rel=1e-14, abs=0)
     assert len(asked) == 2
     assert all(found is not None for found in asked)
 
 
 def test_many_operators_are_refused_as_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mtpp_dsl.language.law.MANY", 0)
+    monkeypatch.setattr("mtpp_dsl.language.lowering.law.MANY", 0)
     assert "has no peak for fp8" in wrong("node a (flop = 1 GFLOP, dtype = bf16)\nnode b (flop = 2 GFLOP, dtype = fp8)")
     assert "this is a number of operations" in wrong(
         "node a (flop = 1 FLOP)", "device d", "def roofline(v, d) = flop(v)"

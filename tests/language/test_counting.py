@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language import graph_items, tree
-from mtpp_dsl.language.blocks import Instance
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.language.lowering import graph_items
+from mtpp_dsl.language.lowering.blocks import Instance
+from mtpp_dsl.language.syntax import tree
 
 REST = "device d\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\n"
 

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mtpp_dsl
-from mtpp_dsl import registry
-from mtpp_dsl.contracts import CustomConstraint, Option, Statement
-from mtpp_dsl.errors import PluginError, SpecError, UsageError
-from mtpp_dsl.language.layout import format_spec
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.language.parser import parse
-from mtpp_dsl.text.source import Diagnostic, Source
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.errors import PluginError, SpecError, UsageError
+from mtpp_dsl.core.problem.custom import CustomConstraint, Option, Statement
+from mtpp_dsl.core.text.source import Diagnostic, Source
+from mtpp_dsl.language.lowering.lower import load
+from mtpp_dsl.language.syntax.layout import format_spec
+from mtpp_dsl.language.syntax.parser import parse
 from tests.customs import Remainders
 
 SPEC = """
@@ -206,7 +206,10 @@ def test_all_errors_in_one_run() -> None:
     [
         ("unlike", "constraint 'unlike' (.*:Unlike) has the keyword 'other': give its entry point the same name"),
         ("loose", "constraint 'loose' (.*:Loose) is no frozen dataclass"),
-        ("function", "constraint 'function' (.*:parse) is no class derived from mtpp_dsl.contracts.CustomConstraint"),
+        (
+            "function",
+            "constraint 'function' (.*:parse) is no class derived from mtpp_dsl.core.problem.custom.CustomConstraint",
+        ),
         ("absent", "constraint 'absent' (.*:Absent) cannot be imported"),
         ("failing", r"lower() of constraint 'failing' failed: KeyError('nothing')"),
     ],

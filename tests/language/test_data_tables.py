@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl import constraints as c
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.language.params import Recorded
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.text.source import Diagnostic
+from mtpp_dsl.core import constraints as c
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.text.source import Diagnostic
+from mtpp_dsl.language.lowering.lower import load
+from mtpp_dsl.language.values.params import Recorded
 from tests.own_time import within
 
 REST = """

@@ -9,9 +9,9 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.cli.mending import _may_be_made
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.library.entries import FOLDER
-from mtpp_dsl.text.source import Fix, Source, Span
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.text.source import Fix, Source, Span
+from mtpp_dsl.exchange.library.entries import FOLDER
 
 TAIL = "graph { node a (work = 1 ms, params = 1 MB) }\ninterconnect shared (bandwidth = 1 GB/s)\nminimize bottleneck\n"
 

@@ -10,15 +10,16 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from mtpp_dsl.constraints import On
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language import evaluating, tree
-from mtpp_dsl.language.expressions import evaluate
-from mtpp_dsl.language.lower import analyse
-from mtpp_dsl.language.parser import parse_expression
-from mtpp_dsl.language.scope import Complaint, Scope
-from mtpp_dsl.language.values import Affine
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.core.constraints import On
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.language.lowering.lower import analyse
+from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.syntax.parser import parse_expression
+from mtpp_dsl.language.values import evaluating
+from mtpp_dsl.language.values.expressions import evaluate
+from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.values import Affine
 from tests.language.reference import wild
 
 SPEC = """

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from lark import Lark, logger
 
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language import tree
-from mtpp_dsl.language.parser import parse, parse_expression
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.syntax.parser import parse, parse_expression
 
 
 def statement(text: str) -> Any:

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.lark import from_lark
 from lark import Lark
 
-from mtpp_dsl.errors import MtppError, SpecError
-from mtpp_dsl.language.layout import format_spec
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.language.parser import parse
-from mtpp_dsl.language.partial import parse_partial
-from mtpp_dsl.language.upgrade import upgraded
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.core.errors import MtppError, SpecError
+from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.language.lowering.lower import load
+from mtpp_dsl.language.syntax.layout import format_spec
+from mtpp_dsl.language.syntax.parser import parse
+from mtpp_dsl.language.syntax.partial import parse_partial
+from mtpp_dsl.language.syntax.upgrade import upgraded
 from tests.own_time import within
 
 NAMES = ["a", "b", "gpu", "i", "work", "x_1", "time", "node", "use", "input", "plan", "ms", "s", "load", "nodes"]

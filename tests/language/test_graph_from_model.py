@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.constraints import Colocate
-from mtpp_dsl.errors import OptionError, SpecError
-from mtpp_dsl.model.json import write
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Colocate
+from mtpp_dsl.core.errors import OptionError, SpecError
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.model.json import write
 from tests.small_models import gpt, llama
 
 REST = """

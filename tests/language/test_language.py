@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl import constraints as c
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.problem import Host, Links, Shared
+from mtpp_dsl.core import constraints as c
+from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
+from mtpp_dsl.language.lowering.lower import load
 
 REST = "\ndevice d[2] (memory = 4 MiB)\ninterconnect shared (bandwidth = 1 MiB/s)\nminimize bottleneck\n"
 

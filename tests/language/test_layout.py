@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.layout import format_spec
-from mtpp_dsl.language.parser import parse
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.language.syntax.layout import format_spec
+from mtpp_dsl.language.syntax.parser import parse
 from tests.tree import ROOT
 
 UGLY = """mtpp 1   # v

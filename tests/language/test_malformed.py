@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.errors import MtppError, SpecError
-from mtpp_dsl.language.lower import load
+from mtpp_dsl.core.errors import MtppError, SpecError
+from mtpp_dsl.language.lowering.lower import load
 from tests.own_time import within
 
 SPEC = """
@@ -101,7 +101,7 @@ HUGE = [
 @pytest.mark.parametrize("text", HUGE, ids=[text[:40] for text in HUGE])
 def test_reading_ends(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Huge numbers, ranges, nests and chains of definitions end in an error, soon."""
-    monkeypatch.setattr("mtpp_dsl.language.scope.MAX_STEPS", 10_000)
+    monkeypatch.setattr("mtpp_dsl.language.values.scope.MAX_STEPS", 10_000)
     rest = "graph { node z }\n" if "graph" not in text else ""
     device = "device q\n" if "device" not in text else ""
     with pytest.raises(SpecError):

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import pytest
 
-from mtpp_dsl.language.lower import analyse
-from mtpp_dsl.text.codes import CODES
-from mtpp_dsl.text.source import MAX_EXCERPT, Diagnostic
+from mtpp_dsl.core.text.codes.table import CODES
+from mtpp_dsl.core.text.source import MAX_EXCERPT, Diagnostic
+from mtpp_dsl.language.lowering.lower import analyse
 
 GRAPH = """graph {
   node embed (work = 3 ms, params = 1 MiB, output = 1 MiB)

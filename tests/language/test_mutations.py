@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.language.lower import analyse
-from mtpp_dsl.text.codes import CODES
-from mtpp_dsl.text.source import Span
+from mtpp_dsl.core.text.codes.table import CODES
+from mtpp_dsl.core.text.source import Span
+from mtpp_dsl.language.lowering.lower import analyse
 from tests.tree import ROOT
 
 SPECS = [

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from mtpp_dsl.base import prefixes
-from mtpp_dsl.builder.of_problem import to_spec
-from mtpp_dsl.errors import SpecError, UsageError
-from mtpp_dsl.explaining.explain import node_of
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.model import json
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.base import prefixes
+from mtpp_dsl.core.errors import SpecError, UsageError
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.model import json
+from mtpp_dsl.language.builder.of_problem import to_spec
+from mtpp_dsl.language.lowering.lower import load
+from mtpp_dsl.show.explaining.explain import node_of
 from tests.small_models import llama
 
 REST = "device d[2] (memory = 1 GB)\ninterconnect shared (bandwidth = 1 GB/s)\nminimize latency\n"

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.api import solve
-from mtpp_dsl.errors import SpecError
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.solving.api import solve
 from tests.batched_cases import built, cases
 
 REST = """

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.constraints import Latency, Load, On, Used
-from mtpp_dsl.errors import SpecError, UsageError
-from mtpp_dsl.problem import Objective, Problem
+from mtpp_dsl.core.constraints import Latency, Load, On, Used
+from mtpp_dsl.core.errors import SpecError, UsageError
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 
 HEAD = (
     "graph { node a (work = 1 ms, output = 1 MB)\nnode b (work = 2 ms)\nedge a -> b }\n"

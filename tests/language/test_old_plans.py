@@ -12,8 +12,8 @@ import mtpp_dsl
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.lower import load
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.language.lowering.lower import load
 
 SPEC = """
 graph { node a[i in 0..<4] (work = 3 - mod(i, 2), output = 1) edge a[i] -> a[i + 1] for i in 0..<3 }

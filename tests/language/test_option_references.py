@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.lower import load
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.language.lowering.lower import load
 
 REST = "interconnect shared (bandwidth = 1)\nminimize bottleneck\n"
 

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.builder.builder import Builder
-from mtpp_dsl.constraints import Shard, StageMemory
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.layout import format_spec
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.problem import Objective, Problem
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.core.constraints import Shard, StageMemory
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.language.builder.builder import Builder
+from mtpp_dsl.language.lowering.lower import load
+from mtpp_dsl.language.syntax.layout import format_spec
 from tests.equal import differences
 from tests.staging import random_groups, random_stages
 

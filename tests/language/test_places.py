@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.constraints import Acyclic, Linear, Pin
-from mtpp_dsl.language.places import Places, SpecLines
+from mtpp_dsl.core.constraints import Acyclic, Linear, Pin
+from mtpp_dsl.language.syntax.places import Places, SpecLines
 
 SPEC = """mtpp 1
 include "rack.mtpp"

@@ -9,13 +9,13 @@ from random import Random
 import hypothesis.strategies as st
 from hypothesis import given
 
-from mtpp_dsl.base.exact import exact_number, from_float, settled, survives
-from mtpp_dsl.base.units import Dimension
-from mtpp_dsl.language.expressions import evaluate
-from mtpp_dsl.language.parser import parse_expression
-from mtpp_dsl.language.scope import Scope
-from mtpp_dsl.language.values import Quantity, Sequence, Value
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.core.base.exact import exact_number, from_float, settled, survives
+from mtpp_dsl.core.base.units import Dimension
+from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.language.syntax.parser import parse_expression
+from mtpp_dsl.language.values.expressions import evaluate
+from mtpp_dsl.language.values.scope import Scope
+from mtpp_dsl.language.values.values import Quantity, Sequence, Value
 from tests.language.reference import Said, conditions, numbers, sequences
 
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpp_dsl.base.near_units import unit_hint
-from mtpp_dsl.base.units import COMPUTE, TIME, UNITS
-from mtpp_dsl.constraints import Linear, Load, On
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.text.source import Diagnostic
+from mtpp_dsl.core.base.near_units import unit_hint
+from mtpp_dsl.core.base.units import COMPUTE, TIME, UNITS
+from mtpp_dsl.core.constraints import Linear, Load, On
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.text.source import Diagnostic
+from mtpp_dsl.language.lowering.lower import load
 
 HEAD = """
 graph {

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from mtpp_dsl.language import tree
-from mtpp_dsl.language.partial import Partial, parse_partial
-from mtpp_dsl.language.rereading import Memory
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.syntax.partial import Partial, parse_partial
+from mtpp_dsl.language.syntax.rereading import Memory
 from tests.tools.edit_specs import edit
 from tests.tree import ROOT
 

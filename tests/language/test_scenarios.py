@@ -10,10 +10,10 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.text.source import Diagnostic
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.text.source import Diagnostic
+from mtpp_dsl.language.lowering.lower import load
 
 BASE = """
 param k: int = 2 in 1..8

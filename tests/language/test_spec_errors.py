@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.errors import SpecError, UsageError
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.text.source import Diagnostic
+from mtpp_dsl.core.errors import SpecError, UsageError
+from mtpp_dsl.core.text.source import Diagnostic
+from mtpp_dsl.language.lowering.lower import load
 
 HEAD = """
 graph {
@@ -173,7 +173,7 @@ def test_graphs(nodes: str, message: str) -> None:
 
 def test_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A graph that would expand to more than the stated number of nodes is refused with that number."""
-    monkeypatch.setattr("mtpp_dsl.language.graph_items.MAX_NODES", 1000)
+    monkeypatch.setattr("mtpp_dsl.language.lowering.graph_items.MAX_NODES", 1000)
     text = "graph { node a[i in 0..99, j in 0..99] }\ndevice d\nminimize bottleneck"
     assert errors(text)[0].message == "the graph would have more than 1,000 nodes"
 

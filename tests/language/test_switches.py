@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from mtpp_dsl import analyse
-from mtpp_dsl.errors import MtppError
-from mtpp_dsl.language.layout import format_spec
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.problem import Links, Problem, Tree
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.core.errors import MtppError
+from mtpp_dsl.core.problem.interconnects import Links, Tree
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.language.lowering.lower import load
+from mtpp_dsl.language.syntax.layout import format_spec
 from tests.networks import random_problem
 
 GRAPH = "mtpp 1\ngraph { node a (work = 1 ms, output = 1 MB)  node b (work = 2 ms)  edge a -> b }\n"

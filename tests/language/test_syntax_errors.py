@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.parser import MAX_DEPTH, parse
-from mtpp_dsl.language.syntax_errors import EXAMPLES, RULES
-from mtpp_dsl.text.codes.table import CODES
-from mtpp_dsl.text.source import Diagnostic, Source
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.text.codes.table import CODES
+from mtpp_dsl.core.text.source import Diagnostic, Source
+from mtpp_dsl.language.syntax.parser import MAX_DEPTH, parse
+from mtpp_dsl.language.syntax.syntax_errors import EXAMPLES, RULES
 
 SNIPPETS = [(message, snippet) for message, snippets in EXAMPLES.items() for snippet in snippets]
 

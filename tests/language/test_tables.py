@@ -12,10 +12,10 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from mtpp_dsl.language.parser import MAX_WORDS, parse, parse_counted
-from mtpp_dsl.language.syntax_errors import EXAMPLES
-from mtpp_dsl.language.tables import Failure, Tables
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.language.syntax.parser import MAX_WORDS, parse, parse_counted
+from mtpp_dsl.language.syntax.syntax_errors import EXAMPLES
+from mtpp_dsl.language.syntax.tables import Failure, Tables
 from tests.tree import ROOT
 
 STARTS = ["start", "statement", "item", "block_item", "expression"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.constraints import Colocate, InOrder, Memory
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.problem.targeting import free_of
+from mtpp_dsl.core.constraints import Colocate, InOrder, Memory
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.problem.targeting import free_of
 
 SPEC = """mtpp 1
 graph {

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mtpp_dsl
-from mtpp_dsl.errors import Refused, SpecError
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.errors import Refused, SpecError
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.language.lowering.lower import load
 from tests.oracle import optimum
 
 INF = float("inf")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.errors import SpecError
+from mtpp_dsl.core.errors import SpecError
 
 HEAD = """
 graph {

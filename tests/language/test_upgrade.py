@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.lower import analyse, load
-from mtpp_dsl.language.parser import parse
-from mtpp_dsl.language.upgrade import upgraded
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.language.lowering.lower import analyse, load
+from mtpp_dsl.language.syntax.parser import parse
+from mtpp_dsl.language.syntax.upgrade import upgraded
 
 BASE = """graph { node a (work = 3 ms) node b[i in 0..2] (work = 1 ms) edge a -> b[0] }
 device gpu[2] (speed = 1)

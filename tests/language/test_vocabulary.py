@@ -7,14 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from mtpp_dsl.language import meanings
-from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
-from mtpp_dsl.language.lower import analyse
-from mtpp_dsl.language.lower_devices import INTERCONNECTS
-from mtpp_dsl.language.meanings_of_options import meaning_of_option
-from mtpp_dsl.language.reserved_words import FUNCTION_NAMES
-from mtpp_dsl.language.syntax_errors import ITEMS, RULES, STATEMENTS
-from mtpp_dsl.language.vocabulary import (
+from mtpp_dsl.core.problem.objective import OBJECTIVES
+from mtpp_dsl.language.lowering.lower import analyse
+from mtpp_dsl.language.lowering.lower_devices import INTERCONNECTS
+from mtpp_dsl.language.syntax.reserved_words import FUNCTION_NAMES
+from mtpp_dsl.language.syntax.syntax_errors import ITEMS, RULES, STATEMENTS
+from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
+from mtpp_dsl.language.words import meanings
+from mtpp_dsl.language.words.meanings_of_options import meaning_of_option
+from mtpp_dsl.language.words.vocabulary import (
     BUILT_IN,
     BY,
     PARAM_TYPES,
@@ -24,7 +25,6 @@ from mtpp_dsl.language.vocabulary import (
     owners,
     signature_of,
 )
-from mtpp_dsl.problem.objective import OBJECTIVES
 from tests.tree import ROOT
 
 

@@ -12,21 +12,25 @@ import pytest
 from hypothesis import given, settings
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, ExclusiveLinks, Memory, PinChunks
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.core.constraints import BatchSizes, BreakSymmetry, ExclusiveLinks, Memory, PinChunks
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import BACKENDS, BUILTIN, load
+from mtpp_dsl.core.views.symmetry import rankings
 from mtpp_dsl.models.formulations.batched import Batched
 from mtpp_dsl.models.formulations.batched_as_published import BatchedAsPublished
 from mtpp_dsl.models.formulations.moirai import Moirai
 from mtpp_dsl.models.formulations.moirai_as_published import MoiraiAsPublished
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.plugins.samples import small
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.registry import BACKENDS, BUILTIN, load
 from mtpp_dsl.solvers.backends.mip.highs import Highs
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
-from mtpp_dsl.views.symmetry import rankings
+from mtpp_dsl.solving.plugins.samples import small
 from tests.batch_problems import barrier_optimum, random_batches
 from tests.batched_cases import built, cases
 from tests.oracle import optimum, plans

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.checks.verification import check_result
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     BatchSizes,
     Bottleneck,
@@ -27,14 +27,18 @@ from mtpp_dsl.constraints import (
     Start,
     Subgraphs,
 )
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Interconnect, Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import hypergraph
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Interconnect, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
-from mtpp_dsl.views.hypergraph import hypergraph
 from tests.oracle import optimum, plans
 from tests.strategies import graphs, memory_problems, plain_problems
 

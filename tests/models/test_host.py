@@ -6,16 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.answers.proofs import Claim, check_bound
-from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.checks.verification import cost_of, loads
-from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Linear, Load, Memory
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Host, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.report.json import result_to_json
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous, Linear, Load, Memory
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.answers.json import result_to_json
+from mtpp_dsl.solving.answers.proofs import Claim, check_bound
+from mtpp_dsl.solving.api import find_method, solve
 from tests.oracle import optimum
 
 PARTS = st.sampled_from(["both", "forward"])

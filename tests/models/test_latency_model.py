@@ -7,12 +7,15 @@ import logging
 import numpy as np
 import pytest
 
-from mtpp_dsl.constraints import Colocate, Contiguous, Linear, Makespan, Separate, Subgraphs
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.core.constraints import Colocate, Contiguous, Linear, Makespan, Separate, Subgraphs
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.formulations.latency import Latency
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Host, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.by_subgraphs import LatencySearch
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.latency_cases import MAKESPAN, latency_problem

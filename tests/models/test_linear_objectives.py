@@ -10,19 +10,23 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl import MipMethod
-from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import costs_of, penalties_of, size_of, verify
-from mtpp_dsl.constraints import Bottleneck, Decision, Finish, Latency, Linear, Load, On, Penalties, Start, Used
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import ConstraintError, Refused, UsageError
+from mtpp_dsl.core.constraints import Bottleneck, Decision, Finish, Latency, Linear, Load, On, Penalties, Start, Used
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import ConstraintError, Refused, UsageError
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import relative_gap
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.formulations.moirai import Moirai
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import relative_gap
-from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.solving.api import find_method, method_names
 from tests.amount import part, stride
 from tests.objective_problems import Case, random_case, random_timed_case
 

@@ -6,14 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.constraints import Acyclic, Contiguous, Linear, Load, Memory, Pin, Replicate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.core.constraints import Acyclic, Contiguous, Linear, Load, Memory, Pin, Replicate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.relaxations.superblock import Superblock
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Host, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems

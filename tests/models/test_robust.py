@@ -11,17 +11,19 @@ import pytest
 
 from mtpp_dsl import load as read_text
 from mtpp_dsl import solve
-from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
-from mtpp_dsl.constraints import Latency, Linear, Load, Replicate, Robust
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import ConstraintError
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Objective, Problem
+from mtpp_dsl.core.constraints import Latency, Linear, Load, Replicate, Robust
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import ConstraintError
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.reductions.fuse import Fuse
+from mtpp_dsl.solving.api import find_method, method_names
 from tests.repeats import references
 from tests.robust_problems import of_reference, random_robust
 

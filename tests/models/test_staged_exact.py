@@ -8,14 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.api import find_method
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import Acyclic, Memory, Shard, StageMemory
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.contracts.progress import Progress
+from mtpp_dsl.core.constraints import Acyclic, Memory, Shard, StageMemory
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.problem import Device, Objective, Problem, Shared
+from mtpp_dsl.solving.api import find_method
 from tests.staging import group_problem, random_groups, random_stages, references, stage_problem
 
 NAMES = ("count the stages", "gpipe keeps all", "stash", "few microbatches", "many microbatches", "recompute")

@@ -8,17 +8,21 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.checks.verification import check_result, verify
-from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Memory
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.formats.msr import Msr
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous, Memory
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import hypergraph
+from mtpp_dsl.exchange.formats.msr import Msr
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Host, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from mtpp_dsl.solvers.methods.partition import Ideals
-from mtpp_dsl.views.hypergraph import hypergraph
 
 DEVICES = [Device("a0"), Device("a1"), Device("c", type="cpu", pays_io=False)]
 

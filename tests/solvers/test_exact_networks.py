@@ -13,7 +13,7 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.checks import brute_force
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     Bottleneck,
     Colocate,
@@ -25,8 +25,11 @@ from mtpp_dsl.constraints import (
     Memory,
     Used,
 )
-from mtpp_dsl.problem import Device, Links, Objective, Problem, Tree
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links, Tree
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 from tests.networks import random_problem
 from tests.staging import references
 

@@ -8,20 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtpp_dsl.api import find_method, load, method_names, solve
-from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import (
-    Latency,
-    Linear,
-    Used,
-)
-from mtpp_dsl.contracts import Limits, Progress, method_traits, why_not
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.colocation import together
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.constraints import Latency, Linear, Used
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import why_not
+from mtpp_dsl.core.contracts.traits import method_traits
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.colocation import together
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.rows import rows_of
 from mtpp_dsl.solvers.algorithms.mending import Mender, linear_in_places
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.partition.annealing import one_annealing, one_ordered_annealing
@@ -29,7 +31,7 @@ from mtpp_dsl.solvers.partition.annealing.one_annealing import charged
 from mtpp_dsl.solvers.partition.annealing.split_state import state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
 from mtpp_dsl.solvers.schedule.search import sample_annealing
-from mtpp_dsl.views.rows import rows_of
+from mtpp_dsl.solving.api import find_method, load, method_names, solve
 from tests.row_problems import best_cost, larger_problem, small_problem
 
 FEW, MANY = 12, 120

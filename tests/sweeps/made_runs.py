@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mtpp_dsl.sweeps.runs import NEEDED
+from mtpp_dsl.sweeps.tables.runs import NEEDED
 
 
 def columns(*rows: dict[str, Any]) -> dict[str, list[Any]]:

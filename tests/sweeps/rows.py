@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from mtpp_dsl.sweeps.run import Run
-from mtpp_dsl.sweeps.store import Outcome
+from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.store.store import Outcome
 
 
 def a_run(problem: str = "p", **others: Any) -> Run:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtpp_dsl.sweeps.comparison import Comparison, Rules, compare
-from mtpp_dsl.sweeps.comparison_report import lines, to_json
-from mtpp_dsl.sweeps.run import Run
-from mtpp_dsl.sweeps.store import Outcome, Row, Store
+from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.store.store import Outcome, Row, Store
+from mtpp_dsl.sweeps.tables.comparison import Comparison, Rules, compare
+from mtpp_dsl.sweeps.tables.comparison_report import lines, to_json
 from tests.sweeps.rows import a_run, an_outcome
 
 Given = list[tuple[Run, Outcome]]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps.curves import along, gaps, profiles, sizes
-from mtpp_dsl.sweeps.figures import Rule
-from mtpp_dsl.sweeps.runs import Runs
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.sweeps.tables.curves import along, gaps, profiles, sizes
+from mtpp_dsl.sweeps.tables.figures import Rule
+from mtpp_dsl.sweeps.tables.runs import Runs
 from tests.sweeps.made_runs import columns
 
 drawn_runs = st.dictionaries(

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps.export import export, table_of, to_csv
-from mtpp_dsl.sweeps.rows import COLUMNS
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.sweeps.store.export import export, table_of, to_csv
+from mtpp_dsl.sweeps.store.rows import COLUMNS
+from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.rows import a_run, an_outcome
 
 SECONDS = 0.1 + 0.2

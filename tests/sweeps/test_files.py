@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.errors import MtppError, SpecError, UsageError
-from mtpp_dsl.sweeps.expansion import expand
-from mtpp_dsl.sweeps.file import read_sweep
-from mtpp_dsl.sweeps.toml_text import TomlText
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.core.errors import MtppError, SpecError, UsageError
+from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.sweeps.file.expansion import expand
+from mtpp_dsl.sweeps.file.file import read_sweep
+from mtpp_dsl.sweeps.file.toml_text import TomlText
 from tests.tree import ROOT
 
 HEAD = 'mtpp-sweep = 1\nmethods = ["heft", "slicegraph"]\n'
@@ -201,7 +201,7 @@ def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
 def test_what_cannot_be_expanded_is_refused(
     tmp_path: Path, change: tuple[str, str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mtpp_dsl.sweeps.expansion.MAX_RUNS", 10_000)
+    monkeypatch.setattr("mtpp_dsl.sweeps.file.expansion.MAX_RUNS", 10_000)
     path = written(tmp_path, (HEAD + CHAIN).replace(*change, 1))
     with pytest.raises(MtppError, match=re.escape(message)):
         expand(read_sweep(path))

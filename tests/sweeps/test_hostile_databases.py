@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps import connection, packing, schema
-from mtpp_dsl.sweeps.schema import APPLICATION, MIGRATIONS, VERSION
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.sweeps.store import connection, packing, schema
+from mtpp_dsl.sweeps.store.schema import APPLICATION, MIGRATIONS, VERSION
+from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.rows import a_run, an_outcome
 from tests.tree import ROOT
 
@@ -263,7 +263,7 @@ def test_every_version_is_brought_to_this_one(tmp_path: Path) -> None:
 FULL = """
 import resource, sys
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.rows import a_run, an_outcome
 with Store.open(sys.argv[1]) as store:
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
@@ -291,7 +291,7 @@ def test_full_disk(tmp_path: Path) -> None:
 READ_ONLY = """
 import os, sys
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.sweeps.store.store import Store
 Store.open(sys.argv[1], readonly=True).close()  # imports what nobody may read
 if os.geteuid() == 0:
     os.setgroups([]), os.setgid(65534), os.setuid(65534)

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.api import find_method, method_names
-from mtpp_dsl.contracts import method_traits
-from mtpp_dsl.errors import MtppError, SpecError, UsageError
-from mtpp_dsl.language.lower import load
-from mtpp_dsl.sweeps import one_run
-from mtpp_dsl.sweeps.choosing import parts_of, shard_of, with_time_limit
-from mtpp_dsl.sweeps.expansion import expand
-from mtpp_dsl.sweeps.file import read_sweep
-from mtpp_dsl.sweeps.keys import check_unchanged
-from mtpp_dsl.sweeps.problem_files import Changed, problem_of
-from mtpp_dsl.sweeps.run import Run
+from mtpp_dsl.core.contracts.traits import method_traits
+from mtpp_dsl.core.errors import MtppError, SpecError, UsageError
+from mtpp_dsl.language.lowering.lower import load
+from mtpp_dsl.solving.api import find_method, method_names
+from mtpp_dsl.sweeps.file.choosing import parts_of, shard_of, with_time_limit
+from mtpp_dsl.sweeps.file.expansion import expand
+from mtpp_dsl.sweeps.file.file import read_sweep
+from mtpp_dsl.sweeps.file.keys import check_unchanged
+from mtpp_dsl.sweeps.file.problem_files import Changed, problem_of
+from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.run import one_run
 
 SWEEP = """mtpp-sweep = 1
 name = "first"
@@ -288,7 +288,7 @@ minimize makespan
 
 def test_methods_without_a_seed_ignore_it() -> None:
     """What a method says of seeds is true: without one, three seeds give one answer."""
-    from mtpp_dsl.api import solve
+    from mtpp_dsl.solving.api import solve
 
     seen = set()
     problems = [load(text) for text in PROBLEMS]

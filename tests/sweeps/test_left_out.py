@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.errors import SpecError, UsageError
-from mtpp_dsl.sweeps.expansion import Expansion, expand
-from mtpp_dsl.sweeps.file import read_sweep
+from mtpp_dsl.core.errors import SpecError, UsageError
+from mtpp_dsl.sweeps.file.expansion import Expansion, expand
+from mtpp_dsl.sweeps.file.file import read_sweep
 
 SPEC = """mtpp 1
 param workload: path

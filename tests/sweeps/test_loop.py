@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from mtpp_dsl.errors import SolverError, UsageError
-from mtpp_dsl.executors.local import LOCAL, LocalChannel
-from mtpp_dsl.language.lower import read
-from mtpp_dsl.sweeps.loop import Summary, run_sweep
-from mtpp_dsl.sweeps.outcome import Outcome
-from mtpp_dsl.sweeps.problem_files import fingerprint
-from mtpp_dsl.sweeps.processes import descendants
-from mtpp_dsl.sweeps.run import Run
-from mtpp_dsl.sweeps.store import Row, Store
+from mtpp_dsl.core.errors import SolverError, UsageError
+from mtpp_dsl.core.executors.local import LOCAL, LocalChannel
+from mtpp_dsl.language.lowering.lower import read
+from mtpp_dsl.sweeps.file.problem_files import fingerprint
+from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.run.loop import Summary, run_sweep
+from mtpp_dsl.sweeps.run.processes import descendants
+from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.store.store import Row, Store
 from tests.sweeps.hostile import install
 
 TEXT = """mtpp 1

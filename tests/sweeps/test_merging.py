@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps.merging import merge
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.sweeps.store.merging import merge
+from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.rows import a_run, an_outcome
 
 

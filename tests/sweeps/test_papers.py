@@ -9,8 +9,8 @@ from statistics import fmean
 
 import pytest
 
-from mtpp_dsl.sweeps.expansion import expand
-from mtpp_dsl.sweeps.file import read_sweep
+from mtpp_dsl.sweeps.file.expansion import expand
+from mtpp_dsl.sweeps.file.file import read_sweep
 
 PAPERS = Path(__file__).parents[2] / "benchmarks" / "papers"
 SWEEPS = sorted(

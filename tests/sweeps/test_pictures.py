@@ -6,10 +6,10 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps.panels import KINDS, Asked
-from mtpp_dsl.sweeps.pictures import COLOURS, MARKERS, STYLES, draw_runs
-from mtpp_dsl.sweeps.runs import Runs
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.sweeps.tables.panels import KINDS, Asked
+from mtpp_dsl.sweeps.tables.pictures import COLOURS, MARKERS, STYLES, draw_runs
+from mtpp_dsl.sweeps.tables.runs import Runs
 from tests.sweeps.made_runs import columns
 
 RUNS = Runs(

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.contracts import Channel
-from mtpp_dsl.executors.local import LOCAL
-from mtpp_dsl.language.lower import read
-from mtpp_dsl.sweeps.outcome import Outcome
-from mtpp_dsl.sweeps.problem_files import fingerprint
-from mtpp_dsl.sweeps.run import Run
+from mtpp_dsl.core.contracts.executors import Channel
+from mtpp_dsl.core.executors.local import LOCAL
+from mtpp_dsl.language.lowering.lower import read
+from mtpp_dsl.sweeps.file.problem_files import fingerprint
+from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.store.outcome import Outcome
 from tests.sweeps.hostile import install
 
 SPLIT = """mtpp 1
@@ -38,7 +38,7 @@ NUMBERS = count()
 @pytest.fixture
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Channel]:
     monkeypatch.syspath_prepend(str(install(tmp_path)))
-    channel = LOCAL.start("mtpp_dsl.sweeps.worker")
+    channel = LOCAL.start("mtpp_dsl.sweeps.run.worker")
     yield channel
     channel.tell(None)
     channel.end()

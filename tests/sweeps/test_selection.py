@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps.outcome import FAILED, STATUSES
-from mtpp_dsl.sweeps.selection import chosen, statuses
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.sweeps.store.outcome import FAILED, STATUSES
+from mtpp_dsl.sweeps.store.selection import chosen, statuses
+from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.rows import a_run, an_outcome
 
 RUNS = [

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps.expansion import expand
-from mtpp_dsl.sweeps.file import read_sweep
-from mtpp_dsl.sweeps.slurm import array_of, script
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.sweeps.file.expansion import expand
+from mtpp_dsl.sweeps.file.file import read_sweep
+from mtpp_dsl.sweeps.run.slurm import array_of, script
+from mtpp_dsl.sweeps.store.store import Store
 
 SWEEP = '''
 mtpp-sweep = 1

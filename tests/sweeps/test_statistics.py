@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps.statistics import (
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.sweeps.tables.statistics import (
     AGGREGATES,
     best_in_groups,
     geometric_mean,

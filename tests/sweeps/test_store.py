@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps import leases
-from mtpp_dsl.sweeps.run import Run
-from mtpp_dsl.sweeps.store import Row, Store
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.store import leases
+from mtpp_dsl.sweeps.store.store import Row, Store
 from tests.own_time import within
 from tests.sweeps.rows import a_run, an_outcome
 from tests.tree import ROOT
@@ -153,7 +153,7 @@ def test_database_that_was_removed_takes_no_more_rows(store: Store) -> None:
 
 DIES = """
 import os, signal, sys
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.rows import a_run
 print(*Store.open(sys.argv[1]).claim([a_run().key]), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)

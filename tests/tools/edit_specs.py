@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.server.document import Document, Replacement
-from mtpp_dsl.server.features.problems import problems
-from mtpp_dsl.server.reading import reading_of
-from mtpp_dsl.server.uris import path_of
-from tests.server.session import Session
+from mtpp_dsl.editor.server.document import Document, Replacement
+from mtpp_dsl.editor.server.features.problems import problems
+from mtpp_dsl.editor.server.reading import reading_of
+from mtpp_dsl.editor.server.uris import path_of
+from tests.editor.server.session import Session
 from tests.tree import ROOT
 
 LONGEST = 1.0

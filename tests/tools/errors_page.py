@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
 
-from mtpp_dsl.language.lower import analyse
-from mtpp_dsl.text.codes import AREAS, Code
-from mtpp_dsl.text.source import Diagnostic
+from mtpp_dsl.core.text.codes.code import Code
+from mtpp_dsl.core.text.codes.table import AREAS
+from mtpp_dsl.core.text.source import Diagnostic
+from mtpp_dsl.language.lowering.lower import analyse
 from tests.tools.tables import DOCS
 
 PAGE = DOCS / "errors.md"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mtpp_dsl.editors.patterns import textmate_grammar
-from mtpp_dsl.editors.vocabulary import vocabulary
+from mtpp_dsl.language.words.colours import vocabulary
+from mtpp_dsl.language.words.patterns import textmate_grammar
 from tests.tree import ROOT
 
-FILES = ROOT / "mtpp_dsl" / "editors" / "files"
+FILES = ROOT / "mtpp_dsl" / "language" / "words"
 
 
 def contents() -> dict[Path, str]:

@@ -21,12 +21,12 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mtpp_dsl.sweeps.expansion import expand
-from mtpp_dsl.sweeps.file import read_sweep
-from mtpp_dsl.sweeps.outcome import ANSWERED
-from mtpp_dsl.sweeps.processes import descendants
-from mtpp_dsl.sweeps.run import Run
-from mtpp_dsl.sweeps.store import Row, Store
+from mtpp_dsl.sweeps.file.expansion import expand
+from mtpp_dsl.sweeps.file.file import read_sweep
+from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.run.processes import descendants
+from mtpp_dsl.sweeps.store.outcome import ANSWERED
+from mtpp_dsl.sweeps.store.store import Row, Store
 from tests.tree import ROOT
 
 SWEEP = """mtpp-sweep = 1

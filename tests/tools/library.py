@@ -1,4 +1,5 @@
-"""Write the library of devices and links in mtpp_dsl/library from its tables: ``python -m tests.tools.library``.
+"""Write the library of devices and links in mtpp_dsl/exchange/library from its tables: ``python -m
+tests.tools.library``.
 
 The tables, ``devices/devices.csv`` and ``devices/links.csv`` of the workloads, name a document for each figure; they
 are looked for in $MTPP_DATA, else in ../shared/data beside the repository. What no document states is left out.
@@ -17,7 +18,7 @@ __all__ = ["DATA", "LIBRARY", "files"]
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("MTPP_DATA", ROOT.parent / "shared" / "data")) / "devices"
-LIBRARY = ROOT / "mtpp_dsl" / "library"
+LIBRARY = ROOT / "mtpp_dsl" / "exchange" / "library"
 
 WIDTH = 110
 NO_DOCUMENT = "comparison written by an AI tool"

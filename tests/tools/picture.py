@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 import mtpp_dsl
-from mtpp_dsl.report.terminal import summary
+from mtpp_dsl.show.report.terminal import summary
 
 __all__ = ["PICTURE", "words"]
 

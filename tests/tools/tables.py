@@ -1,6 +1,6 @@
 """Write the tables of methods in docs/methods.md and docs/methods/reference.md anew: ``python -m tests.tools.tables``.
 
-They are made from the scopes of the methods (:mod:`mtpp_dsl.contracts.scopes`), and stand between two comments,
+They are made from the scopes of the methods (:mod:`mtpp_dsl.core.contracts.scopes`), and stand between two comments,
 ``<!-- NAME -->`` and ``<!-- end of NAME -->``. A test compares them.
 """
 
@@ -12,9 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from mtpp_dsl import constraints as kinds
-from mtpp_dsl.api import find_method, method_names
-from mtpp_dsl.contracts import CustomConstraint, Method, MethodBase, Scope, method_traits
+from mtpp_dsl.core import constraints as kinds
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.contracts.scopes import Scope
+from mtpp_dsl.core.contracts.traits import MethodBase, method_traits
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.solving.api import find_method, method_names
 from tests.tools.situations import SITUATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,7 +72,7 @@ PROBLEMS = (
         ("batches", "modules", "schedules", "baselines", "bounds"),
     ),
 )
-"""In the order of the tables. Objectives are the words of :class:`~mtpp_dsl.contracts.scopes.Scope`."""
+"""In the order of the tables. Objectives are the words of :class:`~mtpp_dsl.core.contracts.scopes.Scope`."""
 
 ANY = {problems.objective for problems in PROBLEMS}
 CONSTRAINTS: tuple[tuple[str, type[kinds.Constraint], set[str], set[str]], ...] = (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mtpp_dsl.sweeps.runs import Runs
+    from mtpp_dsl.sweeps.tables.runs import Runs
 
 __all__ = ["runs_of"]
 
@@ -21,10 +21,10 @@ def runs_of(database: Path, only: Sequence[str], *, logs: bool = False, training
         logs: whether their logs are read too.
         training: whether the seconds of their training are read too, from their answers.
     """
-    from mtpp_dsl.sweeps.measures import trained_for
-    from mtpp_dsl.sweeps.runs import NEEDED, Runs
-    from mtpp_dsl.sweeps.selection import chosen
-    from mtpp_dsl.sweeps.store import Store
+    from mtpp_dsl.sweeps.store.selection import chosen
+    from mtpp_dsl.sweeps.store.store import Store
+    from mtpp_dsl.sweeps.tables.measures import trained_for
+    from mtpp_dsl.sweeps.tables.runs import NEEDED, Runs
 
     with Store.open(database, readonly=True) as store:
         columns = store.columns([*NEEDED, *(["log"] if logs else [])])

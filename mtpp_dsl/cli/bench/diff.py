@@ -11,8 +11,8 @@ import typer
 from mtpp_dsl.cli.bench.options import Only
 
 if TYPE_CHECKING:
-    from mtpp_dsl.sweeps.comparison import Quantity
-    from mtpp_dsl.sweeps.rows import Row
+    from mtpp_dsl.sweeps.store.rows import Row
+    from mtpp_dsl.sweeps.tables.comparison import Quantity
 
 __all__ = ["diff"]
 
@@ -50,16 +50,16 @@ def diff(
     Exit codes: 0 nothing is worse · 1 something is · 2 the call is wrong, or a database cannot be read · 7 two answers
     contradict each other.
     """
-    from mtpp_dsl.base.amounts import seconds
-    from mtpp_dsl.base.units import counted
-    from mtpp_dsl.base.writing import check_writable, write_text
     from mtpp_dsl.cli.screen import say
-    from mtpp_dsl.errors import VerificationError
-    from mtpp_dsl.report.json import dumps
-    from mtpp_dsl.sweeps.comparison import Rules, compare
-    from mtpp_dsl.sweeps.comparison_report import lines, to_json
-    from mtpp_dsl.sweeps.selection import chosen
-    from mtpp_dsl.sweeps.store import Store
+    from mtpp_dsl.core.base.amounts import seconds
+    from mtpp_dsl.core.base.units import counted
+    from mtpp_dsl.core.base.writing import check_writable, write_text
+    from mtpp_dsl.core.errors import VerificationError
+    from mtpp_dsl.solving.answers.json import dumps
+    from mtpp_dsl.sweeps.store.selection import chosen
+    from mtpp_dsl.sweeps.store.store import Store
+    from mtpp_dsl.sweeps.tables.comparison import Rules, compare
+    from mtpp_dsl.sweeps.tables.comparison_report import lines, to_json
 
     if json is not None and json != STDOUT:
         check_writable(json)
@@ -91,8 +91,8 @@ def diff(
 
 
 def _quantities(text: str) -> tuple[Quantity, ...]:
-    from mtpp_dsl.errors import UsageError, did_you_mean
-    from mtpp_dsl.sweeps.comparison import QUANTITIES
+    from mtpp_dsl.core.errors import UsageError, did_you_mean
+    from mtpp_dsl.sweeps.tables.comparison import QUANTITIES
 
     wanted = [word.strip() for word in text.split(",")]
     for word in wanted:
@@ -103,8 +103,8 @@ def _quantities(text: str) -> tuple[Quantity, ...]:
 
 def _share(flag: str, text: str) -> float:
     """Return a share of 1 as a number; errors name the option."""
-    from mtpp_dsl.base.amounts import fraction
-    from mtpp_dsl.errors import UsageError
+    from mtpp_dsl.core.base.amounts import fraction
+    from mtpp_dsl.core.errors import UsageError
 
     try:
         return fraction(text)

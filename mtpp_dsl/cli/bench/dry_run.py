@@ -10,14 +10,14 @@ from pathlib import Path
 
 from rich.text import Text
 
-from mtpp_dsl.base.units import counted
 from mtpp_dsl.cli.bench.durations import said
 from mtpp_dsl.cli.screen import screen_width, show
-from mtpp_dsl.report.columns import wrapped
-from mtpp_dsl.sweeps.problem_files import substituted
-from mtpp_dsl.sweeps.run import Run
-from mtpp_dsl.sweeps.store import Store
-from mtpp_dsl.sweeps.sweep import Sweep
+from mtpp_dsl.core.base.units import counted
+from mtpp_dsl.show.report.columns import wrapped
+from mtpp_dsl.sweeps.file.problem_files import substituted
+from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.file.sweep import Sweep
+from mtpp_dsl.sweeps.store.store import Store
 
 __all__ = ["command_of", "show_plan"]
 

@@ -32,13 +32,13 @@ def export(
 
     Exit codes: 0 written · 2 the call is wrong, the database cannot be read, or the file not be written.
     """
-    from mtpp_dsl.base.units import counted
     from mtpp_dsl.cli.screen import say
-    from mtpp_dsl.sweeps.export import export as write
-    from mtpp_dsl.sweeps.export import table_of, to_csv
-    from mtpp_dsl.sweeps.selection import chosen
-    from mtpp_dsl.sweeps.store import Store
-    from mtpp_dsl.text.visible import visible
+    from mtpp_dsl.core.base.units import counted
+    from mtpp_dsl.core.text.visible import visible
+    from mtpp_dsl.sweeps.store.export import export as write
+    from mtpp_dsl.sweeps.store.export import table_of, to_csv
+    from mtpp_dsl.sweeps.store.selection import chosen
+    from mtpp_dsl.sweeps.store.store import Store
 
     names = [name.strip() for name in (columns or "").split(",") if name.strip()]
     with Store.open(database, readonly=True) as store:

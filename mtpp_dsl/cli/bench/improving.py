@@ -9,26 +9,26 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from mtpp_dsl.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.cli.bench.dry_run import command_of
 from mtpp_dsl.cli.bench.live import Live
 from mtpp_dsl.cli.bench.outcomes import failures_among
 from mtpp_dsl.cli.ending import NOTHING_FOUND
 from mtpp_dsl.cli.screen import say, screen_width, show
 from mtpp_dsl.cli.signals import listener
-from mtpp_dsl.errors import UsageError, VerificationError
-from mtpp_dsl.executors.addresses import open_executor
-from mtpp_dsl.executors.local import LOCAL
+from mtpp_dsl.core.base.units import counted, format_gap, format_quantity
+from mtpp_dsl.core.errors import UsageError, VerificationError
+from mtpp_dsl.core.executors.addresses import open_executor
+from mtpp_dsl.core.executors.local import LOCAL
+from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.library.auditing import audit
 from mtpp_dsl.sweeps.library.collection import Library, find_library
 from mtpp_dsl.sweeps.library.improving import told
 from mtpp_dsl.sweeps.library.record import Record
 from mtpp_dsl.sweeps.library.session import Asked, Improved, improve, runs_of
 from mtpp_dsl.sweeps.library.submitting import submit
-from mtpp_dsl.sweeps.loop import default_jobs
-from mtpp_dsl.sweeps.run import Run
-from mtpp_dsl.sweeps.selection import chosen, statuses
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.sweeps.run.loop import default_jobs
+from mtpp_dsl.sweeps.store.selection import chosen, statuses
+from mtpp_dsl.sweeps.store.store import Store
 
 __all__ = ["ImproveCall", "audit_and_report", "improve_and_report", "submit_and_report"]
 

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from mtpp_dsl.base.units import format_gap, format_quantity
 from mtpp_dsl.cli.bench.durations import said
 from mtpp_dsl.cli.live_line import live_line, spinner
 from mtpp_dsl.cli.progress import bar
 from mtpp_dsl.cli.screen import console, say
-from mtpp_dsl.sweeps.forecast import Forecast
-from mtpp_dsl.sweeps.outcome import FAILED, STATUS_MEANINGS, Outcome
-from mtpp_dsl.sweeps.run import Run
+from mtpp_dsl.core.base.units import format_gap, format_quantity
+from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.run.forecast import Forecast
+from mtpp_dsl.sweeps.store.outcome import FAILED, STATUS_MEANINGS, Outcome
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,7 +27,7 @@ _BAR, _LEAST = 20, 8
 
 
 class Live:
-    """Hears of runs, and writes to stderr: a :class:`~mtpp_dsl.sweeps.loop.Watcher`.
+    """Hears of runs, and writes to stderr: a :class:`~mtpp_dsl.sweeps.run.loop.Watcher`.
 
     Args:
         runs: that are to be done.

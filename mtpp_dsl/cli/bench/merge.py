@@ -22,7 +22,7 @@ def merge(
     Exit codes: 0 all was read · 2 a database cannot be read or written · 4 some rows are damaged, all others are there.
     """
     from mtpp_dsl.cli.screen import say
-    from mtpp_dsl.sweeps.merging import merge as join
+    from mtpp_dsl.sweeps.store.merging import merge as join
 
     merged = join(into, sources)
     for each in merged:

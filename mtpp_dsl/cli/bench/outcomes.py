@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from mtpp_dsl.base.units import counted
 from mtpp_dsl.cli.bench.durations import said
 from mtpp_dsl.cli.screen import say, screen_width, show
-from mtpp_dsl.report.columns import wrapped
-from mtpp_dsl.sweeps.contradictions import Contradiction
-from mtpp_dsl.sweeps.loop import Summary
-from mtpp_dsl.sweeps.outcome import FAILED, STATUS_MEANINGS
-from mtpp_dsl.sweeps.rendering import table_lines
-from mtpp_dsl.sweeps.rows import Row
-from mtpp_dsl.sweeps.run import Run
-from mtpp_dsl.sweeps.store import Store
-from mtpp_dsl.sweeps.tables import Cell, Table
+from mtpp_dsl.core.base.units import counted
+from mtpp_dsl.show.report.columns import wrapped
+from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.run.loop import Summary
+from mtpp_dsl.sweeps.store.outcome import FAILED, STATUS_MEANINGS
+from mtpp_dsl.sweeps.store.rows import Row
+from mtpp_dsl.sweeps.store.store import Store
+from mtpp_dsl.sweeps.tables.contradictions import Contradiction
+from mtpp_dsl.sweeps.tables.rendering import table_lines
+from mtpp_dsl.sweeps.tables.tables import Cell, Table
 
 __all__ = ["failures_among", "failures_of", "say_contradictions", "show_outcomes"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from mtpp_dsl.sweeps.page_file import Page
+    from mtpp_dsl.sweeps.tables.page_file import Page
 
 __all__ = ["page"]
 
@@ -38,13 +38,13 @@ def page(
     Exit codes: 0 written, or unchanged · 1 --check: the page differs · 2 a file cannot be read, or says what is not
     known.
     """
-    from mtpp_dsl.base.files import read_text
-    from mtpp_dsl.base.overwriting import guarding
-    from mtpp_dsl.base.writing import check_writable, write_text
     from mtpp_dsl.cli.screen import say
-    from mtpp_dsl.errors import UsageError
-    from mtpp_dsl.sweeps.page import page_text
-    from mtpp_dsl.sweeps.page_file import read_page
+    from mtpp_dsl.core.base.files import read_text
+    from mtpp_dsl.core.base.overwriting import guarding
+    from mtpp_dsl.core.base.writing import check_writable, write_text
+    from mtpp_dsl.core.errors import UsageError
+    from mtpp_dsl.sweeps.tables.page import page_text
+    from mtpp_dsl.sweeps.tables.page_file import read_page
 
     read = read_page(description)
     if db is not None and not take:
@@ -71,11 +71,11 @@ def page(
 def _take(read: Page, take: Sequence[str], db: Path | None) -> None:
     """Bring the rows of the tables called PART/TABLE, or of all, from their databases to the files of the page."""
     from mtpp_dsl.cli.screen import say
-    from mtpp_dsl.errors import UsageError, did_you_mean
-    from mtpp_dsl.sweeps.expansion import Expansion
-    from mtpp_dsl.sweeps.file import read_sweep
-    from mtpp_dsl.sweeps.page_rows import take_rows
-    from mtpp_dsl.sweeps.store import Store
+    from mtpp_dsl.core.errors import UsageError, did_you_mean
+    from mtpp_dsl.sweeps.file.expansion import Expansion
+    from mtpp_dsl.sweeps.file.file import read_sweep
+    from mtpp_dsl.sweeps.store.store import Store
+    from mtpp_dsl.sweeps.tables.page_rows import take_rows
 
     tables = {f"{part.name}/{table.name}": (part, table) for part in read.parts for table in part.tables}
     for name in take:

@@ -50,13 +50,13 @@ def plot(
 
     Exit codes: 0 drawn · 2 the call is wrong, the database cannot be read, or matplotlib is missing.
     """
-    from mtpp_dsl.base.writing import check_writable
     from mtpp_dsl.cli.screen import say
-    from mtpp_dsl.errors import UsageError
-    from mtpp_dsl.report.picture import check_picture
-    from mtpp_dsl.sweeps.figures import Rule
-    from mtpp_dsl.sweeps.panels import KINDS
-    from mtpp_dsl.sweeps.pictures import Asked, draw_runs
+    from mtpp_dsl.core.base.writing import check_writable
+    from mtpp_dsl.core.errors import UsageError
+    from mtpp_dsl.show.report.picture import check_picture
+    from mtpp_dsl.sweeps.tables.figures import Rule
+    from mtpp_dsl.sweeps.tables.panels import KINDS
+    from mtpp_dsl.sweeps.tables.pictures import Asked, draw_runs
 
     joined = ("line", "bars")
     for option, given, default, kinds in (

@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
-from mtpp_dsl.base.amounts import seconds
 from mtpp_dsl.cli.bench.dry_run import show_plan
 from mtpp_dsl.cli.bench.live import Live
 from mtpp_dsl.cli.bench.outcomes import say_contradictions, show_outcomes
 from mtpp_dsl.cli.ending import NOTHING_FOUND
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.cli.signals import listener
-from mtpp_dsl.contracts import Executor
-from mtpp_dsl.errors import UsageError, VerificationError
-from mtpp_dsl.executors.addresses import opened
-from mtpp_dsl.executors.local import LOCAL
-from mtpp_dsl.sweeps.choosing import parts_of, shard_of, with_time_limit
-from mtpp_dsl.sweeps.contradictions import contradictions
-from mtpp_dsl.sweeps.expansion import Expansion
-from mtpp_dsl.sweeps.file import read_sweep
-from mtpp_dsl.sweeps.loop import Summary, default_jobs, run_sweep
-from mtpp_dsl.sweeps.run import Run
-from mtpp_dsl.sweeps.selection import chosen, statuses
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.core.base.amounts import seconds
+from mtpp_dsl.core.contracts.executors import Executor
+from mtpp_dsl.core.errors import UsageError, VerificationError
+from mtpp_dsl.core.executors.addresses import opened
+from mtpp_dsl.core.executors.local import LOCAL
+from mtpp_dsl.sweeps.file.choosing import parts_of, shard_of, with_time_limit
+from mtpp_dsl.sweeps.file.expansion import Expansion
+from mtpp_dsl.sweeps.file.file import read_sweep
+from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.run.loop import Summary, default_jobs, run_sweep
+from mtpp_dsl.sweeps.store.selection import chosen, statuses
+from mtpp_dsl.sweeps.store.store import Store
+from mtpp_dsl.sweeps.tables.contradictions import contradictions
 
 __all__ = ["BenchCall", "run_all", "run_and_report"]
 

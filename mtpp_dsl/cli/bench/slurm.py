@@ -45,17 +45,17 @@ def slurm(
     """
     import shlex
 
-    from mtpp_dsl.base.amounts import seconds
-    from mtpp_dsl.base.units import counted
-    from mtpp_dsl.base.writing import check_writable, write_text
     from mtpp_dsl.cli.bench.durations import said
     from mtpp_dsl.cli.screen import say
-    from mtpp_dsl.errors import UsageError
-    from mtpp_dsl.sweeps.choosing import with_time_limit
-    from mtpp_dsl.sweeps.expansion import expand
-    from mtpp_dsl.sweeps.file import read_sweep
-    from mtpp_dsl.sweeps.selection import chosen
-    from mtpp_dsl.sweeps.slurm import array_of, script
+    from mtpp_dsl.core.base.amounts import seconds
+    from mtpp_dsl.core.base.units import counted
+    from mtpp_dsl.core.base.writing import check_writable, write_text
+    from mtpp_dsl.core.errors import UsageError
+    from mtpp_dsl.sweeps.file.choosing import with_time_limit
+    from mtpp_dsl.sweeps.file.expansion import expand
+    from mtpp_dsl.sweeps.file.file import read_sweep
+    from mtpp_dsl.sweeps.run.slurm import array_of, script
+    from mtpp_dsl.sweeps.store.selection import chosen
 
     read = read_sweep(sweep, size)
     if time_limit is not None:

@@ -13,32 +13,32 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtpp_dsl.base.amounts import fraction, seconds
-from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.arguments import key_values, solver_values
 from mtpp_dsl.cli.bench.outcomes import failures_of
 from mtpp_dsl.cli.bench.running import run_all
 from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE
 from mtpp_dsl.cli.screen import screen_width, show
 from mtpp_dsl.cli.signals import listener
-from mtpp_dsl.contracts import method_traits
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.executors.addresses import opened
-from mtpp_dsl.executors.local import LOCAL
-from mtpp_dsl.report.json import dumps
-from mtpp_dsl.sweeps.expansion import expand
-from mtpp_dsl.sweeps.fields import several
-from mtpp_dsl.sweeps.figures import Column
-from mtpp_dsl.sweeps.file import data_folder
-from mtpp_dsl.sweeps.method_entries import label_of
-from mtpp_dsl.sweeps.methods import build_method, file_options, own_solver, solvers_for
-from mtpp_dsl.sweeps.rendering import table_lines
-from mtpp_dsl.sweeps.rows import Row
-from mtpp_dsl.sweeps.run import Scalar
-from mtpp_dsl.sweeps.runs import NEEDED, Runs
-from mtpp_dsl.sweeps.store import Store
-from mtpp_dsl.sweeps.sweep import MethodEntry, ProblemEntry, Settings, Sweep
-from mtpp_dsl.sweeps.tables import Table, make_table
+from mtpp_dsl.core.base.amounts import fraction, seconds
+from mtpp_dsl.core.base.writing import check_writable, write_text
+from mtpp_dsl.core.contracts.traits import method_traits
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.executors.addresses import opened
+from mtpp_dsl.core.executors.local import LOCAL
+from mtpp_dsl.solving.answers.json import dumps
+from mtpp_dsl.sweeps.file.expansion import expand
+from mtpp_dsl.sweeps.file.fields import several
+from mtpp_dsl.sweeps.file.file import data_folder
+from mtpp_dsl.sweeps.file.method_entries import label_of
+from mtpp_dsl.sweeps.file.methods import build_method, file_options, own_solver, solvers_for
+from mtpp_dsl.sweeps.file.run import Scalar
+from mtpp_dsl.sweeps.file.sweep import MethodEntry, ProblemEntry, Settings, Sweep
+from mtpp_dsl.sweeps.store.rows import Row
+from mtpp_dsl.sweeps.store.store import Store
+from mtpp_dsl.sweeps.tables.figures import Column
+from mtpp_dsl.sweeps.tables.rendering import table_lines
+from mtpp_dsl.sweeps.tables.runs import NEEDED, Runs
+from mtpp_dsl.sweeps.tables.tables import Table, make_table
 
 if TYPE_CHECKING:
     from mtpp_dsl.cli.solve import SolveCall
@@ -128,7 +128,7 @@ def _sweep(call: SolveCall) -> Sweep:
 
 
 def _params(spec: Path) -> tuple[str, ...]:
-    from mtpp_dsl.language.lower import read
+    from mtpp_dsl.language.lowering.lower import read
 
     return read(spec).params
 

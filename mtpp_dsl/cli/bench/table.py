@@ -67,13 +67,13 @@ def table(
 
     Exit codes: 0 shown · 2 the call is wrong, or the database cannot be read.
     """
-    from mtpp_dsl.base.writing import check_writable, write_text
     from mtpp_dsl.cli.screen import screen_width
     from mtpp_dsl.cli.screen import show as show_lines
-    from mtpp_dsl.sweeps.figures import Column, Rule
-    from mtpp_dsl.sweeps.rendering import FORMATS, table_lines
-    from mtpp_dsl.sweeps.tables import MEASURES_HEADS, make_table
-    from mtpp_dsl.text.visible import visible
+    from mtpp_dsl.core.base.writing import check_writable, write_text
+    from mtpp_dsl.core.text.visible import visible
+    from mtpp_dsl.sweeps.tables.figures import Column, Rule
+    from mtpp_dsl.sweeps.tables.rendering import FORMATS, table_lines
+    from mtpp_dsl.sweeps.tables.tables import MEASURES_HEADS, make_table
 
     form = _form(form, output)
     if output is not None:
@@ -114,8 +114,8 @@ def table(
 
 def _check(figures: list[str], best: str, unit: str, csv_title: str) -> None:
     """Refuse options that none of the figures has a use for."""
-    from mtpp_dsl.errors import UsageError
-    from mtpp_dsl.sweeps.measures import RELATIVE
+    from mtpp_dsl.core.errors import UsageError
+    from mtpp_dsl.sweeps.tables.measures import RELATIVE
 
     if best != "all" and not set(figures) & set(RELATIVE):
         raise UsageError(f"--best is for {', '.join(RELATIVE)}, and none of these is shown")
@@ -127,9 +127,9 @@ def _check(figures: list[str], best: str, unit: str, csv_title: str) -> None:
 
 def _form(form: str, output: Path | None) -> str:
     """Return the form that was asked for, or that the name of the file says."""
-    from mtpp_dsl.errors import UsageError
-    from mtpp_dsl.sweeps.rendering import FORMATS
-    from mtpp_dsl.sweeps.runs import hint
+    from mtpp_dsl.core.errors import UsageError
+    from mtpp_dsl.sweeps.tables.rendering import FORMATS
+    from mtpp_dsl.sweeps.tables.runs import hint
 
     if not form:
         form = "terminal" if output is None else _SUFFIXES.get(output.suffix.lower(), "")

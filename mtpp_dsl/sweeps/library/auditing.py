@@ -7,10 +7,10 @@ from math import isclose
 
 import numpy as np
 
-from mtpp_dsl.answers.proofs import Claim, check_bound
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import MtppError
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import MtppError
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.answers.proofs import Claim, check_bound
 from mtpp_dsl.sweeps.library import files
 from mtpp_dsl.sweeps.library.collection import Library, certificate_of, current
 from mtpp_dsl.sweeps.library.judging import graph_sha256, value_of

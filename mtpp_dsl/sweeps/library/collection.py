@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mtpp_dsl.base.files import read_text
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.sweeps.expansion import expand
-from mtpp_dsl.sweeps.file import data_folder, read_sweep
+from mtpp_dsl.core.base.files import read_text
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.sweeps.file.expansion import expand
+from mtpp_dsl.sweeps.file.file import data_folder, read_sweep
+from mtpp_dsl.sweeps.file.problem_files import DATA, problem_of
+from mtpp_dsl.sweeps.file.run import Run, digest
+from mtpp_dsl.sweeps.file.sweep import MethodEntry, Settings, Sweep
 from mtpp_dsl.sweeps.library import files
 from mtpp_dsl.sweeps.library.record import Record
 from mtpp_dsl.sweeps.library.store import Records
-from mtpp_dsl.sweeps.problem_files import DATA, problem_of
-from mtpp_dsl.sweeps.run import Run, digest
-from mtpp_dsl.sweeps.sweep import MethodEntry, Settings, Sweep
 
 __all__ = ["Library", "find_library", "spec_sha256"]
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.base.files import MAX_FILE_BYTES, parse_json, read_bytes
-from mtpp_dsl.base.writing import write_bytes
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.base.files import MAX_FILE_BYTES, parse_json, read_bytes
+from mtpp_dsl.core.base.writing import write_bytes
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = [
     "MOST",

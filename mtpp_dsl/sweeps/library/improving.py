@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.base.units import format_quantity
-from mtpp_dsl.base.writing import write_text
-from mtpp_dsl.errors import MtppError, VerificationError
+from mtpp_dsl.core.base.units import format_quantity
+from mtpp_dsl.core.base.writing import write_text
+from mtpp_dsl.core.errors import MtppError, VerificationError
+from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.library.collection import Library, spec_sha256
 from mtpp_dsl.sweeps.library.offer import Offer
 from mtpp_dsl.sweeps.library.record import Record
 from mtpp_dsl.sweeps.library.store import Change, Found
-from mtpp_dsl.sweeps.outcome import Outcome
-from mtpp_dsl.sweeps.run import Run
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.store.store import Store
 
 __all__ = ["EVIDENCE", "Improver", "offered"]
 

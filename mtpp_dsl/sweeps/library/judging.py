@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.answers.proofs import Claim, check_bound
 from mtpp_dsl.checks.verification import costs_of, size_of, verify
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import UsageError, VerificationError
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import UsageError, VerificationError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.text.visible import visible
+from mtpp_dsl.solving.answers.proofs import Claim, check_bound
 from mtpp_dsl.sweeps.library.files import text_of, text_of_plan
-from mtpp_dsl.text.visible import visible
 
 __all__ = ["PROOF_SECONDS", "JudgedBound", "JudgedPlan", "graph_sha256", "judged_bound", "judged_plan", "value_of"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mtpp_dsl.errors import UsageError, VerificationError
-from mtpp_dsl.plans.result import OPTIMAL_GAP
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.errors import UsageError, VerificationError
+from mtpp_dsl.core.plans.result import OPTIMAL_GAP
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.sweeps.library import files
 from mtpp_dsl.sweeps.library.judging import JudgedBound, JudgedPlan, graph_sha256, judged_bound, judged_plan
 from mtpp_dsl.sweeps.library.record import PROOFS, Record

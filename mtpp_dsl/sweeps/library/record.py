@@ -10,9 +10,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.base.files import read_text
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.result import OPTIMAL_GAP, relative_gap
+from mtpp_dsl.core.base.files import read_text
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.result import OPTIMAL_GAP, relative_gap
 
 __all__ = ["PROOFS", "Record", "read_records", "records_text"]
 

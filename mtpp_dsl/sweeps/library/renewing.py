@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.errors import MtppError
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.errors import MtppError
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.sweeps.library.auditing import proved_again
 from mtpp_dsl.sweeps.library.collection import Library, spec_sha256
 from mtpp_dsl.sweeps.library.judging import PROOF_SECONDS, graph_sha256, value_of

@@ -8,21 +8,21 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from mtpp_dsl.contracts.executors import Executor
-from mtpp_dsl.errors import MtppError, UsageError
-from mtpp_dsl.sweeps.fields import Fields
+from mtpp_dsl.core.contracts.executors import Executor
+from mtpp_dsl.core.errors import MtppError, UsageError
+from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.sweeps.file.fields import Fields
+from mtpp_dsl.sweeps.file.method_entries import read_methods
+from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.file.sweep import MethodEntry, Settings
+from mtpp_dsl.sweeps.file.toml_text import TomlText
 from mtpp_dsl.sweeps.library.collection import Library, current
 from mtpp_dsl.sweeps.library.improving import Improver
 from mtpp_dsl.sweeps.library.record import Record
 from mtpp_dsl.sweeps.library.renewing import renew
-from mtpp_dsl.sweeps.loop import Summary, Watcher, run_sweep
-from mtpp_dsl.sweeps.method_entries import read_methods
-from mtpp_dsl.sweeps.run import Run
-from mtpp_dsl.sweeps.selection import chosen
-from mtpp_dsl.sweeps.store import Store
-from mtpp_dsl.sweeps.sweep import MethodEntry, Settings
-from mtpp_dsl.sweeps.toml_text import TomlText
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.sweeps.run.loop import Summary, Watcher, run_sweep
+from mtpp_dsl.sweeps.store.selection import chosen
+from mtpp_dsl.sweeps.store.store import Store
 
 __all__ = ["Asked", "Improved", "improve", "runs_of"]
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mtpp_dsl.base.writing import write_text
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.core.base.writing import write_text
+from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.library import files
 from mtpp_dsl.sweeps.library.record import Record, read_records, records_text
 

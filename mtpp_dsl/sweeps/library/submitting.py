@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.answers.shape import check_shape
-from mtpp_dsl.base.files import read_json
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.core.base.files import read_json
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.text.visible import visible
+from mtpp_dsl.solving.answers.shape import check_shape
 from mtpp_dsl.sweeps.library.collection import Library
 from mtpp_dsl.sweeps.library.improving import offered
 from mtpp_dsl.sweeps.library.store import Change, Found
-from mtpp_dsl.text.visible import visible
 
 __all__ = ["submit"]
 

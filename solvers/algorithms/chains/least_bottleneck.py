@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.views.whole_numbers import binary_unit, floored
 from mtpp_dsl.solvers.algorithms.chains.chain import Chain, Typed, typed
 from mtpp_dsl.solvers.algorithms.chains.stages_kernel import BELOW, FAR
-from mtpp_dsl.views.whole_numbers import binary_unit, floored
 
 __all__ = ["MAX_STATES", "Split", "least_bottleneck"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.chains.chain import Chain, typed
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import traced
 from mtpp_dsl.solvers.algorithms.chains.stages_kernel import CHEAPEST

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
 __all__ = ["Walk", "Walked", "least_walk"]
 

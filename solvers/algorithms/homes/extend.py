@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.homes.shipping import Loads
 
 if TYPE_CHECKING:

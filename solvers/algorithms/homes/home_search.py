@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.homes.extend import EXTEND, Labels, Scratch, Steps
 from mtpp_dsl.solvers.algorithms.homes.shipping import Loads, Shipping, whole_loads
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice

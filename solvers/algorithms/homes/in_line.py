@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools
-from mtpp_dsl.problem.in_order import Line
+from mtpp_dsl.core.problem.graph import Bools
+from mtpp_dsl.core.problem.in_order import Line
 from mtpp_dsl.solvers.algorithms.chains.chain import Chain
 from mtpp_dsl.solvers.algorithms.homes.shipping import Shipping
 

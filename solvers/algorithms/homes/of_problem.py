@@ -7,9 +7,10 @@ from collections.abc import Collection
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.problem import Problem, Tree
-from mtpp_dsl.problem.colocation import ordered_edges, together
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.colocation import ordered_edges, together
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.interconnects import Tree
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.chains.chain import Chain
 from mtpp_dsl.solvers.algorithms.homes.shipping import Shipping
 
@@ -151,7 +152,7 @@ def _classes(problem: Problem) -> Ints:
     """Return [n] the supernodes: nodes held together, and those on cycles that these close among all edges."""
     if ordered_edges(problem):
         return together(problem)
-    from mtpp_dsl.constraints import Acyclic
+    from mtpp_dsl.core.constraints import Acyclic
 
     return together(problem.with_constraints([*problem.constraints, Acyclic()]))
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.views.whole_numbers import binary_unit, floored
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.views.whole_numbers import binary_unit, floored
 
 __all__ = ["Loads", "Shipping", "whole_loads"]
 

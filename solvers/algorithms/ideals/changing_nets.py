@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from mtpp_dsl.views.hypergraph import WeightedPins
+from mtpp_dsl.core.views.hypergraph import WeightedPins
 
 __all__ = ["ChangingNets"]
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.views.device_types import DeviceTypes
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.views.device_types import DeviceTypes
 
 __all__ = ["States", "mixed_radix", "states_of"]
 

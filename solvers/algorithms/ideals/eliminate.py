@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.changing_nets import ChangingNets
 
 __all__ = ["eliminate", "shares"]

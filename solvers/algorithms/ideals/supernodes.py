@@ -9,15 +9,15 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import csgraph, sparse
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import colocated
-from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.core.base.lazy import csgraph, sparse
+from mtpp_dsl.core.problem.colocation import colocated
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import DeviceTypes
+from mtpp_dsl.core.views.hypergraph import Hypergraph, Supernodes, WeightedPins, hypergraph
 from mtpp_dsl.solvers.algorithms.ideals.ancestors import ancestors
 from mtpp_dsl.solvers.algorithms.ideals.changing_nets import ChangingNets
 from mtpp_dsl.solvers.algorithms.ideals.eliminate import eliminate
-from mtpp_dsl.views.device_types import DeviceTypes
-from mtpp_dsl.views.hypergraph import Hypergraph, Supernodes, WeightedPins, hypergraph
 
 __all__ = ["OrderedSupernodes", "TrainingOrder", "contracted", "ordered_supernodes"]
 

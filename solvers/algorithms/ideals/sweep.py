@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.device_states import States
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, Small
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts

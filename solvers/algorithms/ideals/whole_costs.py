@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.views.device_types import DeviceTypes
+from mtpp_dsl.core.views.hypergraph import compressed
+from mtpp_dsl.core.views.whole_numbers import floored
 from mtpp_dsl.solvers.algorithms.ideals.ancestors import ancestors
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
-from mtpp_dsl.views.device_types import DeviceTypes
-from mtpp_dsl.views.hypergraph import compressed
-from mtpp_dsl.views.whole_numbers import floored
 
 __all__ = ["WholeCosts", "ceiling", "whole_costs"]
 

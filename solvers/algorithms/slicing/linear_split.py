@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Graph, Ints
+from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 
 __all__ = ["linear_split", "lines_of", "orders_of"]

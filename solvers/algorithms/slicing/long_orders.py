@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.slicing.many_orders import Programme
 from mtpp_dsl.solvers.algorithms.slicing.one_order import Block, Slicing
 from mtpp_dsl.solvers.algorithms.slicing.pins import paid_tensors, pins_of
-from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Cover"]
 

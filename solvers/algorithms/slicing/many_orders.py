@@ -13,11 +13,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.slicing.one_order import Block
 from mtpp_dsl.solvers.algorithms.slicing.pins import Pins
-from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Programme"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
-from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Block", "Slicing", "Stages", "any_order", "assignment_of", "fixed_order", "slice_order"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Graph, Ints
+from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 
 __all__ = ["kahn", "orders"]
 

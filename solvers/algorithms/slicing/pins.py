@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Graph, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 
 __all__ = ["Pins", "paid_tensors", "pins_of"]
 

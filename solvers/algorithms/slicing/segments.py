@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Graph, Ints
-from mtpp_dsl.views.device_types import DeviceTypes
+from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
+from mtpp_dsl.core.views.device_types import DeviceTypes
 
 __all__ = ["SegmentCosts", "io_costs"]
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.constraints import StageMemory
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.constraints import StageMemory
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.stages.table import LoadRow, Shape, StageTable, nets_of, tensors_of
-from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["load_rows", "of_stages", "shapes_of", "stage_table"]
 

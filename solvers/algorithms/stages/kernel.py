@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
+from mtpp_dsl.core.base.compiling import Kernel
 
 if TYPE_CHECKING:
     from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Ints, frozen
-from mtpp_dsl.problem.in_order import line_of
+from mtpp_dsl.core.problem.graph import Ints, frozen
+from mtpp_dsl.core.problem.in_order import line_of
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
 from mtpp_dsl.solvers.algorithms.stages.costs import ShapeStates, shape_states
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
-from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
 __all__ = ["line_states", "staged_types", "states_of_table"]
 

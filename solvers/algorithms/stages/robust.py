@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
 
 __all__ = ["thresholds", "with_deviations"]

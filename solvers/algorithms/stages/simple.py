@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.result import Bound, Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Bound, Result
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
+from mtpp_dsl.core.views.hypergraph import hypergraph
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
 from mtpp_dsl.solvers.algorithms.stages.outside import first_bounds
-from mtpp_dsl.views.device_types import device_types
-from mtpp_dsl.views.hypergraph import hypergraph
 
 __all__ = ["iteration_of", "simple_stages", "staged_bounds"]
 

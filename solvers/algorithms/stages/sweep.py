@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, Small
 from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, Outside, ShapeStates, StageCosts
 from mtpp_dsl.solvers.algorithms.stages.kernel import CHUNK, STAGE_SWEEP

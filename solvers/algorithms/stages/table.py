@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import DeviceTypes
+from mtpp_dsl.core.views.hypergraph import compressed
+from mtpp_dsl.core.views.whole_numbers import binary_unit, floored
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.stages.costs import StageCosts
-from mtpp_dsl.views.device_types import DeviceTypes
-from mtpp_dsl.views.hypergraph import compressed
-from mtpp_dsl.views.whole_numbers import binary_unit, floored
 
 __all__ = ["LoadRow", "Shape", "StageTable", "nets_of", "tensors_of"]
 

@@ -9,8 +9,8 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.problem.graph import Floats, Ints, frozen
-from mtpp_dsl.views.batch_tasks import BatchInstance
+from mtpp_dsl.core.problem.graph import Floats, Ints, frozen
+from mtpp_dsl.core.views.batch_tasks import BatchInstance
 
 __all__ = ["Work", "closed", "most_work"]
 

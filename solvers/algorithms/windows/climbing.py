@@ -7,10 +7,11 @@ from math import inf
 from typing import Literal
 
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Colocate, Forbid, Memory, Pin
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result, Termination
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.windows.tighten import Refutation, Stopped, Tightening
 
 __all__ = ["MARGIN", "ROUNDING", "Search", "bound_of", "climb", "no_way"]

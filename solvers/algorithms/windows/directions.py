@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import ExclusiveLinks
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import colocated
-from mtpp_dsl.problem.graph import Floats, Ints, frozen
+from mtpp_dsl.core.constraints import ExclusiveLinks
+from mtpp_dsl.core.problem.colocation import colocated
+from mtpp_dsl.core.problem.graph import Floats, Ints, frozen
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Net", "class_time", "net_of", "reversed_net"]
 
@@ -23,7 +23,7 @@ class Net(NamedTuple):
         before_at, before: the edges ``before[before_at[v]:before_at[v + 1]]`` reach v; ``after`` likewise leave it.
         tail, head: [m] of every edge.
         group: [n] class of every node: nodes of one are on one device.
-        latency, inverse, size, row, table: as of :class:`mtpp_dsl.problem.transfers.Transfers`.
+        latency, inverse, size, row, table: as of :class:`mtpp_dsl.core.problem.transfers.Transfers`.
         exclusive: whether transfers that leave one device, or reach one, must not overlap.
     """
 

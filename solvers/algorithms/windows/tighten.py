@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.windows.directions import Net, class_time, net_of, reversed_net
 from mtpp_dsl.solvers.algorithms.windows.earliest_starts import EARLIEST, PATHS
 from mtpp_dsl.solvers.algorithms.windows.overload import OVERLOAD

@@ -243,7 +243,7 @@ class BatchModel:
         model.add(sum(held) <= room)
 
     def _does(self, by: str, d: int) -> Any:
-        """Return the work of a device as an expression, by a measure of :mod:`mtpp_dsl.views.symmetry`."""
+        """Return the work of a device as an expression, by a measure of :mod:`mtpp_dsl.core.views.symmetry`."""
         match by:
             case "tasks":
                 return sum(spread.here.get(d, 0) for spread in self._spreads)

@@ -7,17 +7,17 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.plans.batches import Batches
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.plans.batches import Batches
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.batch_tasks import BatchInstance
+from mtpp_dsl.core.views.lanes import Lanes, lanes_of
+from mtpp_dsl.core.views.symmetry import ordered, rankings
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSolution
 from mtpp_dsl.solvers.backends.cpsat.whole_memory import memory
 from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale, scale, shorter
-from mtpp_dsl.views.batch_tasks import BatchInstance
-from mtpp_dsl.views.lanes import Lanes, lanes_of
-from mtpp_dsl.views.symmetry import ordered, rankings
 
 __all__ = ["WholeBatches", "behind_barriers", "lower_batches"]
 
@@ -135,7 +135,7 @@ def lower_batches(
 def behind_barriers(problem: Problem, device: Ints, priority: Floats) -> Plan:
     """Return the earliest plan in which every batch waits for all batches of the nodes that it reads.
 
-    Like :func:`mtpp_dsl.plans.batches.timed`, with the precedence rows of ghannane2023, (3.3), as published.
+    Like :func:`mtpp_dsl.core.plans.batches.timed`, with the precedence rows of ghannane2023, (3.3), as published.
 
     Args:
         problem: a batched throughput.

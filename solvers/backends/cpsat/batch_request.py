@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.views.symmetry import Ranking
+from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.core.views.symmetry import Ranking
 
 __all__ = ["BatchRequest", "BatchSolution"]
 
@@ -27,7 +27,7 @@ class BatchSolution:
 class BatchRequest:
     """Tasks whose chunks are to be split over devices, with at most one batch of a task on each device.
 
-    Under ``constraint repeat`` what is called a device here is a lane of one (:mod:`mtpp_dsl.views.lanes`): lanes
+    Under ``constraint repeat`` what is called a device here is a lane of one (:mod:`mtpp_dsl.core.views.lanes`): lanes
     ``d * slots`` and following are those of device d, which runs one batch at a time.
 
     Attributes:

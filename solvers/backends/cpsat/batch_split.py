@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
 
 __all__ = ["Spread", "classes_of_chunks"]
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, by
 from mtpp_dsl.solvers.backends.cpsat.request import Asked, Reply

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import BatchSizes, PinChunks, Repeat
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.result import Infeasibility
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import BatchSizes, PinChunks, Repeat
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Infeasibility
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.unsupported import effort

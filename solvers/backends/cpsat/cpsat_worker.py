@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from ortools.sat.python import cp_model
 
-from mtpp_dsl.executors.wire import Wire
+from mtpp_dsl.core.executors.wire import Wire
 from mtpp_dsl.solvers.backends.cpsat.batch_model import BatchModel
 from mtpp_dsl.solvers.backends.cpsat.batch_paths import narrowed_batches
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest

@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
-from mtpp_dsl.contracts import Executor
-from mtpp_dsl.errors import Ended, SolverError, UsageError, did_you_mean
+from mtpp_dsl.core.contracts.executors import Executor
+from mtpp_dsl.core.errors import Ended, SolverError, UsageError, did_you_mean
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.backends.cpsat.process import Process
 from mtpp_dsl.solvers.backends.cpsat.request import Asked, Effort, Reply

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl import registry
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import Repeat
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.constraints import Repeat
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import behind_barriers
 
 __all__ = ["behind", "known"]

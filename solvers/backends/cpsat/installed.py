@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-from mtpp_dsl.contracts import Availability
+from mtpp_dsl.core.contracts.protocols import Availability
 
 __all__ = ["availability"]
 

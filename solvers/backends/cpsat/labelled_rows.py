@@ -7,11 +7,11 @@ from math import ceil, floor, frexp, isinf
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Bottleneck, Finish, Latency, Linear, Load, Makespan, On, Start, Used
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.constraints import Bottleneck, Finish, Latency, Linear, Load, Makespan, On, Start, Used
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.views.symmetry import Ranking
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Row, Term
 from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale
-from mtpp_dsl.views.symmetry import Ranking
 
 __all__ = ["delays", "lowered", "of_times", "ranked", "reach"]
 

@@ -7,9 +7,9 @@ from math import inf
 from typing import Any, Generic, TypeVar
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.call import Whole
 from mtpp_dsl.solvers.backends.cpsat.request import Asked, Reply

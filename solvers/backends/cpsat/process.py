@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mtpp_dsl.contracts import Executor
-from mtpp_dsl.errors import Ended, SolverError
-from mtpp_dsl.executors.local import LOCAL
+from mtpp_dsl.core.contracts.executors import Executor
+from mtpp_dsl.core.errors import Ended, SolverError
+from mtpp_dsl.core.executors.local import LOCAL
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
 
 __all__ = ["Process"]

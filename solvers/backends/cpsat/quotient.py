@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mtpp_dsl.plans.plan import quotient_order
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.plans.plan import quotient_order
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.backends.cpsat.request import Convex
 from mtpp_dsl.solvers.backends.cpsat.task_paths import ordered
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeV
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.problem.graph import Ints
 
 __all__ = [
     "INF",

@@ -7,19 +7,19 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.constraints import Linear
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import convex_edges, ordered_edges, together
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.constraints import Linear
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.colocation import convex_edges, ordered_edges, together
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.symmetry import ordered, rankings
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.backends.cpsat.labelled_rows import delays, lowered, of_times, ranked, reach
 from mtpp_dsl.solvers.backends.cpsat.request import Convex, Request, Solution, request
 from mtpp_dsl.solvers.backends.cpsat.whole_memory import memory
 from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale, scale, shorter
-from mtpp_dsl.views.symmetry import ordered, rankings
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Whole", "lower", "moves", "serial", "timetable"]
 

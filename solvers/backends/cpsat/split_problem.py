@@ -7,18 +7,19 @@ from itertools import starmap
 
 import numpy as np
 
-from mtpp_dsl.constraints import On, Used
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem, Shared
-from mtpp_dsl.problem.colocation import convex_edges, ordered_edges
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.constraints import On, Used
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.colocation import convex_edges, ordered_edges
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
 from mtpp_dsl.solvers.backends.cpsat.labelled_rows import lowered
 from mtpp_dsl.solvers.backends.cpsat.request import Convex
 from mtpp_dsl.solvers.backends.cpsat.split_request import SplitRequest, SplitSolution
 from mtpp_dsl.solvers.backends.cpsat.whole_memory import memory
 from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale, scale, shorter
-from mtpp_dsl.views.hypergraph import Hypergraph, hypergraph
 
 __all__ = ["WholeSplit", "lower_split"]
 

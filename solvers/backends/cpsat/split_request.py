@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import Convex, Row
 
 __all__ = ["SplitRequest", "SplitSolution"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Request
 
 __all__ = ["heads", "lists", "narrowed", "ordered", "tails"]

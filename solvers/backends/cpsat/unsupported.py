@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import inf
 
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import Refused, SolverError, UsageError
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused, SolverError, UsageError
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 

@@ -7,7 +7,7 @@ from math import ceil, floor, frexp, gcd, inf, log2
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF
 
 __all__ = ["Scale", "quantum", "scale", "shorter"]

@@ -3,6 +3,6 @@
 It imports the runtime, and is the only place that imports MIP solvers.
 """
 
-from mtpp_dsl.base.lazy import before_pyomo
+from mtpp_dsl.core.base.lazy import before_pyomo
 
 before_pyomo()

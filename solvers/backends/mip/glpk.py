@@ -9,9 +9,11 @@ from pathlib import Path
 from shutil import which
 from typing import Any, ClassVar
 
-from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
-from mtpp_dsl.errors import SolverError, UsageError
-from mtpp_dsl.plans.result import Termination
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Availability, Feature, Outcome
+from mtpp_dsl.core.errors import SolverError, UsageError
+from mtpp_dsl.core.plans.result import Termination
 from mtpp_dsl.solvers.backends.mip.lp_files import ModelFile, at_optimum, model_file, not_above
 from mtpp_dsl.solvers.backends.mip.programs import Finished, Watch, as_arguments, run
 from mtpp_dsl.solvers.backends.mip.unsupported import check, refuse_reserved
@@ -49,7 +51,7 @@ class Glpk:
     def solve(
         self, model: Any, limits: Limits, progress: Progress, on_bound: Callable[[float | None, float | None], None]
     ) -> Outcome:
-        """Solve *model* in place; see :class:`mtpp_dsl.contracts.Backend`."""
+        """Solve *model* in place; see :class:`mtpp_dsl.core.contracts.protocols.Backend`."""
         check(self, limits)
         refuse_reserved(self.name, limits, RESERVED)
         watch = _Watch("glpk", on_bound)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
-from mtpp_dsl.errors import SolverError, UsageError, did_you_mean
-from mtpp_dsl.plans.result import Termination
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Availability, Feature, Outcome
+from mtpp_dsl.core.errors import SolverError, UsageError, did_you_mean
+from mtpp_dsl.core.plans.result import Termination
 from mtpp_dsl.solvers.backends.mip.lp_files import ModelFile, model_file
 from mtpp_dsl.solvers.backends.mip.unsupported import check, package, refuse_reserved
 
@@ -32,7 +34,7 @@ class Gurobi:
     def solve(
         self, model: Any, limits: Limits, progress: Progress, on_bound: Callable[[float | None, float | None], None]
     ) -> Outcome:
-        """Solve *model* in place; see :class:`mtpp_dsl.contracts.Backend`."""
+        """Solve *model* in place; see :class:`mtpp_dsl.core.contracts.protocols.Backend`."""
         check(self, limits)
         refuse_reserved(self.name, limits, RESERVED)
         import gurobipy

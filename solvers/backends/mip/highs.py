@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import MODELLING
-from mtpp_dsl.base.leaving import stop_at_exit
-from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
-from mtpp_dsl.errors import SolverError
-from mtpp_dsl.plans.result import Termination
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.base.lazy import MODELLING
+from mtpp_dsl.core.base.leaving import stop_at_exit
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Availability, Feature, Outcome
+from mtpp_dsl.core.errors import SolverError
+from mtpp_dsl.core.plans.result import Termination
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.backends.mip.highs_options import set_options
 from mtpp_dsl.solvers.backends.mip.lazy_highs import highs_version, highspy, silent_highs
 from mtpp_dsl.solvers.backends.mip.unsupported import check, package, refuse_reserved
@@ -79,13 +81,13 @@ class Highs:
         return package("highspy", "pip install highspy")
 
     def check_options(self, options: Mapping[str, Any]) -> None:
-        """Complain of options that HiGHS does not have; see :class:`mtpp_dsl.contracts.BackendBase`."""
+        """Complain of options that HiGHS does not have; see :class:`mtpp_dsl.core.contracts.traits.BackendBase`."""
         set_options(silent_highs(), options)
 
     def solve(
         self, model: Any, limits: Limits, progress: Progress, on_bound: Callable[[float | None, float | None], None]
     ) -> Outcome:
-        """Solve *model* in place; see :class:`mtpp_dsl.contracts.Backend`."""
+        """Solve *model* in place; see :class:`mtpp_dsl.core.contracts.protocols.Backend`."""
         check(self, limits)
         refuse_reserved(self.name, limits, RESERVED)
         from mtpp_dsl.solvers.backends.mip.bridge import Bridge, TriviallyInfeasible  # Pyomo takes long to import

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.solvers.backends.mip.lazy_highs import highspy
 
 __all__ = ["set_options"]

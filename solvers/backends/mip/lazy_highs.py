@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mtpp_dsl.base.lazy import Lazy
+from mtpp_dsl.core.base.lazy import Lazy
 
 __all__ = ["highs_version", "highspy", "silent_highs"]
 

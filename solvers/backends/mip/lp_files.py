@@ -14,7 +14,7 @@ from pyomo.core.staleflag import StaleFlagManager
 from pyomo.environ import Var
 from pyomo.repn.plugins.lp_writer import LPWriter
 
-from mtpp_dsl.base.lazy import MODELLING
+from mtpp_dsl.core.base.lazy import MODELLING
 from mtpp_dsl.solvers.backends.mip.model_files import expand
 
 __all__ = ["ModelFile", "at_optimum", "model_file", "not_above"]

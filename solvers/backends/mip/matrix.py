@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.leaving import stop_at_exit
-from mtpp_dsl.errors import SolverError
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.base.leaving import stop_at_exit
+from mtpp_dsl.core.errors import SolverError
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
 from mtpp_dsl.solvers.backends.mip.lazy_highs import highs_version, highspy, silent_highs
 

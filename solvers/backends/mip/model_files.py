@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.errors import UsageError
 
 __all__ = ["expand", "member_path", "write_model"]
 

@@ -11,9 +11,9 @@ from subprocess import Popen
 from threading import Thread
 from time import monotonic
 
-from mtpp_dsl.contracts import Progress
-from mtpp_dsl.executors.early_ends import last_words
-from mtpp_dsl.executors.spawn import program
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.executors.early_ends import last_words
+from mtpp_dsl.core.executors.spawn import program
 
 __all__ = ["Finished", "Watch", "as_arguments", "run"]
 

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any, ClassVar
 
-from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
-from mtpp_dsl.errors import SolverError, UsageError, did_you_mean
-from mtpp_dsl.plans.result import Termination
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Availability, Feature, Outcome
+from mtpp_dsl.core.errors import SolverError, UsageError, did_you_mean
+from mtpp_dsl.core.plans.result import Termination
 from mtpp_dsl.solvers.backends.mip.lp_files import ModelFile, model_file
 from mtpp_dsl.solvers.backends.mip.unsupported import check, package, refuse_reserved
 
@@ -48,7 +50,7 @@ class Scip:
         return package("pyscipopt", "pip install 'mtpp-dsl[scip]'")
 
     def check_options(self, options: Mapping[str, Any]) -> None:
-        """Complain of parameters that SCIP does not have; see :class:`mtpp_dsl.contracts.BackendBase`."""
+        """Complain of parameters that SCIP does not have; see :class:`mtpp_dsl.core.contracts.traits.BackendBase`."""
         import pyscipopt
 
         _set_parameters(pyscipopt.Model(), options)
@@ -56,7 +58,7 @@ class Scip:
     def solve(
         self, model: Any, limits: Limits, progress: Progress, on_bound: Callable[[float | None, float | None], None]
     ) -> Outcome:
-        """Solve *model* in place; see :class:`mtpp_dsl.contracts.Backend`."""
+        """Solve *model* in place; see :class:`mtpp_dsl.core.contracts.protocols.Backend`."""
         check(self, limits)
         refuse_reserved(self.name, limits, RESERVED)
         import pyscipopt

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-from mtpp_dsl.contracts import Availability, Backend, Limits
-from mtpp_dsl.errors import Refused, SolverError, UsageError
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.protocols import Availability, Backend
+from mtpp_dsl.core.errors import Refused, SolverError, UsageError
 
 __all__ = ["check", "package", "refuse_reserved"]
 

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.algorithms.cheapest_set import (
-    FREE,
-    IN,
-    LEVEL,
-    LISTS,
-    OUT,
-    PLACE,
-    SINK,
-    SOURCE,
-    cheapest_set,
-)
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN, LEVEL, LISTS, OUT, PLACE, SINK, SOURCE, cheapest_set
 from mtpp_dsl.solvers.algorithms.maximum_flow import NO_LIMIT, arc, flow
 from mtpp_dsl.solvers.bounds.configuration.propagating import propagate
 

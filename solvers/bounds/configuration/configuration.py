@@ -7,12 +7,13 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.constraints import Colocate, Forbid, Memory, Pin
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result, Termination
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.backends.mip.matrix import by
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns
@@ -20,7 +21,12 @@ from mtpp_dsl.solvers.bounds.configuration.pipeline import Pipeline, is_pipeline
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Attempt, Proof
 from mtpp_dsl.solvers.bounds.configuration.target_search import CLOSE, TargetSearch
 from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
-from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, bound_instance, costliest_plan, whole_loads
+from mtpp_dsl.solvers.bounds.partition.bound_instance import (
+    BoundInstance,
+    bound_instance,
+    costliest_plan,
+    whole_loads,
+)
 
 __all__ = ["configuration"]
 

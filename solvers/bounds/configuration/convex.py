@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.base.lazy import csgraph, sparse
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.base.lazy import csgraph, sparse
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
 __all__ = ["Convexity", "heavy_windows"]

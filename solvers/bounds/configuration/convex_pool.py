@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import sparse
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.base.lazy import sparse
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, Place, Units
 
 __all__ = ["Pool"]

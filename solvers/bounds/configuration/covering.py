@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.base.lazy import sparse
-from mtpp_dsl.problem.graph import Bools, Floats
+from mtpp_dsl.core.base.lazy import sparse
+from mtpp_dsl.core.problem.graph import Bools, Floats
 from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
 from mtpp_dsl.solvers.bounds.configuration.convex import Convexity
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, WholeLoads

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
 
 __all__ = ["Point"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
 __all__ = ["heavy_sets", "incidence"]
 

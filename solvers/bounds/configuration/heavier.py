@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.cheapest_set import scratch_for
 from mtpp_dsl.solvers.bounds.configuration.branch import BRANCH
 from mtpp_dsl.solvers.bounds.configuration.grow import GROW

@@ -9,7 +9,7 @@ from time import monotonic
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
 from mtpp_dsl.solvers.bounds.configuration.convex_pool import Pool, weigh
 from mtpp_dsl.solvers.bounds.configuration.dual_points import Point

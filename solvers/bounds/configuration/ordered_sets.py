@@ -7,7 +7,7 @@ from math import ceil, floor
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.bounds.configuration.greedy_sets import incidence
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, whole_loads
 

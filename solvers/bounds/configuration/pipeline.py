@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Certificate, Termination
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Certificate, Termination
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.bounds.configuration.convex_pool import Pool
 from mtpp_dsl.solvers.bounds.configuration.dual_points import Point
 from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import Chain, ChainProof

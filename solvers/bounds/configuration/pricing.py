@@ -8,7 +8,7 @@ from math import ceil, floor, inf
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.mip.matrix import Rows, maximise
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BITS, BoundInstance, WholeLoads
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.configuration.convex import heavy_windows
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns, Master
 from mtpp_dsl.solvers.bounds.configuration.dual_points import Point

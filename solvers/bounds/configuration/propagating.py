@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
 
 __all__ = ["propagate"]
 

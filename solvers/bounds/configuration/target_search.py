@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from math import inf
 from typing import Protocol
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Termination, relative_gap
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Termination, relative_gap
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Verdict
 
 __all__ = ["CLOSE", "TargetSearch"]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF
 
 __all__ = ["STEPS", "Work", "interval", "monotone", "rounded", "spread"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF
 from mtpp_dsl.solvers.backends.cpsat.task_paths import ordered, tails
 from mtpp_dsl.solvers.bounds.modules.part_bounds import Asking

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Request, request
 from mtpp_dsl.solvers.backends.cpsat.task_paths import heads, lists, ordered
 

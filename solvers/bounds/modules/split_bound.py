@@ -7,10 +7,11 @@ from math import inf
 from time import monotonic
 
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin, PinChunks, Separate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Colocate, Forbid, Memory, Pin, PinChunks, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.module_rows import WANTED, Split, split
 from mtpp_dsl.solvers.algorithms.windows.shortest import shortest
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool, availability, by

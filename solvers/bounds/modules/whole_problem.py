@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mtpp_dsl.constraints import BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin, PinChunks, Separate
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.constraints import BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin, PinChunks, Separate
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Request, request

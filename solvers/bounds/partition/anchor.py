@@ -10,10 +10,11 @@ from math import floor, inf
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.result import Bound, Certificate, Result, Termination
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Bools, Floats
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Bound, Certificate, Result, Termination
+from mtpp_dsl.core.problem.graph import Bools, Floats
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN, CheapestSets
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.around import MAX_REACHED, Around, arcs_of, scale_for

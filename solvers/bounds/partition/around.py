@@ -6,8 +6,8 @@ from math import ceil, floor, frexp, ldexp
 
 import numpy as np
 
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN, OUT, CheapestSets
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 

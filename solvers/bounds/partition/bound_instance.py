@@ -8,12 +8,12 @@ from math import ceil, floor, frexp, gcd, ldexp
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, Contiguous
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import colocated
-from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.views.device_types import DeviceTypes, device_types
-from mtpp_dsl.views.hypergraph import Supernodes, hypergraph
+from mtpp_dsl.core.constraints import Acyclic, Contiguous
+from mtpp_dsl.core.problem.colocation import colocated
+from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
+from mtpp_dsl.core.views.hypergraph import Supernodes, hypergraph
 
 __all__ = ["BoundInstance", "WholeLoads", "bound_instance", "costliest_plan", "whole_loads"]
 

@@ -7,10 +7,11 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.result import Bound, Certificate, Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Bound, Certificate, Result
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.partition.around import scale_for

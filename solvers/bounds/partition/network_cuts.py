@@ -8,10 +8,11 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.result import Bound, Result, Termination
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Bound, Result, Termination
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN, OUT
 from mtpp_dsl.solvers.algorithms.directed_cut import DirectedCuts
 from mtpp_dsl.solvers.algorithms.homes.of_problem import shipping_of

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mtpp_dsl.constraints import Copies, Latency, Linear, Penalties, Used
-from mtpp_dsl.contracts import Backend, Gives, Limits, MethodBase, Progress
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.registry import BACKENDS, load
+from mtpp_dsl.core.constraints import Copies, Latency, Linear, Penalties, Used
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Backend, Gives
+from mtpp_dsl.core.contracts.traits import MethodBase
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import BACKENDS, load
 
 if TYPE_CHECKING:
     from mtpp_dsl.solvers.methods.auto.steps import Steps

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mtpp_dsl.constraints import Colocate, Linear
-from mtpp_dsl.contracts import CustomConstraint, Method
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.registry import built_in
+from mtpp_dsl.core.constraints import Colocate, Linear
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.registry import built_in
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.lanes import lanes

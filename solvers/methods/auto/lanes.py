@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from mtpp_dsl.constraints import Linear
-from mtpp_dsl.contracts import Method
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Linear
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.bounds import Configuration
 from mtpp_dsl.solvers.methods.partition import Branching, Ideals, SliceGraph

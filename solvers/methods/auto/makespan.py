@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from mtpp_dsl.constraints import Colocate, Separate
-from mtpp_dsl.contracts import Method
-from mtpp_dsl.plans.result import Result, relative_gap
-from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
+from mtpp_dsl.core.constraints import Colocate, Separate
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.result import Result, relative_gap
+from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.backends.cpsat.installed import availability

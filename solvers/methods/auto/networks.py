@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mtpp_dsl.contracts import Method
-from mtpp_dsl.plans.result import Result
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, formulation, mip
 from mtpp_dsl.solvers.methods.auto.steps import Steps

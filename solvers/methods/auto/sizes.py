@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from mtpp_dsl.contracts import Formulation, Method, Progress
-from mtpp_dsl.plans.result import relative_gap
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Formulation, Method
+from mtpp_dsl.core.plans.result import relative_gap
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
+from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.steps import Steps
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
-from mtpp_dsl.views.symmetry import interchangeable
 
 __all__ = ["NEAR", "Sized", "formulation", "mip"]
 

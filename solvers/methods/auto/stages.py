@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mtpp_dsl.contracts import Method, Progress
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Objective
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.solvers.algorithms.stages.simple import iteration_of, staged_bounds
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, formulation, mip
 from mtpp_dsl.solvers.methods.auto.steps import Steps

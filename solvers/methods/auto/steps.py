@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from mtpp_dsl.contracts import Limits, Method, Progress, refusal
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Result, Termination, relative_gap
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method, refusal
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Result, Termination, relative_gap
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import MARGIN, run_together
 

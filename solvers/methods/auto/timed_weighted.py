@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from mtpp_dsl.constraints import Constraint, Forbid, Linear
-from mtpp_dsl.contracts import Method
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Objective
-from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
+from mtpp_dsl.core.constraints import Constraint, Forbid, Linear
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.steps import Steps

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from mtpp_dsl.constraints import Constraint, Forbid, Linear, Separate
-from mtpp_dsl.contracts import Method
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Objective, Problem
+from mtpp_dsl.core.constraints import Constraint, Forbid, Linear, Separate
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, SMALL, formulation, mip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.plans.result import Bound
+from mtpp_dsl.core.plans.result import Bound
 from mtpp_dsl.solvers.methods.mip.one_model import Proven
 
 __all__ = ["bound_of"]

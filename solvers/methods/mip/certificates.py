@@ -6,11 +6,12 @@ from math import floor, frexp, ldexp
 
 import numpy as np
 
-from mtpp_dsl.constraints import Replicate
-from mtpp_dsl.contracts import Limits, outside
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.plans.result import Certificate
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Replicate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.scopes import outside
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.plans.result import Certificate
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.methods.shared_scopes import LOADS
 from mtpp_dsl.solvers.proofs.chain import Chain

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
-from mtpp_dsl.contracts import Backend, Formulation, FormulationFamily, Limits, Outcome, Progress
-from mtpp_dsl.plans.result import Termination
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Backend, Formulation, FormulationFamily, Outcome
+from mtpp_dsl.core.plans.result import Termination
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.mip.model_files import member_path
 from mtpp_dsl.solvers.methods.mip.one_model import Proven, Solved, solve_one
 from mtpp_dsl.solvers.methods.mip.spread_members import spread

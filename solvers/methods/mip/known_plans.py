@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.contracts import Backend, Formulation, Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Backend, Formulation
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.list_schedules import Etf, Greedy, Heft
 from mtpp_dsl.solvers.methods.mip.plugin_rows import read_through
 from mtpp_dsl.solvers.methods.partition import SliceGraph

@@ -11,11 +11,13 @@ from time import monotonic
 from traceback import format_exc
 from typing import Any
 
-from mtpp_dsl.contracts import Formulation, Limits, Progress
-from mtpp_dsl.executors.wire import Wire
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import BACKENDS, load
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Formulation
+from mtpp_dsl.core.executors.wire import Wire
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import BACKENDS, load
 from mtpp_dsl.solvers.methods.mip.one_model import Proven, solve_one
 
 __all__ = ["Ask", "main"]
@@ -29,7 +31,7 @@ class Ask:
         number: of the member.
         member: what to solve.
         seconds: for it, from the start of the process if it is its first.
-        given: gap, threads, seed, solver and its options, as of :class:`mtpp_dsl.contracts.Limits`.
+        given: gap, threads, seed, solver and its options, as of :class:`mtpp_dsl.core.contracts.limits.Limits`.
         start: a plan to start from.
         least: a bound that is enough.
     """

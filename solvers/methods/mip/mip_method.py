@@ -7,27 +7,19 @@ from dataclasses import dataclass, replace
 from math import inf, isinf
 from typing import Any
 
-from mtpp_dsl.base.lazy import MODELLING
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.contracts import (
-    GIVES,
-    Backend,
-    Formulation,
-    FormulationFamily,
-    Gives,
-    Limits,
-    MethodBase,
-    Progress,
-    Strengthened,
-    formulation_traits,
-)
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import OPTIMAL_GAP, Bound, Certificate, Infeasibility, Result, Termination
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import BACKENDS, is_built_in, load
+from mtpp_dsl.core.base.lazy import MODELLING
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import GIVES, Backend, Formulation, FormulationFamily, Gives, Strengthened
+from mtpp_dsl.core.contracts.traits import MethodBase, formulation_traits
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import OPTIMAL_GAP, Bound, Certificate, Infeasibility, Result, Termination
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import BACKENDS, is_built_in, load
 from mtpp_dsl.solvers.backends.mip.model_files import member_path, write_model
 from mtpp_dsl.solvers.backends.mip.unsupported import check
 from mtpp_dsl.solvers.methods.bounds import Simple

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.contracts import CustomConstraint, Formulation, FormulationFamily, Limits, Method, Progress
-from mtpp_dsl.plans.result import Result, Termination
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Formulation, FormulationFamily, Method
+from mtpp_dsl.core.plans.result import Result, Termination
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, closed
 from mtpp_dsl.solvers.runtime.portfolio.race import run_together
 

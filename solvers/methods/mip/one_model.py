@@ -8,10 +8,13 @@ from math import ceil, inf, isfinite
 from time import monotonic
 from typing import Any
 
-from mtpp_dsl.base.lazy import MODELLING, pyo
-from mtpp_dsl.contracts import Backend, Formulation, Limits, Outcome, Progress, backend_traits, model_traits
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.base.lazy import MODELLING, pyo
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Backend, Formulation, Outcome
+from mtpp_dsl.core.contracts.traits import backend_traits, model_traits
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.mip.model_files import write_model
 
 __all__ = ["FEASIBILITY", "Proven", "Solved", "solve_one"]

@@ -7,22 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mtpp_dsl.base.lazy import MODELLING, pyo
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.contracts import (
-    Backend,
-    Formulation,
-    FormulationFamily,
-    Limits,
-    Outcome,
-    Progress,
-    Strengthened,
-    formulation_traits,
-)
-from mtpp_dsl.errors import PluginError
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import derives_from, is_built_in
+from mtpp_dsl.core.base.lazy import MODELLING, pyo
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Backend, Formulation, FormulationFamily, Outcome, Strengthened
+from mtpp_dsl.core.contracts.traits import formulation_traits
+from mtpp_dsl.core.errors import PluginError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import derives_from, is_built_in
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
 __all__ = ["Reading", "has_own_rows", "read_through", "scope", "stronger", "too_high"]

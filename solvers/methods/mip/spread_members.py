@@ -8,9 +8,12 @@ from math import ceil, inf
 from pickle import PicklingError
 from threading import Lock
 
-from mtpp_dsl.contracts import Channel, Executor, Formulation, Limits, Progress
-from mtpp_dsl.errors import Ended, SolverError
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.executors import Channel, Executor
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Formulation
+from mtpp_dsl.core.errors import Ended, SolverError
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.mip.member_worker import Ask
 from mtpp_dsl.solvers.methods.mip.one_model import Solved
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import quotient_order
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import ordered_edges
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.plans.plan import quotient_order
+from mtpp_dsl.core.problem.colocation import ordered_edges
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Arcs", "Order", "arcs_of", "order_of"]
 

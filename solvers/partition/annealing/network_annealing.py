@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan, quotient_order
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan, quotient_order
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.homes.of_problem import shipping_of
 from mtpp_dsl.solvers.algorithms.homes.shipping import Shipping
 from mtpp_dsl.solvers.algorithms.slicing.linear_split import linear_split, lines_of, orders_of

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.views.rows import Rows
 from mtpp_dsl.solvers.partition.annealing.recipes import Recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, DRAWS, HUGEST, PENALTY, Best
 from mtpp_dsl.solvers.partition.annealing.split_state import State, broken, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import BITS, Instance
-from mtpp_dsl.views.rows import Rows
 
 __all__ = ["anneal", "charged", "energies"]
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.views.rows import Rows
 from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, order_of
 from mtpp_dsl.solvers.partition.annealing.one_annealing import charged, energies
 from mtpp_dsl.solvers.partition.annealing.ordered_moves import DRAWS, ORDERED
@@ -14,7 +15,6 @@ from mtpp_dsl.solvers.partition.annealing.ordered_recipes import Recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import Best
 from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import BITS, Instance
-from mtpp_dsl.views.rows import Rows
 
 __all__ = ["anneal_in_order", "energy_alone"]
 

@@ -8,12 +8,16 @@ from functools import partial
 import numpy as np
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import together
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.colocation import together
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.rows import rows_of
+from mtpp_dsl.core.views.symmetry import interchangeable, numbered
 from mtpp_dsl.solvers.algorithms.mending import Mender
 from mtpp_dsl.solvers.partition.annealing.device_order import arcs_of
 from mtpp_dsl.solvers.partition.annealing.one_ordered_annealing import anneal_in_order
@@ -30,8 +34,6 @@ from mtpp_dsl.solvers.partition.annealing.starts import (
 )
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
-from mtpp_dsl.views.rows import rows_of
-from mtpp_dsl.views.symmetry import interchangeable, numbered
 
 __all__ = ["OrderedRun"]
 

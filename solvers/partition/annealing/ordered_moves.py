@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.views.rows import Rows
 from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, Order
 from mtpp_dsl.solvers.partition.annealing.split_moves import HUGEST, PENALTY, Best
 from mtpp_dsl.solvers.partition.annealing.split_state import State
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
-from mtpp_dsl.views.rows import Rows
 
 __all__ = ["DRAWS", "ORDERED", "Moves"]
 

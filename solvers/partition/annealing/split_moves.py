@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.views.rows import Rows
 from mtpp_dsl.solvers.partition.annealing.split_state import State
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
-from mtpp_dsl.views.rows import Rows
 
 __all__ = ["ANNEAL", "DRAWS", "HUGEST", "PENALTY", "Best", "Moves"]
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
 
 __all__ = ["State", "broken", "loads_of", "state_of"]

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Linear
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import colocated, together
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.constraints import Acyclic, Linear
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.colocation import colocated, together
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, order_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance

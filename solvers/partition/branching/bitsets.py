@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.views.device_types import device_types
-from mtpp_dsl.views.hypergraph import compressed, hypergraph
-from mtpp_dsl.views.whole_numbers import binary_unit, floored
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
+from mtpp_dsl.core.views.hypergraph import compressed, hypergraph
+from mtpp_dsl.core.views.whole_numbers import binary_unit, floored
 
 __all__ = ["MAX_NODES", "Instance", "instance_of", "unit_of"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.partition.branching.bitsets import Instance
 from mtpp_dsl.solvers.partition.branching.positions import Position
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.partition.branching.bitsets import Instance
 
 __all__ = ["BLOCKS", "BUSY", "DONE", "FULL", "INF", "Ask", "Walk", "walk_of"]

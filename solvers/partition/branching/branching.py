@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import Colocate
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Colocate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.partition.branching.bitsets import MAX_NODES
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.reductions.contract import Contract

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 
 __all__ = ["MAX_WITHOUT_ANNEALING", "BranchingSearch", "Doubtful"]

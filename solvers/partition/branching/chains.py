@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.branching.bitsets import Instance
 from mtpp_dsl.solvers.partition.branching.block_pool import bits, sums
 from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, INF, STEPS, Ask, walk_of

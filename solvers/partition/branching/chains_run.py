@@ -7,11 +7,13 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Memory
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Infeasibility
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Acyclic, Memory
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Infeasibility
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.partition.branching.bitsets import instance_of, unit_of
 from mtpp_dsl.solvers.partition.branching.branching_search import BranchingSearch, Doubtful
 from mtpp_dsl.solvers.partition.branching.chains import Chains

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.algorithms.ideal_cut import IdealCuts
-from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["Halves", "Node"]
 

@@ -6,14 +6,16 @@ import heapq
 from collections.abc import Callable
 from math import fsum
 
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Bools
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Bools
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.partition.branching.bitsets import unit_of
 from mtpp_dsl.solvers.partition.branching.branching_search import BranchingSearch
 from mtpp_dsl.solvers.partition.branching.halves import Halves
-from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["HalvesRun", "halved"]
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.ideals.device_states import States, states_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import WORD, chain
 from mtpp_dsl.solvers.algorithms.ideals.outside import ROUNDING, Prices, first_bound
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP, Ahead, Step, sweep
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts, ceiling, whole_costs
-from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["bytes_along", "depth_first", "prepare", "split_along"]
 

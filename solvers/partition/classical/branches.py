@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.changing_nets import ChangingNets
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, contracted
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.views.device_types import DeviceTypes
+from mtpp_dsl.core.views.hypergraph import compressed
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
-from mtpp_dsl.views.device_types import DeviceTypes
-from mtpp_dsl.views.hypergraph import compressed
 
 __all__ = ["DESCEND", "Fixed", "State", "fixed_of", "in_sequence", "loads_of", "state_of"]
 

@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Contiguous
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result, Termination
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.constraints import Acyclic, Contiguous
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result, Termination
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
 from mtpp_dsl.solvers.partition.classical.along import bytes_along, depth_first, prepare, split_along
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
-from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
 __all__ = ["UNASKED", "split_orders", "training_orders"]
 

@@ -6,17 +6,18 @@ from contextlib import suppress
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan, quotient_order
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Graph, Ints
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan, quotient_order
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.graph import Graph, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.partition.classical.descent import DESCEND, GAIN, Fixed, fixed_of, in_sequence, state_of
 from mtpp_dsl.solvers.partition.classical.linear import UNASKED
 from mtpp_dsl.solvers.partition.classical.movable import conflicts, is_ordered, movable
 from mtpp_dsl.solvers.partition.classical.random_split import random_split
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
-from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["local_search"]
 

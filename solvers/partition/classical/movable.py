@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import colocated
+from mtpp_dsl.core.problem.colocation import colocated
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import DeviceTypes
+from mtpp_dsl.core.views.hypergraph import Supernodes, hypergraph
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, ordered_supernodes
 from mtpp_dsl.solvers.partition.classical.linear import training_orders
-from mtpp_dsl.views.device_types import DeviceTypes
-from mtpp_dsl.views.hypergraph import Supernodes, hypergraph
 
 __all__ = ["conflicts", "is_ordered", "movable"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Graph, Ints
+from mtpp_dsl.core.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.algorithms.slicing.orders import kahn
 from mtpp_dsl.solvers.partition.classical.descent import Fixed
 

@@ -7,17 +7,18 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import SolverError
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import SolverError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
 from mtpp_dsl.solvers.backends.mip.programs import run
 from mtpp_dsl.solvers.partition.classical.movable import movable
 from mtpp_dsl.solvers.partition.classical.scotch_files import graph_file, read_mapping
 from mtpp_dsl.solvers.partition.classical.scotch_program import program
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
-from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
 __all__ = ["scotch", "unfilled"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 
 __all__ = ["graph_file", "read_mapping"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.partition.copies.instance import Instance
 from mtpp_dsl.solvers.partition.copies.pricing import Pricer
 from mtpp_dsl.solvers.partition.copies.shares import Mix, priced

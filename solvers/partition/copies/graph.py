@@ -9,10 +9,11 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Contiguous, Copies, Forbid, Memory, Pin
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.problem import Host, Problem, Shared
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.constraints import Acyclic, BreakSymmetry, Contiguous, Copies, Forbid, Memory, Pin
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.partition.copies.graph_kernels import ALONG
 from mtpp_dsl.solvers.partition.copies.pipelines import Pipelines, best_sets
 

@@ -10,10 +10,11 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Separate
-from mtpp_dsl.problem import Host, Problem, Shared
-from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.problem.network import Network
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous, Separate
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.network import Network
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Instance", "instance_of", "unsupported"]
 

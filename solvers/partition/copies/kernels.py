@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Ints
 
 __all__ = ["FRONT", "GROUPS", "PRICE"]
 

@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.partition.copies.instance import Instance
 from mtpp_dsl.solvers.partition.copies.kernels import FRONT
 from mtpp_dsl.solvers.partition.copies.states import of_types

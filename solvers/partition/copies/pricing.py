@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.copies.instance import Instance
 from mtpp_dsl.solvers.partition.copies.kernels import PRICE
 from mtpp_dsl.solvers.partition.copies.states import States, of_sets

@@ -9,7 +9,7 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.copies.instance import Instance
 from mtpp_dsl.solvers.partition.copies.pricing import Pricer
 

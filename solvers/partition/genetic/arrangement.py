@@ -7,11 +7,13 @@ from contextlib import suppress
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Graph, Ints
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.partition.genetic.brkga import evolve
@@ -19,7 +21,6 @@ from mtpp_dsl.solvers.partition.genetic.chromosomes import Run
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
 from mtpp_dsl.solvers.partition.genetic.recipe import Recipe
 from mtpp_dsl.solvers.runtime.incumbent import Ended
-from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["Arrangements", "arranged"]
 

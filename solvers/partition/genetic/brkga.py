@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.partition.genetic.recipe import Recipe
 
 __all__ = ["Fitness", "evolve"]

@@ -7,19 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.constraints import Colocate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan, device_order
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.constraints import Colocate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan, device_order
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import fits
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
 from mtpp_dsl.solvers.partition.genetic.decoder import MAX_ENTRIES, Decoder, entries
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
-from mtpp_dsl.views.device_types import fits
 
 __all__ = ["Run", "Slices", "merged", "too_large"]
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.algorithms.slicing.many_orders import Programme
 from mtpp_dsl.solvers.algorithms.slicing.one_order import Block
 from mtpp_dsl.solvers.algorithms.slicing.pins import paid_tensors, pins_of
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
-from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["MAX_ENTRIES", "Decoder", "entries"]
 

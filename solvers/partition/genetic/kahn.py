@@ -7,8 +7,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Graph, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 
 __all__ = ["kahn_orders"]
 

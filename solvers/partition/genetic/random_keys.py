@@ -6,9 +6,10 @@ from contextlib import suppress
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.partition.genetic.brkga import evolve
 from mtpp_dsl.solvers.partition.genetic.chromosomes import Run, Slices
 from mtpp_dsl.solvers.partition.genetic.recipe import Recipe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.core.errors import UsageError
 
 __all__ = ["Recipe"]
 

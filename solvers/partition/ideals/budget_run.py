@@ -11,13 +11,14 @@ import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, InOrder, Linear, Memory, Pin, Robust
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Infeasibility
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.in_order import line_of
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Forbid, InOrder, Linear, Memory, Pin, Robust
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Infeasibility
+from mtpp_dsl.core.problem.in_order import line_of
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders

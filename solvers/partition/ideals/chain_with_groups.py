@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Forbid, Memory, Pin
-from mtpp_dsl.problem import Problem, Shared
-from mtpp_dsl.problem.copying import is_chain
+from mtpp_dsl.core.constraints import Acyclic, BreakSymmetry, Forbid, Memory, Pin
+from mtpp_dsl.core.problem.copying import is_chain
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.chains.chain import Chain
 
 __all__ = ["chain_with_groups"]

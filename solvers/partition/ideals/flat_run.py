@@ -9,12 +9,15 @@ import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Memory, Pin
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Infeasibility
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Forbid, Memory, Pin
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Infeasibility
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
@@ -22,7 +25,6 @@ from mtpp_dsl.solvers.partition.ideals.place_loose import settle
 from mtpp_dsl.solvers.partition.ideals.raise_target import Search
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.runtime.reduced import Aside, identity
-from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
 __all__ = ["APART", "UNASKED", "Run", "as_verified"]
 

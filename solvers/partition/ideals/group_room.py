@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.partition.ideals.nest import Choice, GroupType, Nest
 
 __all__ = ["ROUNDING", "Room"]

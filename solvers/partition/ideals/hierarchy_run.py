@@ -9,10 +9,14 @@ from itertools import chain, islice
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Infeasibility
-from mtpp_dsl.problem import Host, Problem, Shared
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Infeasibility
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
@@ -27,7 +31,6 @@ from mtpp_dsl.solvers.partition.ideals.nest import Nest, choices_of, group_types
 from mtpp_dsl.solvers.partition.ideals.pieces import along, pieces
 from mtpp_dsl.solvers.partition.ideals.two_levels import ROUNDING, GroupStep, TooLongError, nested
 from mtpp_dsl.solvers.runtime.reduced import Aside
-from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["MAX_IDEALS", "NestedRun"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 
 __all__ = ["IdealsSearch"]

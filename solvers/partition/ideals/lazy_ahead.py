@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.ideals.device_states import States
 from mtpp_dsl.solvers.algorithms.ideals.outside import ROUNDING, Prices
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts

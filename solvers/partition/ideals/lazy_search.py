@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.algorithms.ideals.device_states import States
 from mtpp_dsl.solvers.algorithms.ideals.lattice import WORD, places
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes

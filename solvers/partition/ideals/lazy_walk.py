@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.device_states import States
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Small
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes

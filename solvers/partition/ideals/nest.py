@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem import Host, Problem, Shared
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.ideals.device_states import mixed_radix
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
-from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Choice", "GroupType", "Nest", "choices_of", "group_types", "nest_of", "spreading"]
 

@@ -8,14 +8,15 @@ from itertools import islice
 import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, InOrder, Memory, Pin
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Infeasibility
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.problem.in_order import line_of
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Forbid, InOrder, Memory, Pin
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Infeasibility
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.in_order import line_of
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.algorithms.homes.home_search import Crowded, HomeSearch
 from mtpp_dsl.solvers.algorithms.homes.in_line import chain_in_line, shipping_in_line

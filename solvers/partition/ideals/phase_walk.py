@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Bottleneck, Contiguous, Decision, InOrder, Largest, Latency
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import together
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.problem.in_order import line_of
+from mtpp_dsl.core.constraints import Bottleneck, Contiguous, Decision, InOrder, Largest, Latency
+from mtpp_dsl.core.problem.colocation import together
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.in_order import line_of
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.chains.chain import Chain
 from mtpp_dsl.solvers.algorithms.chains.least_walk import Walk
 from mtpp_dsl.solvers.algorithms.homes.in_line import chain_in_line

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan, quotient_order
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.plans.plan import Plan, quotient_order
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mtpp_dsl.constraints import Bottleneck, Decision, Latency, Linear, Load, On, Used
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Bools, Floats, Ints, frozen
-from mtpp_dsl.problem.in_order import line_of
+from mtpp_dsl.core.constraints import Bottleneck, Decision, Latency, Linear, Load, On, Used
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints, frozen
+from mtpp_dsl.core.problem.in_order import line_of
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.stages.line import staged_types
 from mtpp_dsl.solvers.algorithms.stages.robust import thresholds
-from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = [
     "MAX_STATES",

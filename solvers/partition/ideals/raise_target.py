@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 
+from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.ideals.device_states import states_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices, first_bound
@@ -16,7 +17,6 @@ from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts, ceiling, 
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.partition.ideals.lazy_climb import Climb
 from mtpp_dsl.solvers.partition.ideals.lazy_search import INF
-from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Search"]
 

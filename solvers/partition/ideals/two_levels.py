@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.device_states import mixed_radix
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 from mtpp_dsl.solvers.partition.ideals.group_room import ROUNDING, Room

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.constraints import InOrder, Replicate, Shard
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.in_order import line_of
+from mtpp_dsl.core.constraints import InOrder, Replicate, Shard
+from mtpp_dsl.core.problem.in_order import line_of
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types, too_many_states
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.algorithms.stages.build import of_stages, shapes_of
 from mtpp_dsl.solvers.partition.ideals.levels import one_level, unlike
-from mtpp_dsl.views.device_types import device_types, too_many_states
 
 __all__ = ["too_large", "unfit_for_line", "unsupported"]
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.views.device_types import DeviceTypes
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.core.views.device_types import DeviceTypes
 
 __all__ = ["improve"]
 

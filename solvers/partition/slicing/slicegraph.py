@@ -9,20 +9,21 @@ from itertools import islice, product
 
 import numpy as np
 
-from mtpp_dsl.constraints import Colocate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan, device_order
-from mtpp_dsl.plans.result import Result, Termination
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Graph, Ints
+from mtpp_dsl.core.constraints import Colocate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan, device_order
+from mtpp_dsl.core.plans.result import Result, Termination
+from mtpp_dsl.core.problem.graph import Graph, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types, fits
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.partition.slicing.border_moves import improve
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
-from mtpp_dsl.views.device_types import device_types, fits
 
 __all__ = ["slicegraph"]
 

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.constraints import Bottleneck, Contiguous, Decision, Latency, Linear, Load, On, Penalties, Used
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.problem import Problem, Shared
-from mtpp_dsl.problem.colocation import convex_edges, ordered_edges
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.views.hypergraph import Hypergraph, compressed, hypergraph, incidence
+from mtpp_dsl.core.constraints import Bottleneck, Contiguous, Decision, Latency, Linear, Load, On, Penalties, Used
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.problem.colocation import convex_edges, ordered_edges
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import Hypergraph, compressed, hypergraph, incidence
 
 __all__ = ["Instance", "Rows", "instance_of"]
 

@@ -6,14 +6,15 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from mtpp_dsl.constraints import Linear, Used
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import together
-from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.problem.in_order import line_of
+from mtpp_dsl.core.constraints import Linear, Used
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.colocation import together
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.in_order import line_of
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.partition.weighted.phase_instance import phase_costs, phase_state
 from mtpp_dsl.solvers.partition.weighted.phase_moves import MOVE
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent

@@ -7,11 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.constraints import Bottleneck, Decision, Largest, Latency, Linear, Load, Penalties, Used, decisions_in
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.problem import Problem, Shared
-from mtpp_dsl.problem.colocation import ordered_edges
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.constraints import (
+    Bottleneck,
+    Decision,
+    Largest,
+    Latency,
+    Linear,
+    Load,
+    Penalties,
+    Used,
+    decisions_in,
+)
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.problem.colocation import ordered_edges
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.partition.weighted.phase_moves import PhaseCosts, PhaseState
 
 __all__ = ["phase_costs", "phase_state"]

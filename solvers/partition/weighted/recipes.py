@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools
+from mtpp_dsl.core.problem.graph import Bools
 from mtpp_dsl.solvers.partition.weighted.moves import Moves
 
 __all__ = ["CHAINS", "Origin", "Recipe", "recipe"]

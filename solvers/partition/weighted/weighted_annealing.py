@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import hypergraph
 from mtpp_dsl.solvers.partition.weighted.instance import Instance, instance_of
 from mtpp_dsl.solvers.partition.weighted.moves import ANNEAL, DRAWS, Best
 from mtpp_dsl.solvers.partition.weighted.recipes import CHAINS, Recipe, recipe
 from mtpp_dsl.solvers.partition.weighted.state import state_of
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
-from mtpp_dsl.views.hypergraph import hypergraph
 
 __all__ = ["anneal_weighted"]
 

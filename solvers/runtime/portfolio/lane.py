@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from mtpp_dsl.contracts import Limits, Method, Progress, refusal
-from mtpp_dsl.errors import Refused, SolverError
-from mtpp_dsl.plans.result import Result, relative_gap
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method, refusal
+from mtpp_dsl.core.errors import Refused, SolverError
+from mtpp_dsl.core.plans.result import Result, relative_gap
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Task", "attempt", "closed", "run_lane"]
 

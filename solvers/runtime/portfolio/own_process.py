@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import sys
 
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.errors import MtppError, Refused, SolverError, UsageError
-from mtpp_dsl.plans.result import Result, Termination
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.errors import MtppError, Refused, SolverError, UsageError
+from mtpp_dsl.core.plans.result import Result, Termination
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 from mtpp_dsl.solvers.runtime.portfolio.race import run_together
 

@@ -10,12 +10,14 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any
 
-from mtpp_dsl.base.preparation import PREPARING
-from mtpp_dsl.contracts import Channel, Limits, Progress
-from mtpp_dsl.errors import Ended, SolverError
-from mtpp_dsl.executors.local import LOCAL
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.base.preparation import PREPARING
+from mtpp_dsl.core.contracts.executors import Channel
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import Ended, SolverError
+from mtpp_dsl.core.executors.local import LOCAL
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, closed, run_lane
 
 __all__ = ["MARGIN", "cores", "run_together"]

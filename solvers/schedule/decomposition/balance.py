@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Answer, Effort

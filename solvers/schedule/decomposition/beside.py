@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Graph, Ints
+from mtpp_dsl.core.problem.graph import Bools, Graph, Ints
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
 
 __all__ = ["Beside", "Sides", "beside"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange
 from mtpp_dsl.solvers.schedule.modules.piece import Piece

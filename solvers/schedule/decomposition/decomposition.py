@@ -7,11 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import Colocate, Separate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Colocate, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, modules
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check
 from mtpp_dsl.solvers.schedule.decomposition.anchors import chain_of

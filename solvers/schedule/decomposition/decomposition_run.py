@@ -6,11 +6,12 @@ from math import ceil, inf
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Infeasibility, Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool, by
@@ -40,7 +41,7 @@ class Run:
 
     Args:
         name: of the method.
-        problem, limits, progress: as for :meth:`mtpp_dsl.contracts.Method.solve`.
+        problem, limits, progress: as for :meth:`mtpp_dsl.core.contracts.protocols.Method.solve`.
         parts: what is solved.
     """
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange
 from mtpp_dsl.solvers.schedule.modules.canonical import Canonical, canonical
 from mtpp_dsl.solvers.schedule.modules.equal import Member, equal_modules

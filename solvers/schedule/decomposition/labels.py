@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
 __all__ = ["Best", "least_larger"]
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange, on_one_device, placed, urgency
 from mtpp_dsl.solvers.schedule.decomposition.equal_modules import Classes
 from mtpp_dsl.solvers.schedule.decomposition.module_paths import path_bounds

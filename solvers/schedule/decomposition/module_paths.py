@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.schedule.modules.piece import Piece
 
 __all__ = ["heads", "path_bounds", "tails"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Request, Solution, request
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement
 from mtpp_dsl.solvers.schedule.modules.piece import Piece

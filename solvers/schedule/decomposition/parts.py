@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Bools
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.problem.graph import Bools
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cut_nodes import Module
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.problem.graph import Floats
 
 __all__ = ["Way", "shortest"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.request import Answer, Effort
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement
@@ -46,7 +46,7 @@ class Settling:
     Args:
         classes: of the modules of the chain.
         pool: processes of CP-SAT.
-        seed, gap: of the whole run; see :class:`mtpp_dsl.contracts.Limits`. options: parameters of CP-SAT.
+        seed, gap: of the whole run; see :class:`mtpp_dsl.core.contracts.limits.Limits`. options: parameters of CP-SAT.
         known: the length of the best schedule that was found elsewhere.
         lower, warm: as of :class:`Known`.
 

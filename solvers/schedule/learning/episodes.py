@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.schedule.learning.features import PAIR_FEATURES, node_features, relative_times, scale_of
 from mtpp_dsl.solvers.schedule.learning.policy import Policy, probabilities
 from mtpp_dsl.solvers.schedule.list.list_rules import upward_ranks

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.schedule.list.ranks import mean_carry, mean_time, upward
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["NODE_FEATURES", "PAIR_FEATURES", "node_features", "relative_times", "scale_of"]
 

@@ -7,16 +7,17 @@ from time import monotonic
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.schedule.learning.episodes import Course
 from mtpp_dsl.solvers.schedule.learning.policy import Policy
 from mtpp_dsl.solvers.schedule.learning.reinforce import EPISODES, Learner
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["placeto"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.schedule.learning.features import NODE_FEATURES, PAIR_FEATURES
 
 __all__ = ["Adam", "Policy", "probabilities"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.schedule.learning.episodes import Course, Episodes
 from mtpp_dsl.solvers.schedule.learning.policy import Adam, Policy
 

@@ -8,15 +8,15 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.schedule.learning.episodes import Course
 from mtpp_dsl.solvers.schedule.learning.policy import Policy
 from mtpp_dsl.solvers.schedule.learning.reinforce import EPISODES, Learner
 from mtpp_dsl.solvers.schedule.list.list_rules import heft
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Lesson", "Trained", "train"]
 

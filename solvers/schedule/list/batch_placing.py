@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.schedule.list.chunk_splits import best_sizes, by_arrival, least_memory, menus
 from mtpp_dsl.solvers.schedule.list.placing import Idle, book, fit
 from mtpp_dsl.solvers.schedule.state.batch_state import Field

@@ -6,17 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.schedule.list.batch_placing import LIST, Desk, Rule, desk_of
 from mtpp_dsl.solvers.schedule.list.placing import Idle
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
 from mtpp_dsl.solvers.schedule.state.batch_state import Field, field_of
-from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["RULES", "BatchLister", "list_batches"]
 

@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.schedule.state.batch_state import Field
 
 __all__ = ["MAX_SPREADS", "best_sizes", "by_arrival", "least_memory", "menus"]

@@ -6,12 +6,12 @@ from math import log2
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.schedule.list.list_rules import upward_ranks
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.solvers.schedule.list.relaxation import Rows, minimum
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["getf"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.solvers.schedule.list.ranks import downward, in_order, mean_carry, mean_time, optimistic, upward
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["cpop", "etf", "greedy", "heft", "met", "peft", "upward_ranks"]
 

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.schedule import Schedule
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.schedule import Schedule
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.algorithms.timing_kernel import Times, arrays
 from mtpp_dsl.solvers.schedule.list.free_packing import is_free, somewhere
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules, rules
 from mtpp_dsl.solvers.schedule.list.placing import IN_TURN, IN_TURN_FREELY, Idle, Score
 from mtpp_dsl.solvers.schedule.list.ready_first import EARLIEST, EARLIEST_FREELY, Queue
 from mtpp_dsl.solvers.schedule.list.witness import witness
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Lister"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
 
 __all__ = ["FILL", "PACKING", "SEARCH", "STEPS_WORTH_COMPILING", "fix", "settle"]

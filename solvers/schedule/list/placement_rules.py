@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.views.tasks import Instance
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.views.tasks import Instance
 
 __all__ = ["ROUNDING", "Hold", "Rules", "rules"]
 

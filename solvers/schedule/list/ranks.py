@@ -6,8 +6,8 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Graph, Ints
-from mtpp_dsl.views.tasks import Instance
+from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
+from mtpp_dsl.core.views.tasks import Instance
 
 __all__ = ["downward", "in_order", "mean_carry", "mean_time", "optimistic", "upward"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.base.leaving import stop_at_exit
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.base.leaving import stop_at_exit
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 
 if TYPE_CHECKING:

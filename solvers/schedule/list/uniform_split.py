@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.solvers.schedule.state.batch_state import ROUNDING
-from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["alike", "alone", "parted"]
 

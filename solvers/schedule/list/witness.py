@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.schedule.list.packing import FILL, SEARCH
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
 

@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.graph import Bools
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Bools
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSolution
 from mtpp_dsl.solvers.backends.cpsat.request import Reply, Status

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches
 
 __all__ = ["BatchTimeline"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSolution
 from mtpp_dsl.solvers.schedule.lns.batch_timeline import BatchTimeline

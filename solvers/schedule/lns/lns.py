@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl import registry
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.call import Lower
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.solvers.backends.cpsat.request import Reply, Request, Solution, Status
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole, timetable
 from mtpp_dsl.solvers.schedule.lns.choice import Choice, Chooser

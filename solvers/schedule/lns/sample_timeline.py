@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 
 __all__ = ["Timeline"]

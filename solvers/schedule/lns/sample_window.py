@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, Request, Row, Solution, Term, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 from mtpp_dsl.solvers.schedule.lns.sample_timeline import Timeline

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.schedule.modules.piece import Piece
 
 __all__ = ["Canonical", "canonical"]

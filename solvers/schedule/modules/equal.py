@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.schedule.modules.canonical import Canonical
 
 __all__ = ["Member", "equal_modules"]

@@ -9,14 +9,24 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, ExclusiveLinks, Memory, Pin, PinChunks, Separate
-from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.problem.colocation import colocated
-from mtpp_dsl.problem.graph import Floats, Graph, Ints
+from mtpp_dsl.core.constraints import (
+    BatchSizes,
+    Colocate,
+    Constraint,
+    ExclusiveLinks,
+    Memory,
+    Pin,
+    PinChunks,
+    Separate,
+)
+from mtpp_dsl.core.problem.colocation import colocated
+from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.solvers.algorithms.module_rows import Split
 from mtpp_dsl.solvers.schedule.modules.canonical import Canonical, canonical
 from mtpp_dsl.solvers.schedule.modules.piece import Piece
-from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["Part", "Place", "Places", "parts"]
 

@@ -6,10 +6,12 @@ from time import monotonic
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 from mtpp_dsl.solvers.schedule.search.batch_moves import SEARCH, Best, Moves, most_draws
@@ -18,7 +20,6 @@ from mtpp_dsl.solvers.schedule.search.schedule_annealing import CHAINS, Trajecto
 from mtpp_dsl.solvers.schedule.state.batch_state import Field, field_of, order_of, plan_of, recount, state_of
 from mtpp_dsl.solvers.schedule.state.batch_timing import trial_of
 from mtpp_dsl.solvers.schedule.state.chunk_moves import Shares
-from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["anneal_batches", "improve"]
 
@@ -68,7 +69,8 @@ def improve(problem: Problem, plan: Plan, limits: Limits, progress: Progress | N
     The same seed gives the same plan, where no limit of time cuts it off.
 
     Args:
-        problem: a batched throughput, of constraints that :class:`mtpp_dsl.views.batch_tasks.BatchInstance` carries.
+        problem: a batched throughput, of constraints that :class:`mtpp_dsl.core.views.batch_tasks.BatchInstance`
+            carries.
         plan: breaks no constraint.
         limits: when to stop, and the seed; its own ``start`` is not looked at.
         progress: told of better plans, and asked whether to stop.

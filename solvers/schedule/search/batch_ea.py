@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.batch_run import BatchLister, mean_carry, mean_time
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
@@ -19,7 +21,6 @@ from mtpp_dsl.solvers.schedule.search.batch_starts import incumbent_of, result_o
 from mtpp_dsl.solvers.schedule.search.evolution import MIN_PATIENCE, evolve
 from mtpp_dsl.solvers.schedule.state.batch_state import Field, field_of, is_plan, order_of, recount, state_of
 from mtpp_dsl.solvers.schedule.state.batch_timing import trial_of
-from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["evolve_batches"]
 

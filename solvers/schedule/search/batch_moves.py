@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.schedule.state.batch_state import STRIDE, Field, State
 from mtpp_dsl.solvers.schedule.state.batch_timing import Trial, clashes, keep, meet, move_row, shared, timing
 from mtpp_dsl.solvers.schedule.state.chunk_moves import (

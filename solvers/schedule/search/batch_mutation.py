@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.schedule.state.batch_state import Field, State
 from mtpp_dsl.solvers.schedule.state.batch_timing import Trial, clashes, meet, move_row, shared, timing
 from mtpp_dsl.solvers.schedule.state.chunk_moves import Draws, aligned, below, neighbour, spread_of, uniform

@@ -6,16 +6,17 @@ from contextlib import suppress
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.solvers.algorithms.windows.batch_bounds import batch_bound
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.schedule.list.batch_run import BatchLister
 from mtpp_dsl.solvers.schedule.list.uniform_split import alike, alone, parted
 from mtpp_dsl.solvers.schedule.state.batch_state import ROUNDING, Field
-from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["incumbent_of", "result_of", "somewhere", "starts"]
 

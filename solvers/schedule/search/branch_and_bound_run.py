@@ -8,10 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Infeasibility, Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.windows.shortest import share_of
 from mtpp_dsl.solvers.algorithms.windows.tighten import Stopped, Tightening
@@ -20,7 +22,6 @@ from mtpp_dsl.solvers.schedule.search.sample_annealing import anneal_sample
 from mtpp_dsl.solvers.schedule.search.sample_starts import incumbent_of, take_starts
 from mtpp_dsl.solvers.schedule.search.sample_state import field_of
 from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, CLOSER, Found, tree_of
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["NAME", "Run"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 __all__ = ["MIN_PATIENCE", "evolve"]

@@ -6,19 +6,20 @@ from math import exp, inf
 
 import numpy as np
 
-from mtpp_dsl.constraints import Separate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.decisions import Values
-from mtpp_dsl.plans.evaluation import Evaluation, evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.colocation import colocated
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.constraints import Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.decisions import Values
+from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.colocation import colocated
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.complete import scheduled
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["anneal_placed"]
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.rows import Rows, rows_of
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, Best, Moves
 from mtpp_dsl.solvers.schedule.search.sample_starts import incumbent_of, take_starts
 from mtpp_dsl.solvers.schedule.search.sample_state import Field, field_of, order_of, plan_of, state_of
 from mtpp_dsl.solvers.schedule.search.schedule_annealing import CHAINS, Trajectory, anneal_in_rounds
-from mtpp_dsl.views.rows import Rows, rows_of
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["anneal_sample"]
 

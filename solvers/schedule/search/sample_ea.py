@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.list_rules import met, upward_ranks
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
@@ -17,7 +19,6 @@ from mtpp_dsl.solvers.schedule.search.evolution import MIN_PATIENCE, evolve
 from mtpp_dsl.solvers.schedule.search.sample_mutation import EVOLVE
 from mtpp_dsl.solvers.schedule.search.sample_starts import incumbent_of
 from mtpp_dsl.solvers.schedule.search.sample_state import field_of, plan_of
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["evolve_sample"]
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.views.rows import Rows
 from mtpp_dsl.solvers.schedule.search.sample_state import STRIDE, Field, State
-from mtpp_dsl.views.rows import Rows
 
 __all__ = ["DRAWS", "SEARCH", "Best", "Moves"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.schedule.search.sample_state import Field
 
 __all__ = ["EVOLVE"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import Linear
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.core.constraints import Linear
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.algorithms.least_load import nowhere
 from mtpp_dsl.solvers.algorithms.mending import Mender
 from mtpp_dsl.solvers.algorithms.timing import timed
@@ -15,7 +17,6 @@ from mtpp_dsl.solvers.algorithms.windows.shortest import shortest
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.list_rules import greedy, heft, peft
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["incumbent_of", "starts", "take_starts"]
 

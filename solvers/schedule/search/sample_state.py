@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.views.hypergraph import compressed
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, arrays
 from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening
-from mtpp_dsl.views.hypergraph import compressed
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Field", "State", "field_of", "order_of", "plan_of", "state_of"]
 

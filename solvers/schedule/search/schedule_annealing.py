@@ -7,8 +7,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 

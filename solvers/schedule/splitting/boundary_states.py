@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.module_rows import Split
 from mtpp_dsl.solvers.schedule.modules.part import Place
 from mtpp_dsl.solvers.schedule.splitting.module_engines import Engine, Found, listed

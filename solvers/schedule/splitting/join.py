@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.batch_tasks import BatchInstance
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.schedule.splitting.boundary_states import Step
 from mtpp_dsl.solvers.schedule.splitting.same_modules import Classes
-from mtpp_dsl.views.batch_tasks import BatchInstance
-from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["budgets", "joined"]
 

@@ -10,12 +10,15 @@ from math import inf
 from types import TracebackType
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.contracts import Limits, Method, Progress, method_traits
-from mtpp_dsl.errors import Refused, SolverError
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.contracts.traits import method_traits
+from mtpp_dsl.core.errors import Refused, SolverError
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.backends.cpsat.pool import ask

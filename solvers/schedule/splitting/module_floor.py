@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.views.batch_tasks import BatchInstance
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.batch_tasks import BatchInstance
 
 __all__ = ["floor"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.schedule.modules.equal import Member, equal_modules
 from mtpp_dsl.solvers.schedule.modules.part import Part, Place
 

@@ -8,15 +8,17 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl import registry
-from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import Colocate, Separate
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Result, relative_gap
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.base.units import format_quantity
+from mtpp_dsl.core.constraints import Colocate, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Result, relative_gap
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.module_rows import Split, split
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
@@ -45,7 +47,7 @@ class Run:
 
     Args:
         name: of the method.
-        problem, limits, progress: as for :meth:`mtpp_dsl.contracts.Method.solve`.
+        problem, limits, progress: as for :meth:`mtpp_dsl.core.contracts.protocols.Method.solve`.
         engine: solves the modules.
         words: what the engine is.
         channels: of the split; None for as many as are needed.

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.views.batch_tasks import BatchInstance
-from mtpp_dsl.views.hypergraph import compressed
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.views.batch_tasks import BatchInstance
+from mtpp_dsl.core.views.hypergraph import compressed
 
 __all__ = [
     "BITS",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.schedule.state.batch_state import BITS, STRIDE, Field, State
 
 __all__ = ["Trial", "clashes", "keep", "move_row", "shared", "timing", "trial_of"]
@@ -79,7 +79,7 @@ def timing(field: Field, state: State, trial: Trial, begin: int, length: int, al
     """Time ``trial.source[begin:length]`` behind the first *begin* batches of the state; return whether it is allowed.
 
     Each batch starts as soon as its inputs have arrived and its device is free, as in
-    :func:`mtpp_dsl.plans.batches.timed`; one that takes no time waits for no device. A batch whose inputs are not
+    :func:`mtpp_dsl.core.plans.batches.timed`; one that takes no time waits for no device. A batch whose inputs are not
     there yet
     is preceded by those that make them. *begin* is a multiple of ``STRIDE``; a batch that gets inputs where no link
     leads costs *toll*. It ends as soon as the least time from a batch to the end is more than *allowed*.

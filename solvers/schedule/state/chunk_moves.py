@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.schedule.state.batch_state import Field, State
 
 __all__ = ["ALIKE", "ROWS", "SWAPPED", "Draws", "Shares", "aligned", "draw", "fits", "neighbour", "spread_of"]

@@ -9,8 +9,8 @@ import pyomo.environ as pyo
 
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
 from mtpp_dsl.contracts import Role
+from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 
 DROPPED = (Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)  # they only take plans away

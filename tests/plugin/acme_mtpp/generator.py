@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.problem.graph import Graph
 
 
 def star(readers: int = 5, work: float = 1.0) -> Graph:

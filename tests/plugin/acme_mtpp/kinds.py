@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pyomo.environ as pyo
 
 from mtpp_dsl.contracts import CustomConstraint, Option
-from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.problem import Links, Problem
 
 

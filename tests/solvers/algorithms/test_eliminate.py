@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mtpp_dsl.constraints import Acyclic
+from mtpp_dsl.core.constraints import Acyclic
 from mtpp_dsl.solvers.algorithms.ideals.ancestors import ancestors
 from mtpp_dsl.solvers.algorithms.ideals.changing_nets import ChangingNets
 from mtpp_dsl.solvers.algorithms.ideals.eliminate import eliminate, shares

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.cheapest_set import CHEAPEST_SET, FREE, IN, OUT, CheapestSets
 from mtpp_dsl.solvers.algorithms.ideal_cut import CUT, IdealCuts
 from mtpp_dsl.solvers.proofs.flow import LEAST_CUT

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.algorithms.homes.home_search import HomeSearch
 from mtpp_dsl.solvers.algorithms.homes.shipping import Shipping
 from mtpp_dsl.solvers.algorithms.ideals.lattice import lattice_of

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.slicing.orders import kahn, orders
 from tests.strategies import graphs
 

@@ -10,14 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import ExclusiveLinks
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plans.schedule import Schedule
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import ExclusiveLinks
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.schedule import Schedule
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.algorithms.timing import compressed, timed
 from mtpp_dsl.solvers.algorithms.timing_kernel import SWEEP, TIME, Times, arrays
-from mtpp_dsl.views.tasks import Instance
 
 
 def linked(seed: int, n: int = 8, k: int = 3, *, exclusive: bool = False, whole: bool = False) -> Problem:

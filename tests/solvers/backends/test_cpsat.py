@@ -12,9 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Bottleneck,
     Colocate,
     Constraint,
@@ -30,19 +29,25 @@ from mtpp_dsl.constraints import (
     Separate,
     Start,
 )
-from mtpp_dsl.contracts import Engine as EngineContract
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.errors import Refused, SolverError, UsageError
-from mtpp_dsl.plugins.samples import large
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Engine as EngineContract
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.errors import Refused, SolverError, UsageError
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, Effort, Row, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.task_paths import narrowed
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
 from mtpp_dsl.solvers.methods.cp_sat_engine import CpSat
-from mtpp_dsl.testing import check_method
+from mtpp_dsl.solving.api import find_method, solve
+from mtpp_dsl.solving.plugins.samples import large
+from mtpp_dsl.solving.testing import check_method
 from tests.amount import stride
 from tests.oracle import optimum
 from tests.solvers.algorithms.test_timing import linked

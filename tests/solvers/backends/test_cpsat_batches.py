@@ -12,9 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.api import solve
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     BatchSizes,
     BreakSymmetry,
     Colocate,
@@ -25,18 +24,23 @@ from mtpp_dsl.constraints import (
     PinChunks,
     Separate,
 )
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.generators.rwnn import rwnn
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.backends.cpsat.batch_paths import narrowed_batches
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
 from mtpp_dsl.solvers.backends.cpsat.pool import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.methods.cp_sat import BatchScheduling, Scheduling
+from mtpp_dsl.solving.api import solve
 from tests.batched_cases import built, cases
 from tests.oracle import optimum
 from tests.solvers.algorithms.test_timing import linked

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     Colocate,
     Constraint,
@@ -20,10 +19,14 @@ from mtpp_dsl.constraints import (
     Pin,
     Separate,
 )
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, availability
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
+from mtpp_dsl.solving.api import find_method, solve
 from tests.oracle import optimum
 from tests.strategies import mixed_graph
 

@@ -12,15 +12,19 @@ import highspy
 import pytest
 
 from mtpp_dsl.checks.verification import check_result
-from mtpp_dsl.constraints import Acyclic, Linear, Load, Memory
-from mtpp_dsl.contracts import Availability, Backend, Limits, Progress
-from mtpp_dsl.errors import Refused, SolverError, UsageError
-from mtpp_dsl.generators.basic import layered
+from mtpp_dsl.core.constraints import Acyclic, Linear, Load, Memory
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Availability, Backend
+from mtpp_dsl.core.errors import Refused, SolverError, UsageError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import BACKENDS, available, load
+from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.registry import BACKENDS, available, load
 from mtpp_dsl.solvers.backends.mip import scip
 from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 from mtpp_dsl.solvers.backends.mip.highs_options import set_options
@@ -76,7 +80,7 @@ RUNNING = """
 from threading import enumerate
 from time import sleep
 import mtpp_dsl
-from mtpp_dsl.plugins.samples import large
+from mtpp_dsl.solving.plugins.samples import large
 running = mtpp_dsl.start(large(), "exact")
 while running.bound is None or "highs" not in [thread.name for thread in enumerate()]:
     sleep(0.01)

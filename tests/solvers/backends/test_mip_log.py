@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from mtpp_dsl import registry
-from mtpp_dsl.api import solve
-from mtpp_dsl.constraints import Acyclic
-from mtpp_dsl.contracts import Progress
-from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.constraints import Acyclic
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.api import solve
 
 GRAPH = Graph.create([f"v{i}" for i in range(6)], [(i, i + 1) for i in range(5)], work=[1, 2, 3, 3, 2, 1], output=1.0)
 PROBLEM = Problem.create(GRAPH, [Device("a"), Device("b")], Shared(1.0), constraints=[Acyclic()])

@@ -7,16 +7,18 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from mtpp_dsl.api import solve
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Separate
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.problem import Device, Host, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Separate
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine
 from mtpp_dsl.solvers.backends.cpsat.split_problem import lower_split
+from mtpp_dsl.solving.api import solve
 from tests.amount import part
 from tests.row_problems import best_cost, small_problem
 

@@ -12,15 +12,19 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl import registry
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Memory, Pin
-from mtpp_dsl.contracts import Checker, Limits, Progress
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Host, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.report.json import dumps, result_to_json, schema
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous, Memory, Pin
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Checker
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.answers.json import dumps, result_to_json, schema
 from tests.oracle import optimum
 from tests.tree import files
 
@@ -340,7 +344,7 @@ def test_checkers_share_nothing_with_finders() -> None:
 @pytest.mark.parametrize(("name", "known"), [("gnmt_inference", 31.6874), ("bert24_inference", 17.7148)])
 def test_published_workloads(data: Path, name: str, known: float) -> None:
     """Without contiguity, two workloads of tarnawski2020 to within 1e-4 of the best values known, in seconds."""
-    from mtpp_dsl.api import load
+    from mtpp_dsl.solving.api import load
 
     path = data / "dnn-partitioning" / "throughput" / "LayerGraphs" / f"{name}.json"
     problem = load(f'mtpp 1\nimport "{path}" (format = msr)\nminimize bottleneck\nconstraint colocate by color\n')

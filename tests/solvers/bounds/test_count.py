@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from mtpp_dsl import registry
-from mtpp_dsl.constraints import Acyclic, Colocate, Memory
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plans.result import Bound
-from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Memory
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Bound
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.regal import regal
 from tests.oracle import optimum
 from tests.solvers.proofs.test_chain import pipelines
 

@@ -9,13 +9,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl import registry
-from mtpp_dsl.constraints import Acyclic, Memory
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.problem.graph import Bools, Graph, Ints
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.constraints import Acyclic, Memory
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Bools, Graph, Ints
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.solvers.bounds.configuration.convex_pool import Pool
 from mtpp_dsl.solvers.bounds.configuration.heavier import Heavier, heavy_convex
 from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import Chain

@@ -10,14 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtpp_dsl import registry
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import Colocate, Constraint, ExclusiveLinks, Pin
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.constraints import Colocate, Constraint, ExclusiveLinks, Pin
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.windows.earliest_starts import earliest
 from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening
 from mtpp_dsl.solvers.proofs.windows import Windows

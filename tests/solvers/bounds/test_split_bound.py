@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mtpp_dsl import registry
 from mtpp_dsl.checks.brute_force import plans
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.constraints import (
     BatchSizes,
     BreakSymmetry,
     Colocate,
@@ -22,12 +22,16 @@ from mtpp_dsl.constraints import (
     Pin,
     Separate,
 )
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.generators.rwnn import rwnn
-from mtpp_dsl.plans.result import Bound
-from mtpp_dsl.plugins import samples
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.result import Bound
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.algorithms.module_rows import Split, split
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool, availability
 from mtpp_dsl.solvers.backends.cpsat.pool import ask
@@ -40,6 +44,7 @@ from mtpp_dsl.solvers.bounds.modules.rounds import joined
 from mtpp_dsl.solvers.bounds.modules.split_bound import bound
 from mtpp_dsl.solvers.bounds.modules.whole_problem import wanted
 from mtpp_dsl.solvers.methods.modules import SplitBound
+from mtpp_dsl.solving.plugins import samples
 from tests.amount import part
 from tests.batch_problems import random_batches
 

@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtpp_dsl.api import find_method, method_names, solve
 from mtpp_dsl.checks.brute_force import plans
-from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.registry import PROOFS, load
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import PROOFS, load
 from mtpp_dsl.solvers.algorithms import least_load
 from mtpp_dsl.solvers.algorithms.closed_shares import closed_shares
+from mtpp_dsl.solving.api import find_method, method_names, solve
 from tests.repeats import references
 
 FLAT = {

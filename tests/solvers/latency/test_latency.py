@@ -8,19 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mtpp_dsl import api
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import Contiguous, Linear, Makespan, Memory, Pin, Separate, Subgraphs
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Host, Links, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Contiguous, Linear, Makespan, Memory, Pin, Separate, Subgraphs
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.latency.first_arrangements import Orders, arrangement_of, beside, measured, worth
 from mtpp_dsl.solvers.latency.latency_moves import ANNEAL, DRAWS
 from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
 from mtpp_dsl.solvers.methods.by_subgraphs import LatencySearch, PathHull, PublishedGreedy
 from mtpp_dsl.solvers.proofs.hull import PathHullProof
+from mtpp_dsl.solving import api
 from tests.latency_cases import MAKESPAN, latency_problem
 from tests.oracle import optimum
 

@@ -10,23 +10,38 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.api import solve
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Linear, Load, Memory, On, Pin, Replicate, Separate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.generators import generate
-from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Result
-from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import (
+    Acyclic,
+    Colocate,
+    Contiguous,
+    Linear,
+    Load,
+    Memory,
+    On,
+    Pin,
+    Replicate,
+    Separate,
+)
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.basic import layered
+from mtpp_dsl.exchange.generators.generate import generate
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.steps import Steps
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.partition.ideals.flat_run import Run
 from mtpp_dsl.solvers.runtime.incumbent import Ended
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
+from mtpp_dsl.solving.api import solve
 from tests.oracle import optimum
 from tests.strategies import graphs, memory_problems, plain_problems
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mtpp_dsl.api import solve
-from mtpp_dsl.constraints import BatchSizes, ExclusiveLinks, Memory
-from mtpp_dsl.contracts import Availability, Limits, Progress
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.generators.rwnn import rwnn
-from mtpp_dsl.plugins.samples import optimum, small
-from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.core.constraints import BatchSizes, ExclusiveLinks, Memory
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Availability
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.methods.auto import throughput as batches
+from mtpp_dsl.solving.api import solve
+from mtpp_dsl.solving.plugins.samples import optimum, small
 
 NAMES = [name for name, problem in small().items() if problem.objective.batch is not None]
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mtpp_dsl.api import find_method, load, method_names, solve
 from mtpp_dsl.cli.run import run as mtpp
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     BatchSizes,
     Bottleneck,
@@ -33,15 +32,19 @@ from mtpp_dsl.constraints import (
     Start,
     Subgraphs,
 )
-from mtpp_dsl.contracts import refusal
-from mtpp_dsl.errors import MtppError, Refused, SolverError
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.contracts.protocols import refusal
+from mtpp_dsl.core.errors import MtppError, Refused, SolverError
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat import installed
 from mtpp_dsl.solvers.backends.cpsat.engine import availability
 from mtpp_dsl.solvers.methods.auto import sizes
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
+from mtpp_dsl.solving.api import find_method, load, method_names, solve
 from tests.oracle import optimum
 
 DIAMOND = Graph.create(

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mtpp_dsl.api import load
 from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.solvers.methods.auto.auto import Auto
+from mtpp_dsl.solving.api import load
 from tests.tree import ROOT
 
 EXAMPLE = ROOT / "examples" / "network.mtpp"

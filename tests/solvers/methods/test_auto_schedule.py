@@ -5,17 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mtpp_dsl.api import solve
 from mtpp_dsl.checks.verification import TOLERANCE, verify
-from mtpp_dsl.constraints import Contiguous, ExclusiveLinks, Linear, Makespan, Memory, Start
-from mtpp_dsl.contracts import Availability, Limits, Progress
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.generators.basic import chain, layered
-from mtpp_dsl.generators.rwnn import rwnn
-from mtpp_dsl.plugins.samples import optimum, small
-from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Contiguous, ExclusiveLinks, Linear, Makespan, Memory, Start
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Availability
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.basic import chain, layered
+from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.methods.auto import makespan as schedule
+from mtpp_dsl.solving.api import solve
+from mtpp_dsl.solving.plugins.samples import optimum, small
 
 MAKESPAN = Objective("makespan")
 NAMES = [name for name, problem in small().items() if problem.objective == MAKESPAN]

@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 
-from mtpp_dsl.constraints import Colocate, InOrder, Linear, Replicate, Robust, Separate
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.result import Result, Termination
-from mtpp_dsl.plugins.samples import large, large_schedule, small
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import METHODS, available, built_in, load
+from mtpp_dsl.core.constraints import Colocate, InOrder, Linear, Replicate, Robust, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.result import Result, Termination
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import METHODS, available, built_in, load
 from mtpp_dsl.solvers.methods.auto import bottleneck as run
 from mtpp_dsl.solvers.methods.auto import steps
 from mtpp_dsl.solvers.methods.auto.auto import Auto
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
+from mtpp_dsl.solving.plugins.samples import large, large_schedule, small
 
 PROBLEMS = {**small(), "large": large(), "large schedule": large_schedule()}
 MODELS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mtpp_dsl import solve
-from mtpp_dsl.api import find_method
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
+from mtpp_dsl.solving.api import find_method
 from tests.amount import part
 from tests.weighted_problems import all_costs, random_problem
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from mtpp_dsl.api import solve
-from mtpp_dsl.constraints import Acyclic, Bottleneck, Linear, Load, Separate
-from mtpp_dsl.generators import generate
+from mtpp_dsl.core.constraints import Acyclic, Bottleneck, Linear, Load, Separate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.generate import generate
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.solving.api import solve
 
 
 def devices(k: int, memory: float | None = None) -> list[Device]:

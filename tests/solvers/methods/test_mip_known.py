@@ -7,19 +7,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.checks.verification import check_result
-from mtpp_dsl.constraints import Acyclic
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.core.constraints import Acyclic
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.relaxations.superblock import Superblock
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Result
-from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
+from tests.core.problem.test_objective_parts import training_problems
 from tests.models.test_host import host_problems
 from tests.oracle import optimum, plans
-from tests.problem.test_objective_parts import training_problems
 from tests.strategies import memory_problems, plain_problems
 
 

@@ -7,11 +7,14 @@ from time import monotonic
 import pytest
 
 from mtpp_dsl import solve
-from mtpp_dsl.constraints import Acyclic, Linear, Load
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.registry import FORMULATIONS, load
+from mtpp_dsl.core.constraints import Acyclic, Linear, Load
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import FORMULATIONS, load
+from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.solvers.methods.mip import mip_process as apart
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.solvers.runtime.test_portfolio import problem_of

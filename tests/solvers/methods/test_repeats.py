@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.api import find_method, method_names, solve
 from mtpp_dsl.checks.brute_force import plans
-from mtpp_dsl.constraints import Repeat
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import ConstraintError
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import PROOFS, load
+from mtpp_dsl.core.constraints import Repeat
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import ConstraintError
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import PROOFS, load
+from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.solvers.algorithms.windows.batch_work import closed
-from mtpp_dsl.views.batch_tasks import BatchInstance
+from mtpp_dsl.solving.api import find_method, method_names, solve
 from tests.amount import part
 from tests.batched_cases import built, cases
 from tests.repeats import random_repeats, reference, references

@@ -7,14 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import loads, verify
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.problem.graph import Graph, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph, Ints
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import DeviceTypes, device_types, fits
 from mtpp_dsl.solvers.partition.slicing import border_moves as local_search
 from mtpp_dsl.solvers.partition.slicing.border_moves import improve
-from mtpp_dsl.views.device_types import DeviceTypes, device_types, fits
 from tests.oracle import plans
 from tests.solvers.partition.test_slicegraph import random_problem, uneven_problems
 from tests.strategies import memory_problems, plain_problems

@@ -10,13 +10,17 @@ import pytest
 from hypothesis import given, settings
 
 from mtpp_dsl.checks.verification import check_result
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Memory, Pin
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph, Ints
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous, Memory, Pin
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph, Ints
+from mtpp_dsl.core.problem.interconnects import Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.basic import layered
+from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.partition import MAX_HALVED, Branching, Ideals
 from mtpp_dsl.solvers.partition.branching import branching as method

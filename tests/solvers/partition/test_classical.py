@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mtpp_dsl
-from mtpp_dsl.api import find_method
 from mtpp_dsl.checks.verification import check_result, cost_of, verify
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     Colocate,
     Constraint,
@@ -28,20 +27,26 @@ from mtpp_dsl.constraints import (
     Separate,
     Start,
 )
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.formats.msr import Msr
-from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph, Ints
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph, Ints
+from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
+from mtpp_dsl.exchange.formats.msr import Msr
+from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.methods.classical import Dpl, PipeDream
 from mtpp_dsl.solvers.partition.classical import linear
 from mtpp_dsl.solvers.partition.classical.along import depth_first
 from mtpp_dsl.solvers.partition.classical.branches import contract_branches
-from mtpp_dsl.views.device_types import device_types
+from mtpp_dsl.solving.api import find_method
 from tests.amount import part
 from tests.oracle import optimum, plans
 from tests.solvers.partition.test_ideals import random_problem

@@ -13,17 +13,20 @@ import numpy as np
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.api import find_method
 from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.constraints import Acyclic, Constraint, Copies, Memory, Pin, Replicate
-from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import ConstraintError, Refused
-from mtpp_dsl.plugins.samples import optimum, small
-from mtpp_dsl.problem import Device, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.registry import PROOFS, load
+from mtpp_dsl.core.constraints import Acyclic, Constraint, Copies, Memory, Pin, Replicate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import ConstraintError, Refused
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import PROOFS, load
 from mtpp_dsl.solvers.reductions.contract import Contract
+from mtpp_dsl.solving.api import find_method
+from mtpp_dsl.solving.plugins.samples import optimum, small
 from tests.copies_brute import least_period, references
 from tests.networks import random_links, random_tree
 
@@ -329,7 +332,7 @@ def test_graphs_that_are_refused() -> None:
 
 
 def test_samples_of_conformance() -> None:
-    """The suite that tests/plugins/test_conformance.py runs on every method asks this one of copies too."""
+    """The suite that tests/solving/plugins/test_conformance.py runs on every method asks this one of copies too."""
     assert optimum("copies") == pytest.approx(1.5)
     for name in ("copies", "unequal copies"):
         assert find_method("copies").accepts(small()[name]) is None

@@ -8,21 +8,24 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Memory, Separate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Host, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Memory, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
+from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.solvers.methods.classical import LocalSearch
 from mtpp_dsl.solvers.partition.classical import descent, local_search
 from mtpp_dsl.solvers.partition.classical.descent import DESCEND, GAIN, Fixed, State, fixed_of, loads_of, state_of
 from mtpp_dsl.solvers.partition.classical.movable import conflicts, movable
 from mtpp_dsl.solvers.partition.classical.random_split import random_split
-from mtpp_dsl.views.device_types import device_types
 from tests.amount import part
 from tests.oracle import optimum
 from tests.solvers.partition.test_classical import solve, workload

@@ -9,12 +9,12 @@ from math import inf
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import Acyclic
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Acyclic
+from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.api import find_method, method_names
 
 SPEC = """minimize bottleneck
 device a[2] (group = "left")

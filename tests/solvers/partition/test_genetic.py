@@ -10,17 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import check_result, cost_of, verify
-from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Memory, Pin
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plans.plan import Plan, device_order
-from mtpp_dsl.plans.result import Bound
-from mtpp_dsl.problem import Device, Host, Problem, Shared
-from mtpp_dsl.problem.graph import Floats, Graph
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Forbid, Memory, Pin
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.plan import Plan, device_order
+from mtpp_dsl.core.plans.result import Bound
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Floats, Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types, fits
+from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.solvers.algorithms.slicing import many_orders as slices
 from mtpp_dsl.solvers.algorithms.slicing import pins
 from mtpp_dsl.solvers.algorithms.slicing.long_orders import Cover
@@ -34,7 +38,6 @@ from mtpp_dsl.solvers.partition.genetic.brkga import evolve
 from mtpp_dsl.solvers.partition.genetic.decoder import Decoder
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
 from mtpp_dsl.solvers.partition.genetic.recipe import Recipe
-from mtpp_dsl.views.device_types import device_types, fits
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems
 

@@ -11,23 +11,26 @@ import numpy as np
 import pytest
 
 from mtpp_dsl import load
-from mtpp_dsl.api import find_method, method_names
-from mtpp_dsl.api import solve as solve_any
 from mtpp_dsl.checks.verification import cost_of, loads, verify
-from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Memory, Replicate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import Refused, SpecError, UsageError
-from mtpp_dsl.generators.basic import chain as random_chain
-from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Host, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Memory, Replicate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import Refused, SpecError, UsageError
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.basic import chain as random_chain
+from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.partition.ideals import hierarchy_run as nested_run
 from mtpp_dsl.solvers.partition.ideals import two_levels
 from mtpp_dsl.solvers.partition.ideals.inside_group import INSIDE
+from mtpp_dsl.solving.api import find_method, method_names
+from mtpp_dsl.solving.api import solve as solve_any
 from tests.amount import part
 from tests.oracle import optimum, plans
 from tests.solvers.partition.test_ideals import check, solve

@@ -10,29 +10,23 @@ import pytest
 from hypothesis import given, settings
 
 from mtpp_dsl.checks.verification import check_result, verify
-from mtpp_dsl.constraints import (
-    Acyclic,
-    Colocate,
-    Constraint,
-    Contiguous,
-    Forbid,
-    Linear,
-    Memory,
-    Pin,
-    Start,
-)
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.formats.msr import Msr
-from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Linear, Memory, Pin, Start
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
+from mtpp_dsl.exchange.formats.msr import Msr
+from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.solvers.algorithms.ideals.changing_nets import ChangingNets
 from mtpp_dsl.solvers.algorithms.ideals.lattice import GROW, MEASURE, chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP
 from mtpp_dsl.solvers.methods.partition import Ideals
-from mtpp_dsl.views.device_types import device_types
 from tests.amount import part
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from mtpp_dsl import load, solve
-from mtpp_dsl.api import find_method
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
-from mtpp_dsl.constraints import Bottleneck, Constraint, Decision, Linear, Load, On, Robust, Used
-from mtpp_dsl.problem import Objective, Problem
+from mtpp_dsl.core.constraints import Bottleneck, Constraint, Decision, Linear, Load, On, Robust, Used
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.partition import Ideals
+from mtpp_dsl.solving.api import find_method
 from tests.amount import part
 from tests.solvers.partition.test_ideals_priced import priced
 

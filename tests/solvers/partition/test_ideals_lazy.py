@@ -8,21 +8,24 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.checks.verification import check_result
-from mtpp_dsl.constraints import Acyclic, Memory
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Host, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic, Memory
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.basic import layered
+from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.partition.ideals import lazy_search as lazy
 from mtpp_dsl.solvers.partition.ideals import raise_target as search
 from mtpp_dsl.solvers.partition.ideals.lazy_store import enlarged, entries
 from mtpp_dsl.solvers.partition.ideals.lazy_walk import WALK
 from tests.amount import part
+from tests.core.problem import test_replicas
 from tests.oracle import optimum
-from tests.problem import test_replicas
 from tests.solvers.partition.test_ideals import check, random_problem
 
 NEAR = 1e-9

@@ -9,13 +9,27 @@ import numpy as np
 import pytest
 
 from mtpp_dsl import load, solve
-from mtpp_dsl.api import find_method
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
-from mtpp_dsl.constraints import Acyclic, Bottleneck, Constraint, Decision, Latency, Linear, Load, Memory, On, Used
-from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import (
+    Acyclic,
+    Bottleneck,
+    Constraint,
+    Decision,
+    Latency,
+    Linear,
+    Load,
+    Memory,
+    On,
+    Used,
+)
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.reductions.contract import Contract
+from mtpp_dsl.solving.api import find_method
 from tests.amount import part
 from tests.repeats import references
 

@@ -8,7 +8,7 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     Bottleneck,
     Colocate,
@@ -22,12 +22,15 @@ from mtpp_dsl.constraints import (
     Memory,
     Pin,
 )
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.problem.phases import phased_graph
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.phases import phased_graph
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.partition.ideals import phase_parts_run
 from tests.amount import part

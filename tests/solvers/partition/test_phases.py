@@ -10,16 +10,18 @@ from typing import Any
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.api import find_method
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Problem
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.bounds import Anchor, Configuration, Count, Node, Simple
 from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
+from mtpp_dsl.solving.api import find_method
 from tests.networks import random_links, random_tree
 from tests.phases import GOALS, Case, best, by_hand, phased_problem, random_case
 

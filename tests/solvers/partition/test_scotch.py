@@ -9,18 +9,21 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.constraints import Acyclic, Memory, Pin, Separate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import SolverError
-from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.problem import Device, Host, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic, Memory, Pin, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import SolverError
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
+from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.solvers.backends.mip.programs import Finished
 from mtpp_dsl.solvers.methods.classical import Scotch
 from mtpp_dsl.solvers.partition.classical import scotch, scotch_program
 from mtpp_dsl.solvers.partition.classical.movable import movable
 from mtpp_dsl.solvers.partition.classical.scotch_files import MAX_WEIGHTS, graph_file, read_mapping
-from mtpp_dsl.views.device_types import device_types
 from tests.solvers.partition.test_classical import solve, workload
 
 needs_scotch = pytest.mark.skipif(

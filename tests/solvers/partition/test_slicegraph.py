@@ -13,25 +13,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.api import solve
-from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import check_result, loads, verify
-from mtpp_dsl.constraints import (
-    Acyclic,
-    Colocate,
-    Constraint,
-    Contiguous,
-    Forbid,
-    Memory,
-    Pin,
-    Replicate,
-)
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.formats.msr import Msr
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph, Ints
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Replicate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph, Ints
+from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.device_types import device_types
+from mtpp_dsl.exchange.formats.msr import Msr
 from mtpp_dsl.solvers.algorithms.slicing import long_orders as covering
 from mtpp_dsl.solvers.algorithms.slicing.long_orders import Cover
 from mtpp_dsl.solvers.algorithms.slicing.one_order import Slicing, any_order, assignment_of, fixed_order, slice_order
@@ -39,7 +35,7 @@ from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.methods.partition import SliceGraph
-from mtpp_dsl.views.device_types import device_types
+from mtpp_dsl.solving.api import solve
 from tests.oracle import optimum, plans
 from tests.strategies import memory_problems, plain_problems
 
@@ -356,7 +352,7 @@ def test_numba_is_not_loaded_for_a_small_graph() -> None:
     program = """
 import sys
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.solvers.methods.partition import SliceGraph
 graph = Graph.create([str(v) for v in range(7)], [(v, v + 1) for v in range(6)], work=1.0)

@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 
 from mtpp_dsl import evaluate, solve, verify
-from mtpp_dsl.constraints import Acyclic, Bottleneck, Finish, Linear, Memory, Used
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.problem import Device, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Acyclic, Bottleneck, Finish, Linear, Memory, Used
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.hypergraph import hypergraph
 from mtpp_dsl.solvers.partition.weighted.instance import instance_of
 from mtpp_dsl.solvers.partition.weighted.moves import ANNEAL, DRAWS, Best, Moves
 from mtpp_dsl.solvers.partition.weighted.state import state_of
-from mtpp_dsl.views.hypergraph import hypergraph
 from tests.amount import part
 from tests.weighted_problems import all_costs, random_problem
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     Colocate,
     Constraint,
@@ -23,14 +23,18 @@ from mtpp_dsl.constraints import (
     Start,
     Subgraphs,
 )
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.formats import read
-from mtpp_dsl.generators.basic import layered
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.formats.reading import read
+from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.models.formulations.moirai import Moirai
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.solvers.reductions.coarsened import Coarse

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import mtpp_dsl
 from mtpp_dsl.checks.verification import cost_of, loads, verify
-from mtpp_dsl.constraints import (
+from mtpp_dsl.core.constraints import (
     Acyclic,
     Colocate,
     Constraint,
@@ -26,10 +26,13 @@ from mtpp_dsl.constraints import (
     Replicate,
     Separate,
 )
-from mtpp_dsl.formats.msr import Msr
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.formats.msr import Msr
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.reductions.fuse import Fuse

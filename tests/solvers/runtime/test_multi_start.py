@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mtpp_dsl.contracts import Limits
+from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 
 

@@ -14,21 +14,24 @@ from typing import Any
 
 import pytest
 
-from mtpp_dsl.api import solve
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import Acyclic
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import SolverError
-from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Infeasibility, Result
-from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.core.constraints import Acyclic
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import SolverError
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.solvers.methods.auto.steps import Steps
 from mtpp_dsl.solvers.methods.bounds import Simple
 from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
+from mtpp_dsl.solving.api import solve
 from tests.tree import ROOT
 
 

@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtpp_dsl import registry
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import Acyclic, BatchSizes, Memory, Separate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.generators.rwnn import rwnn
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.constraints import Acyclic, BatchSizes, Memory, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.batch_tasks import BatchInstance
+from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.list_schedules import Heft
@@ -27,8 +33,6 @@ from mtpp_dsl.solvers.schedule.search.batch_annealing import MOVES, improve
 from mtpp_dsl.solvers.schedule.search.batch_moves import SEARCH, Best, most_draws
 from mtpp_dsl.solvers.schedule.state.batch_state import Field, State, field_of, is_plan, order_of, plan_of, state_of
 from mtpp_dsl.solvers.schedule.state.batch_timing import trial_of
-from mtpp_dsl.views.batch_tasks import BatchInstance
-from mtpp_dsl.views.tasks import Instance
 from tests.batch_problems import random_batches
 from tests.makespans import makespan_problem
 from tests.oracle import optimum

@@ -12,12 +12,16 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.checks.verification import check_result
-from mtpp_dsl.constraints import Colocate, Constraint, ExclusiveLinks, Memory, Separate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import Refused
-from mtpp_dsl.formats.moirai import Moirai
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Colocate, Constraint, ExclusiveLinks, Memory, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.formats.moirai import Moirai
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module, modules
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower

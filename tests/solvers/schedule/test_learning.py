@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.methods.learned import Placeto
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.learning.episodes import Course, Episodes
@@ -20,7 +22,6 @@ from mtpp_dsl.solvers.schedule.learning.policy import Policy, probabilities
 from mtpp_dsl.solvers.schedule.learning.reinforce import Learner, gradient
 from mtpp_dsl.solvers.schedule.learning.training import train
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
-from mtpp_dsl.views.tasks import Instance
 from tests.makespans import makespan_problem
 from tests.solvers.algorithms.test_timing import linked
 

@@ -14,17 +14,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.api import solve
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import Colocate, ExclusiveLinks, Memory, Pin, Separate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.formats.moirai import Moirai
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Colocate, ExclusiveLinks, Memory, Pin, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.exchange.formats.moirai import Moirai
 from mtpp_dsl.solvers.algorithms.timing import compressed, timed
 from mtpp_dsl.solvers.methods.list_schedules import Cpop, Etf, Getf, Greedy, Heft, ListScheduler, Met, Peft, Sct
 from mtpp_dsl.solvers.schedule.list.complete import complete, scheduled
@@ -37,7 +41,7 @@ from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, rules
 from mtpp_dsl.solvers.schedule.list.placing import IN_TURN, IN_TURN_FREELY
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
 from mtpp_dsl.solvers.schedule.list.ready_first import EARLIEST, EARLIEST_FREELY
-from mtpp_dsl.views.tasks import Instance
+from mtpp_dsl.solving.api import solve
 from tests.strategies import link_problems
 
 SCHEDULERS: list[type[ListScheduler]] = [Met, Greedy, Heft, Cpop, Peft, Etf, Sct, Getf]

@@ -7,14 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mtpp_dsl.api import solve
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import Colocate, Constraint, Finish, Linear, Load, Memory, On, Separate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Colocate, Constraint, Finish, Linear, Load, Memory, On, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, availability
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
@@ -23,7 +27,7 @@ from mtpp_dsl.solvers.methods.schedules import Lns
 from mtpp_dsl.solvers.schedule.lns.choice import Kind
 from mtpp_dsl.solvers.schedule.lns.sample_timeline import Timeline
 from mtpp_dsl.solvers.schedule.lns.sample_window import Window
-from mtpp_dsl.views.tasks import Instance
+from mtpp_dsl.solving.api import solve
 from tests.oracle import optimum
 from tests.solvers.algorithms.test_timing import linked
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mtpp_dsl.api import solve
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import Colocate, Memory, PinChunks, Separate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.core.constraints import Colocate, Memory, PinChunks, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches, lower_batches
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
@@ -23,6 +23,7 @@ from mtpp_dsl.solvers.schedule.lns.batch_search import BatchParts
 from mtpp_dsl.solvers.schedule.lns.batch_timeline import BatchTimeline
 from mtpp_dsl.solvers.schedule.lns.batch_window import BatchWindow
 from mtpp_dsl.solvers.schedule.lns.neighbourhoods import improve_parts
+from mtpp_dsl.solving.api import solve
 from tests.solvers.backends.test_cpsat_batches import module, random_batches
 
 pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not installed: {availability().install}")

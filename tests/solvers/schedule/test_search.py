@@ -9,12 +9,18 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.checks.verification import check_result, verify
-from mtpp_dsl.constraints import Contiguous, ExclusiveLinks, Memory
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core.constraints import Contiguous, ExclusiveLinks, Memory
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links, Shared
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.tasks import Instance
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.learned import Placeto
 from mtpp_dsl.solvers.methods.schedules import BranchAndBound, Ea
@@ -22,7 +28,6 @@ from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, Best, M
 from mtpp_dsl.solvers.schedule.search.sample_starts import starts
 from mtpp_dsl.solvers.schedule.search.sample_state import Field, field_of, order_of, plan_of, state_of
 from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, Found, tree_of
-from mtpp_dsl.views.tasks import Instance
 from tests.amount import part
 from tests.makespans import best_of, makespan_problem
 from tests.solvers.algorithms.test_timing import linked

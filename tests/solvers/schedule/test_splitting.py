@@ -7,15 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpp_dsl import registry
 from mtpp_dsl.checks.verification import check_result, verify
-from mtpp_dsl.constraints import Colocate, Memory
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.errors import PluginError, Refused, UsageError
-from mtpp_dsl.generators.rwnn import rwnn
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.constraints import Colocate, Memory
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.errors import PluginError, Refused, UsageError
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.algorithms.module_rows import Split, split
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
 from mtpp_dsl.solvers.methods.modules import MilpSplit

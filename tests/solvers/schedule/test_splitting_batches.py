@@ -5,15 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mtpp_dsl import registry
 from mtpp_dsl.checks.verification import check_result, verify
-from mtpp_dsl.constraints import BatchSizes, Colocate, Memory, Separate
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.generators.rwnn import rwnn
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.constraints import BatchSizes, Colocate, Memory, Separate
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.methods.modules import MilpSplit
 from mtpp_dsl.solvers.schedule.modules.part import parts

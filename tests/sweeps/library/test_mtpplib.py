@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.sweeps.library.auditing import audit
 from mtpp_dsl.sweeps.library.collection import Library, certificate_of, current
 from mtpp_dsl.sweeps.library.record import Record
-from mtpp_dsl.text.source import Source
 from tests import amount
 
 FOLDER = Path(__file__).resolve().parents[3] / "benchmarks" / "mtpplib"
@@ -123,7 +123,7 @@ def test_decoders_have_the_parameters_that_their_makers_publish() -> None:
 
 
 def test_the_specs_are_formatted() -> None:
-    from mtpp_dsl.language.layout import format_spec
+    from mtpp_dsl.language.syntax.layout import format_spec
 
     for path in sorted((FOLDER / "specs").glob("*.mtpp")):
         text = path.read_text(encoding="utf-8")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mtpp_dsl.base import writing
-from mtpp_dsl.errors import UsageError, VerificationError
+from mtpp_dsl.core.base import writing
+from mtpp_dsl.core.errors import UsageError, VerificationError
 from mtpp_dsl.sweeps.library import files
 from mtpp_dsl.sweeps.library.auditing import audit
 from mtpp_dsl.sweeps.library.collection import Library

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.library.record import Record, read_records, records_text
 
 LEAST = Record("b", nodes=3, unit="s", value=0.1 + 0.2, bound=0.25, found_by="a, b", found_seed=0, proof="checked")

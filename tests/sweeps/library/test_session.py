@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.executors.local import LOCAL
+from mtpp_dsl.core.executors.local import LOCAL
 from mtpp_dsl.sweeps.library.collection import Library
 from mtpp_dsl.sweeps.library.session import Asked, improve
-from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.library.small import small_library
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from math import inf
 from typing import Any
 
-from mtpp_dsl.explaining.items import items_of
+from mtpp_dsl.show.explaining.items import items_of
 from tests.tools.asking.truth import Truth
 from tests.tools.fuzzer.instance import Instance
 

@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import mtpp_dsl
-from mtpp_dsl.errors import MtppError, SpecError
-from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.views.symmetry import interchangeable
+from mtpp_dsl.core.errors import MtppError, SpecError
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.views.symmetry import interchangeable
 from tests.tools.asking.trial import METHODS, _poor
 from tests.tools.fuzzer.families import make
 from tests.tools.fuzzer.instance import Instance

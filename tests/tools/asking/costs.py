@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from math import inf
 from typing import Any
 
-from mtpp_dsl.explaining.another_device import alike
-from mtpp_dsl.explaining.called import called_all
-from mtpp_dsl.explaining.items import statements_of
+from mtpp_dsl.show.explaining.another_device import alike
+from mtpp_dsl.show.explaining.called import called_all
+from mtpp_dsl.show.explaining.items import statements_of
 from tests.tools.asking.truth import NEAR, Truth, above, below
 from tests.tools.fuzzer.instance import Instance, Rule
 from tests.tools.fuzzer.optimum import judge

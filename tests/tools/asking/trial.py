@@ -13,10 +13,10 @@ from typing import Any
 
 import mtpp_dsl
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.errors import MtppError, Refused, SpecError
-from mtpp_dsl.explaining.explain import explained
-from mtpp_dsl.explaining.question import question_of
-from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.core.errors import MtppError, Refused, SpecError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.show.explaining.explain import explained
+from mtpp_dsl.show.explaining.question import question_of
 from tests.tools.asking.claims import wrong
 from tests.tools.asking.meaning import Meant
 from tests.tools.asking.truth import Truth

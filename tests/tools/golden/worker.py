@@ -40,7 +40,7 @@ def main() -> None:
 
 def methods() -> list[str]:
     """Return the names of all methods and formulations, and of some formulations with other solvers."""
-    from mtpp_dsl import registry
+    from mtpp_dsl.core import registry
 
     names = [*registry.available(registry.METHODS), *registry.available(registry.FORMULATIONS)]
     backends = {name: registry.load(registry.BACKENDS, name)() for name in ("cbc", "glpk", "scip")}
@@ -51,7 +51,7 @@ def methods() -> list[str]:
 def answer(task: dict[str, Any]) -> dict[str, Any]:
     """Solve one problem by one method, and return what can be compared."""
     import mtpp_dsl
-    from mtpp_dsl.errors import MtppError, Refused
+    from mtpp_dsl.core.errors import MtppError, Refused
 
     try:
         problem = mtpp_dsl.load(task["text"])
@@ -67,8 +67,8 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
 def solved(problem: Any, task: dict[str, Any]) -> dict[str, Any]:
     """Solve a problem; one thread, unless the method has no use for the option."""
     import mtpp_dsl
-    from mtpp_dsl import registry
-    from mtpp_dsl.errors import UsageError
+    from mtpp_dsl.core import registry
+    from mtpp_dsl.core.errors import UsageError
 
     method, _, solver = task["method"].partition("+")
     if task["options"]:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 OUTSIDE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "README.md": "index.md"}
 """Pages at the top of the repository, and where the site has them."""
-COPIED = {"mtpp_dsl/report/diagnostics.json": "files/diagnostics.json"}
+COPIED = {"mtpp_dsl/language/words/diagnostics.json": "files/diagnostics.json"}
 """Files that pages link to, and where the site has copies."""
 FENCE = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:)([^)\s#]*)(#[^)\s]*)?(?=\))")

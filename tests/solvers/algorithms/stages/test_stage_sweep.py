@@ -10,18 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.core.views.hypergraph import compressed
 from mtpp_dsl.solvers.algorithms.ideals.lattice import lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
-from mtpp_dsl.solvers.algorithms.stages.costs import (
-    Aggregate,
-    ShapeStates,
-    StageCosts,
-    nothing_outside,
-    shape_states,
-)
+from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, ShapeStates, StageCosts, nothing_outside, shape_states
 from mtpp_dsl.solvers.algorithms.stages.kernel import STAGE_SWEEP
 from mtpp_dsl.solvers.algorithms.stages.sweep import sweep_stages
-from mtpp_dsl.views.hypergraph import compressed
 
 N = 4
 ROWS, LOADS, RATES = 3, 2, 2

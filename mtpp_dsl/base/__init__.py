@@ -1,4 +1,0 @@
-"""What knows nothing of problems: files, units, limits, pickling, and libraries that are imported when used.
-
-It imports :mod:`mtpp_dsl.text` and :mod:`mtpp_dsl.errors`.
-"""

@@ -1,0 +1,219 @@
+"""Channels between devices, and the routes over them, of splits on ``links`` and on a ``tree``.
+
+A tensor is *shipped* from the device of its producer to every other device with a reader, once per device; its size is
+that of the largest of its edges there. With ``send = each`` a shipment loads every channel of its route; with ``once``
+a tensor loads each channel that any of its shipments goes over once, by the largest of their sizes. The load of a
+channel is the sum of sizes over its bandwidth.
+
+A device spends time in its own shipments. On links these go over a route at the rate of its narrowest channel; on a
+tree a device is only as busy as its own uplink is, and switches pass tensors on. With ``send = once`` it sends a
+tensor once, at its slowest reader's rate; with ``each`` once per reading device; it receives each once. With
+``overlap = none`` its load is work, sends and receives, and the latency of each; with ``full`` the largest of the
+three, without latencies. The bottleneck is the largest load of a device or a channel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import pairwise
+
+import numpy as np
+
+from mtpp_dsl.core.base.pickling import Picklable
+from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Floats, frozen
+from mtpp_dsl.core.problem.interconnects import Links, Overlap, Send, Tree
+
+__all__ = ["Network", "network_of"]
+
+Route = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Network(Short, Picklable):
+    """What a split needs to know of links or a tree; k is the number of devices.
+
+    Attributes:
+        channels: names. A direction of a link or an uplink is ``a -> b``; with half duplex both are ``a <-> b``.
+        bandwidth: [channels] all finite: what limits nothing is no channel.
+        route: [k][k] numbers of the channels from one device to another; empty within a device.
+        rate: [k, k] least bandwidth on the route; 0: no route; ``inf`` within a device, and where nothing limits it.
+        latency: [k, k] of the route; ``inf`` where there is none.
+        out_inverse, out_delay: [k, k] what device d is busy for in sending a tensor to e: the delay, and the inverse
+            times the size. Without a route the delay is ``inf`` and the inverse 0.
+        in_inverse, in_delay: [k, k] what e is busy for in receiving it from d.
+        overlap, send: see the module.
+    """
+
+    channels: tuple[str, ...]
+    bandwidth: Floats
+    route: tuple[tuple[Route, ...], ...]
+    rate: Floats
+    latency: Floats
+    out_inverse: Floats
+    out_delay: Floats
+    in_inverse: Floats
+    in_delay: Floats
+    overlap: Overlap
+    send: Send
+
+    @property
+    def connected(self) -> bool:
+        """Whether every device can send to every other one."""
+        return bool((self.rate > 0).all())
+
+    def shipment(self, size: float, d: int, e: int) -> float:
+        """Return what a tensor of this size takes from device *d* to another one; ``inf`` if there is no route."""
+        return float(self.latency[d, e] + (size / self.rate[d, e] if self.rate[d, e] > 0 else np.inf))
+
+
+def network_of(joined: Links | Tree, devices: tuple[Device, ...]) -> Network:
+    """Return the channels and routes of *joined*.
+
+    On links a pair of devices with a link of its own uses that; others, unless routing is "direct", the path of the
+    largest least bandwidth, among those the one of least latency, then of fewest hops, then the first by the numbers
+    of its devices.
+    """
+    names = [device.name for device in devices]
+    return _on_links(joined, names) if isinstance(joined, Links) else _on_tree(joined, names)
+
+
+def _on_links(links: Links, names: list[str]) -> Network:
+    """Return the network of *links*: a channel for every link and direction, or for both."""
+    k, half = len(names), links.duplex == "half"
+    number: dict[tuple[int, int], int] = {}
+    channels: list[str] = []
+    bandwidth: list[float] = []
+    for d, e in zip(*np.nonzero(np.isfinite(links.bandwidth) & (links.bandwidth > 0)), strict=True):
+        if d != e and not (half and d > e):
+            number[int(d), int(e)] = len(channels)
+            channels.append(f"{names[d]} {'<->' if half else '->'} {names[e]}")
+            bandwidth.append(float(links.bandwidth[d, e]))
+    if half:
+        number |= {(e, d): c for (d, e), c in number.items()}
+    route: list[tuple[Route, ...]] = []
+    rate, latency = np.zeros((k, k)), np.full((k, k), np.inf)
+    for d, paths in enumerate(_paths(links)):
+        row = []
+        for e, path in enumerate(paths):
+            hops = list(pairwise(path))
+            row.append(tuple(number[hop] for hop in hops if hop in number))
+            if path:
+                rate[d, e] = min([float(links.bandwidth[hop]) for hop in hops], default=np.inf)
+                latency[d, e] = sum(float(links.latency[hop]) for hop in hops)
+        route.append(tuple(row))
+    inverse, delay = _busy(rate, latency, links.overlap)
+    return Network(
+        channels=tuple(channels),
+        bandwidth=frozen(bandwidth, np.float64),
+        route=tuple(route),
+        rate=frozen(rate, np.float64),
+        latency=frozen(latency, np.float64),
+        out_inverse=inverse,
+        out_delay=delay,
+        in_inverse=inverse,
+        in_delay=delay,
+        overlap=links.overlap,
+        send=links.send,
+    )
+
+
+def _busy(rate: Floats, latency: Floats, overlap: Overlap) -> tuple[Floats, Floats]:
+    """Return [k, k] what a device is busy for, per size and beside, at these rates; latencies count without overlap."""
+    reached = rate > 0
+    with np.errstate(divide="ignore"):
+        inverse = np.where(reached, 1.0 / rate, 0.0)
+    delay = np.where(reached, latency if overlap == "none" else 0.0, np.inf)
+    return frozen(inverse, np.float64), frozen(delay, np.float64)
+
+
+def _paths(links: Links) -> list[list[tuple[int, ...]]]:
+    """Return [k][k] the devices that every pair's route passes, both ends too; empty where there is none."""
+    direct = np.array(links.bandwidth)
+    np.fill_diagonal(direct, 0.0)
+    k = len(direct)
+    wide = direct.copy()
+    np.fill_diagonal(wide, np.inf)
+    for via in range(k):
+        wide = np.maximum(wide, np.minimum(wide[:, via, None], wide[None, via, :]))
+    found: list[list[tuple[int, ...]]] = []
+    for d in range(k):
+        row: list[tuple[int, ...]] = [(d, e) if direct[d, e] > 0 else () for e in range(k)]
+        row[d] = (d,)
+        far = [e for e in range(k) if not row[e] and wide[d, e] > 0 and links.routing == "widest"]
+        for width in sorted({float(wide[d, e]) for e in far}):
+            reached = _shortest(d, direct >= width, links.latency)
+            for e in far:
+                if wide[d, e] == width:
+                    row[e] = reached[e]
+        found.append(row)
+    return found
+
+
+def _shortest(d: int, usable: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], latency: Floats) -> dict[int, Route]:
+    """Return the best path from *d* to every device over usable links: by latency, then hops, then device numbers."""
+    done: dict[int, Route] = {}
+    heap: list[tuple[float, int, Route]] = [(0.0, 0, (d,))]
+    while heap:
+        late, hops, path = heappop(heap)
+        if path[-1] in done:
+            continue
+        done[path[-1]] = path
+        for e in np.flatnonzero(usable[path[-1]]).tolist():
+            if e not in done:
+                heappush(heap, (late + float(latency[path[-1], e]), hops + 1, (*path, e)))
+    return done
+
+
+def _on_tree(tree: Tree, names: list[str]) -> Network:
+    """Return the network of a tree: a channel for every uplink and direction, or for both."""
+    k, ends = len(names), [*names, *tree.switches]
+    channels: list[str] = []
+    bandwidth: list[float] = []
+    up: dict[int, int] = {}
+    down: dict[int, int] = {}
+    for x, parent in enumerate(tree.parents.tolist()):
+        if parent >= 0 and np.isfinite(tree.uplink[x]):
+            above = tree.switches[parent]
+            up[x] = down[x] = len(channels)
+            channels.append(f"{ends[x]} {'<->' if tree.half[x] else '->'} {above}")
+            if not tree.half[x]:
+                down[x] = len(channels)
+                channels.append(f"{above} -> {ends[x]}")
+            bandwidth += [float(tree.uplink[x])] * (len(channels) - len(bandwidth))
+    rate, latency = np.zeros((k, k)), np.full((k, k), np.inf)
+    np.fill_diagonal(rate, np.inf)
+    np.fill_diagonal(latency, 0.0)
+    ways = [tree.way_up(d) for d in range(k)]
+    route: list[list[Route]] = [[() for _ in range(k)] for _ in range(k)]
+    for d in range(k):
+        for e in range(k):
+            meet = next((x for x in ways[d] if x in ways[e]), None)
+            if d == e or meet is None:
+                continue
+            rising, falling = (way[: way.index(meet)] for way in (ways[d], ways[e]))
+            route[d][e] = tuple([up[x] for x in rising if x in up] + [down[x] for x in reversed(falling) if x in down])
+            passed = [*rising, *falling]
+            rate[d, e] = min(float(tree.uplink[x]) for x in passed)
+            latency[d, e] = sum(float(tree.latency[x]) for x in passed)
+    own = np.where(rate > 0, tree.uplink[:k, None], 0.0)
+    late = np.repeat(tree.latency[:k, None], k, axis=1)
+    np.fill_diagonal(own, np.inf)
+    np.fill_diagonal(late, 0.0)
+    out_inverse, out_delay = _busy(own, late, tree.overlap)
+    in_inverse, in_delay = _busy(own.T, late.T, tree.overlap)
+    return Network(
+        channels=tuple(channels),
+        bandwidth=frozen(bandwidth, np.float64),
+        route=tuple(map(tuple, route)),
+        rate=frozen(rate, np.float64),
+        latency=frozen(latency, np.float64),
+        out_inverse=out_inverse,
+        out_delay=out_delay,
+        in_inverse=in_inverse,
+        in_delay=in_delay,
+        overlap=tree.overlap,
+        send=tree.send,
+    )

@@ -1,0 +1,543 @@
+"""What is asked: a graph, devices, what joins them, an objective and constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TypeVar
+
+import numpy as np
+
+from mtpp_dsl.core.base.late import late
+from mtpp_dsl.core.base.pickling import Picklable
+from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.units import format_quantity
+from mtpp_dsl.core.constraints import (
+    Acyclic,
+    Constraint,
+    Contiguous,
+    Forbid,
+    Latency,
+    Linear,
+    Memory,
+    Pin,
+    PinChunks,
+    Replicate,
+    Robust,
+    Shard,
+    StageMemory,
+)
+from mtpp_dsl.core.errors import ConstraintError, UsageError
+from mtpp_dsl.core.problem.batching import Batching, batching, check_batches
+from mtpp_dsl.core.problem.copying import check_copies
+from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints, frozen
+from mtpp_dsl.core.problem.in_order import check_order, ordered_devices
+from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Links, Shared, Tree
+from mtpp_dsl.core.problem.network import Network, network_of
+from mtpp_dsl.core.problem.networked import check_network, check_tree
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.phases import (
+    check_phases,
+    mixed_graph,
+    of_one_phase,
+    only_phase,
+    plain_objective,
+    rows_of_phase,
+    speaks_of_phases,
+    summed,
+    summed_latencies,
+)
+from mtpp_dsl.core.problem.replication import check_groups, check_replicas
+from mtpp_dsl.core.problem.robustness import check_robust, deviations
+from mtpp_dsl.core.problem.several import settled_objectives
+from mtpp_dsl.core.problem.soundness import check_devices, check_links, check_magnitudes, check_members
+from mtpp_dsl.core.problem.sources import untimed
+from mtpp_dsl.core.problem.staging import check_shards, check_stages
+from mtpp_dsl.core.problem.targeting import Targeted
+from mtpp_dsl.core.problem.transfers import Transfers, transfers
+from mtpp_dsl.core.problem.tying import with_ties
+from mtpp_dsl.core.problem.unread import unread
+
+__all__ = ["Origin", "Problem", "running_times"]
+
+C = TypeVar("C", bound=Constraint)
+
+MEMORY_ROUNDING = 1e-9
+"""Of a memory: what sums of sizes may be too large by their rounding."""
+
+
+@dataclass(frozen=True, repr=False)
+class Origin(Short, Picklable):
+    """Where a problem came from, for results.
+
+    Attributes:
+        path: of the spec, as it was given; None for a text or a problem made in Python.
+        sha256: of the bytes of the spec.
+        params: their values: numbers, or text as ``-D`` takes it.
+        decimal: whether its sizes are written in kB, MB and GB, rather than in KiB, MiB and GiB.
+        files: the SHA-256 of every other file that was read, by its path from the folder of the spec.
+        scenario: the name of the scenario that was chosen; None for none.
+        text: of the spec, where it was no file.
+    """
+
+    path: str | None = None
+    sha256: str | None = None
+    params: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    decimal: bool = False
+    files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    scenario: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Problem(Picklable):
+    """A graph to be placed on devices; immutable. Build it with :meth:`create`.
+
+    Attributes:
+        time: [n, devices] running time of each node on each device; ``inf``: not supported.
+        objective: what is optimised; the first of several.
+        later: the other objectives, in their order: each chooses among the plans that those before it leave.
+        time_unit: "s" or "".
+        warnings: what the reader of the spec should be told.
+        target: the runtime whose limits are among the constraints; None for none.
+    """
+
+    graph: Graph
+    devices: tuple[Device, ...]
+    interconnect: Interconnect
+    objective: Objective
+    constraints: tuple[Constraint, ...]
+    time: Floats
+    time_unit: str = ""
+    origin: Origin = field(default_factory=Origin)
+    warnings: tuple[str, ...] = ()
+    later: tuple[Objective, ...] = ()
+    target: Targeted | None = None
+
+    @classmethod
+    def create(
+        cls,
+        graph: Graph,
+        devices: Sequence[Device],
+        interconnect: Interconnect,
+        objective: Objective | Sequence[Objective] | None = None,
+        constraints: Sequence[Constraint] = (),
+        *,
+        time_unit: str | None = None,
+        origin: Origin | None = None,
+        warnings: Sequence[str] = (),
+    ) -> Problem:
+        """Check the parts against each other and compute ``time``.
+
+        Several objectives are optimised one after the other, each over the plans that those before it leave. Nodes of a
+        model that share weights are kept together: see :mod:`mtpp_dsl.core.problem.tying`.
+
+        Raises:
+            UsageError: no device, two of one name, a bandwidth that is not positive, a constraint
+                that names a node or device that is not there, or that speaks of the bottleneck where there are two;
+                and see :mod:`mtpp_dsl.core.problem.replication`, :mod:`mtpp_dsl.core.problem.soundness`,
+                :mod:`mtpp_dsl.core.problem.several` and :mod:`mtpp_dsl.core.problem.batching`.
+        """
+        devices, constraints = tuple(devices), with_ties(graph, constraints)
+        channel = interconnect if isinstance(interconnect, (Shared, Host)) else None
+        check_devices(devices, channel, graph)
+        if isinstance(interconnect, Links):
+            check_links(interconnect, graph, len(devices))
+        if isinstance(interconnect, Tree):
+            check_tree(interconnect, graph, len(devices))
+        for constraint in constraints:
+            check_members(constraint, graph.n, len(devices))
+        check_order(constraints, [device.name for device in devices])
+        check_magnitudes(graph, devices, channel)
+        time = running_times(graph, devices)
+        check_groups(devices, interconnect)
+        check_replicas(constraints, graph, devices, interconnect, time)
+        if graph.phases:
+            time = frozen(sum(p.weight * running_times(p.graph, devices) for p in graph.phases), np.float64)
+            graph = summed(graph, devices, time)
+        objectives, notes = settled_objectives(objective, graph, len(devices), interconnect, constraints)
+        check_stages(objectives, graph, devices, interconnect, constraints)
+        check_shards(objectives, devices, interconnect, constraints)
+        check_copies(constraints, graph, interconnect, objectives)
+        check_phases(graph, interconnect, objectives, constraints)
+        check_robust(constraints, graph, interconnect, objectives)
+        objective = objectives[0]
+        notes = (*notes, *check_network(objectives, devices, interconnect, constraints))
+        if objective.batch is not None:
+            notes = (*notes, *check_batches(objective, devices, interconnect, constraints))
+        notes = (*notes, *untimed(graph, devices), *unread(graph, devices, interconnect, objective, constraints))
+        if time_unit is None:
+            time_unit = "s" if graph.work_unit in ("s", "FLOP") else ""
+        problem = cls(
+            graph=graph,
+            devices=devices,
+            interconnect=interconnect,
+            objective=objective,
+            constraints=tuple(constraints),
+            time=time,
+            time_unit=time_unit,
+            origin=origin or Origin(),
+            warnings=(*warnings, *notes),
+            later=objectives[1:],
+        )
+        if objective.batch is not None:
+            problem.batching  # noqa: B018  raises where times or memories are missing
+        for custom in problem.of(CustomConstraint):
+            reason = custom.refusal(problem)
+            if reason is not None:
+                raise ConstraintError(f"constraint {custom.keyword}: {reason}", custom.origin)
+        return problem
+
+    def __repr__(self) -> str:
+        return (
+            f"Problem({', then '.join(map(str, self.objectives))}: {self.graph.n} nodes, {self.graph.m} edges, "
+            f"{len(self.devices)} devices, {self.interconnect.keyword}, {len(self.constraints)} constraints)"
+        )
+
+    def to_spec(self) -> str:
+        """Return a spec that says what this problem is, formatted; reading it gives an equal problem.
+
+        Equal are the graph, the devices, what joins them, all times, the objectives and the constraints. Where it came
+        from, and what was warned of, is not said.
+
+        Raises:
+            UsageError: the problem has what no spec can say; says what.
+        """
+        text: str = late("mtpp_dsl.language.builder.of_problem:to_spec")(self)
+        return text
+
+    def with_constraints(self, constraints: Sequence[Constraint]) -> Problem:
+        """Return the same problem under other constraints."""
+        return replace(self, constraints=tuple(constraints))
+
+    def asking(self, objective: Objective, constraints: Sequence[Constraint] | None = None) -> Problem:
+        """Return the problem with this objective alone, which has to be of its kind, and under other *constraints*.
+
+        Whether plans are timed, and whether what soft rows cost is added, is left as *objective* says.
+        """
+        kept = self.constraints if constraints is None else tuple(constraints)
+        return replace(self, objective=objective, later=(), constraints=kept)
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """All objectives, in their order."""
+        return (self.objective, *self.later)
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """The names of its phases; () where nothing is said of any."""
+        return tuple(phase.name for phase in self.graph.phases)
+
+    @cached_property
+    def phased(self) -> bool:
+        """Whether an objective or a row speaks of one phase alone, or of the largest of several sums.
+
+        A problem with phases that does not is an ordinary one: its times and tensors are those of all phases together.
+        """
+        return speaks_of_phases(self.objectives, self.constraints)
+
+    @cached_property
+    def each_phase(self) -> Mapping[str, Problem]:
+        """Each phase alone, by its name, as an ordinary problem that asks for its bottleneck.
+
+        Rows that speak of other loads than those of the phase are left out, and so are soft ones.
+        """
+        found = {}
+        for phase in self.graph.phases:
+            time = np.where(np.isfinite(self.time), running_times(phase.graph, self.devices), np.inf)
+            found[phase.name] = replace(
+                self,
+                graph=phase.graph,
+                time=frozen(time, np.float64),
+                objective=Objective("bottleneck"),
+                later=(),
+                constraints=tuple(rows_of_phase(self.constraints, phase.name)),
+            )
+        return MappingProxyType(found)
+
+    def phase(self, name: str) -> Problem:
+        """Return one phase alone; see :attr:`each_phase`.
+
+        Raises:
+            UsageError: there is no phase of that name.
+        """
+        if name not in self.each_phase:
+            raise UsageError(f"there is no phase {name!r}")
+        return self.each_phase[name]
+
+    @cached_property
+    def in_one_phase(self) -> Problem | None:
+        """The same problem as an ordinary one, where all that is asked is asked of one phase; None elsewhere.
+
+        Its plans, and what each of them costs, are those of this problem: the other phases appear nowhere, except in
+        what a node keeps in memory, which is the most that it keeps in any phase.
+
+        A sum of latencies of several phases is asked of one, too: of their mean, see :meth:`_in_their_mean`.
+        """
+        found = only_phase(self.objectives, self.constraints) if self.phases else None
+        if found is None:
+            return self._in_their_mean() if self.phases and self.phased else None
+        rows = (of_one_phase(rule) for rule in self.constraints)
+        return replace(self.phase(found), objective=plain_objective(self.objective), constraints=tuple(rows))
+
+    def _in_their_mean(self) -> Problem | None:
+        """Return a sum of latencies as a multiple of the latency of one phase, the mean of the others; None elsewhere.
+
+        A latency is a sum of running times and of what tensors take, which is a delay and a share of their size. So the
+        sum of a_p latency(p) is A times the latency of a phase whose work and sizes are the sums of a_p / A times those
+        of p, where A is the sum of all a_p: delays, which are those of every phase, count A times in both.
+        """
+        weights = summed_latencies(self.objectives, self.constraints)
+        if weights is None:
+            return None
+        total = sum(weights.values())
+        alone = [(a / total, self if phase is None else self.phase(phase)) for phase, a in weights.items()]
+        time = frozen(sum(share * one.time for share, one in alone), np.float64)
+        graph = mixed_graph([(share, one.graph) for share, one in alone], self.devices, time)
+        if graph is None:
+            return None
+        return replace(self, graph=graph, time=time, objective=replace(self.objective, terms=((Latency(), total),)))
+
+    @property
+    def timed(self) -> bool:
+        """Whether plans say when nodes, or batches, run."""
+        return self.objective.timed
+
+    @cached_property
+    def soft_rows(self) -> tuple[Linear, ...]:
+        """The rows that a plan may break, and pays for."""
+        return tuple(row for row in self.of(Linear) if row.soft)
+
+    @cached_property
+    def hard_rows(self) -> tuple[Linear, ...]:
+        """The labelled rows that must hold."""
+        return tuple(row for row in self.of(Linear) if not row.soft)
+
+    def size(self, value: float) -> str:
+        """Return a size for people, in the family of units that the spec uses."""
+        return format_quantity(value, self.graph.memory_unit, decimal=self.origin.decimal)
+
+    def valued(self, cost: float, objective: Objective | None = None) -> str:
+        """Return the value of an objective, by default the first, at a cost, for people: sizes as :meth:`size` does."""
+        objective = objective or self.objective
+        return format_quantity(objective.value(cost), objective.unit(self.time_unit), decimal=self.origin.decimal)
+
+    @property
+    def k(self) -> int:
+        """Number of devices."""
+        return len(self.devices)
+
+    @cached_property
+    def device_index(self) -> Mapping[str, int]:
+        """Device number by name."""
+        return MappingProxyType({device.name: d for d, device in enumerate(self.devices)})
+
+    def of(self, kind: type[C]) -> Iterator[C]:
+        """Yield the constraints of one kind."""
+        return (c for c in self.constraints if isinstance(c, kind))
+
+    @property
+    def acyclic(self) -> bool:
+        """Whether the quotient graph must be acyclic, in the forward part at least; an order of all devices says so."""
+        return ordered_devices(self.constraints, self.k)
+
+    @property
+    def groups_free(self) -> bool:
+        """Whether data may enter a group of devices more than once, though the quotient graph must be acyclic."""
+        rules = list(self.of(Acyclic))
+        return self.hierarchical and self.acyclic and (not rules or any(rule.groups == "free" for rule in rules))
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether some device's node set must be convex."""
+        return any(True for _ in self.of(Contiguous))
+
+    @property
+    def is_split(self) -> bool:
+        """Whether plans are splits whose cost is in the loads of devices on ``shared`` or ``host``."""
+        loads = self.objective.quantity in ("bottleneck", "sum of bottlenecks")
+        return loads and isinstance(self.interconnect, (Shared, Host))
+
+    @cached_property
+    def staged(self) -> bool:
+        """Whether it is about the stages of a pipeline: their memory, iterations, or nodes split over devices."""
+        return self.objective.is_iteration or any(isinstance(c, (Shard, StageMemory)) for c in self.constraints)
+
+    @property
+    def channel(self) -> Shared | Host:
+        """The one channel of all devices; of ``shared`` and ``host`` only."""
+        if not isinstance(self.interconnect, (Shared, Host)):
+            raise UsageError(f"{self.interconnect.keyword} has no channel that all devices share")
+        return self.interconnect
+
+    @property
+    def networked(self) -> bool:
+        """Whether plans are splits on ``links`` or a ``tree``: their cost is in the loads of devices and channels."""
+        return isinstance(self.interconnect, (Links, Tree)) and not self.timed and self.objective.batch is None
+
+    @property
+    def hierarchical(self) -> bool:
+        """Whether the network between groups of devices is slower than the one inside."""
+        return isinstance(self.interconnect, (Shared, Host)) and self.interconnect.between is not None
+
+    @cached_property
+    def group(self) -> Ints:
+        """[devices] number of the group of each; all 0 where there are none."""
+        names = [device.group for device in self.devices]
+        first = {name: d for d, name in reversed(list(enumerate(names)))}
+        return frozen([first[name] for name in names], np.int64)
+
+    @cached_property
+    def robust(self) -> Robust | None:
+        """What lets times be off, if anything does."""
+        return next(self.of(Robust), None)
+
+    @cached_property
+    def deviation(self) -> Floats:
+        """[n, devices] by how much a node may take longer, under ``constraint robust``; else 0."""
+        return frozen(deviations(self.robust, self.graph, self.time), np.float64)
+
+    @cached_property
+    def replicate(self) -> tuple[Replicate | None, ...]:
+        """[devices] what lets the stage of each be replicated; None where nothing does."""
+        found: list[Replicate | None] = [None] * self.k
+        for rule in self.of(Replicate):
+            for d in range(self.k) if rule.devices is None else rule.devices:
+                found[d] = rule
+        return tuple(found)
+
+    @cached_property
+    def shard(self) -> tuple[Shard | None, ...]:
+        """[devices] what lets the nodes of each be split over a group of devices; None where nothing does."""
+        found: list[Shard | None] = [None] * self.k
+        for rule in self.of(Shard):
+            for d in range(self.k) if rule.devices is None else rule.devices:
+                found[d] = rule
+        return tuple(found)
+
+    @cached_property
+    def stage_memory(self) -> tuple[StageMemory | None, ...]:
+        """[devices] what says how much each keeps as a stage of a pipeline; None where nothing does."""
+        found: list[StageMemory | None] = [None] * self.k
+        for rule in self.of(StageMemory):
+            for d in range(self.k) if rule.devices is None else rule.devices:
+                found[d] = rule
+        return tuple(found)
+
+    @cached_property
+    def stage_limit(self) -> Floats:
+        """[devices] what a stage may keep there, by ``constraint memory (schedule = …)``; ``inf`` for any amount."""
+        rooms = zip(self.stage_memory, self.devices, strict=True)
+        return frozen([np.inf if rule is None else device.room for rule, device in rooms], np.float64)
+
+    @cached_property
+    def stage_room(self) -> Floats:
+        """[devices] the same, with room for the rounding of sums, as :attr:`memory_room` has it."""
+        slack = np.array([MEMORY_ROUNDING * (device.memory or 0.0) for device in self.devices])
+        return frozen(self.stage_limit + np.minimum(slack, 5e-7 * self.stage_limit), np.float64)
+
+    @cached_property
+    def memory_limit(self) -> Floats:
+        """[devices] what the memory of a device's nodes may add up to under ``constraint memory``.
+
+        ``inf`` for a device without a memory or not under the constraint; the reserve is taken off.
+        """
+        limit = np.full(self.k, np.inf)
+        for constraint in self.of(Memory):
+            for d in range(self.k) if constraint.devices is None else constraint.devices:
+                limit[d] = self.devices[d].room
+        return frozen(limit, np.float64)
+
+    @cached_property
+    def memory_room(self) -> Floats:
+        """[devices] the same, with room for the rounding of sums: what searches for plans go by.
+
+        It is more by 1e-9 of the memory, and by less than the 1e-6 of the limit that the check of plans allows: what
+        that allows is what bounds go by.
+        """
+        slack = np.array([MEMORY_ROUNDING * (device.memory or 0.0) for device in self.devices])
+        room = self.memory_limit + np.minimum(slack, 5e-7 * self.memory_limit)
+        return frozen(room, np.float64)
+
+    @cached_property
+    def overflow_limit(self) -> Floats:
+        """[devices] parameters beyond this are streamed; ``inf`` where none are.
+
+        A device under ``constraint memory`` has no overflow: its limit is hard, by stage or not. Neither has one that
+        pays for no transfer: its parameters are in the memory that others stream from.
+        """
+        limit = np.full(self.k, np.inf)
+        if isinstance(self.interconnect, (Shared, Host)) and self.interconnect.overflow:
+            shared = isinstance(self.interconnect, Shared)
+            for d, device in enumerate(self.devices):
+                hard = np.isfinite(self.memory_limit[d]) or self.stage_memory[d] is not None
+                if device.memory is not None and (shared or device.pays_io) and not hard:
+                    limit[d] = device.room
+        return frozen(limit, np.float64)
+
+    @cached_property
+    def allowed(self) -> Bools:
+        """[n, devices] where each node may go, by support, ``pin`` and ``forbid``."""
+        allowed = np.isfinite(self.time) if self.objective.batch is None else np.array(self.batching.supported)
+        everywhere = np.arange(self.k)
+        for pin in self.of(Pin):
+            allowed[np.ix_(np.array(pin.nodes), np.setdiff1d(everywhere, pin.devices))] = False
+        for chunks in self.of(PinChunks):
+            allowed[np.ix_(np.array(chunks.nodes), np.setdiff1d(everywhere, chunks.places))] = False
+        for forbid in self.of(Forbid):
+            allowed[np.ix_(np.array(forbid.nodes), np.array(forbid.devices))] = False
+        return frozen(allowed, np.bool_)
+
+    @cached_property
+    def batching(self) -> Batching:
+        """What batches there can be, and what they take; of a batched throughput only."""
+        if self.objective.batch is None:
+            raise UsageError(f"to {self.objective} is about one sample, not about a batch")
+        return batching(self)
+
+    @cached_property
+    def transfers(self) -> Transfers:
+        """What edges take between devices; of ``links`` only."""
+        if not isinstance(self.interconnect, Links):
+            raise UsageError(f"only links carry edges; {self.interconnect.keyword} carries tensors")
+        return transfers(self.interconnect, self.graph)
+
+    @cached_property
+    def network(self) -> Network:
+        """The channels between devices and the routes over them; of ``links`` and of a ``tree`` only."""
+        if not isinstance(self.interconnect, (Links, Tree)):
+            raise UsageError(f"only links and trees have channels of their own, not {self.interconnect.keyword}")
+        return network_of(self.interconnect, self.devices)
+
+    @cached_property
+    def tensor_time(self) -> Floats:
+        """[n] what one reading or writing of each node's tensor costs on ``shared`` and ``host``.
+
+        Zero for a tensor that nobody reads.
+        """
+        if isinstance(self.interconnect, (Links, Tree)):
+            raise UsageError(f"on {self.interconnect.keyword} a transfer depends on the pair of devices")
+        if self.interconnect.between is not None:
+            raise UsageError("with groups of devices a transfer depends on whether it leaves its group")
+        read = np.diff(self.graph.offsets) > 0
+        return frozen(np.where(read, self.graph.output / self.channel.bandwidth, 0.0), np.float64)
+
+
+def running_times(graph: Graph, devices: Sequence[Device]) -> Floats:
+    """Return [n, devices] running times of single inputs; ``inf`` where the device cannot run the node.
+
+    Those of the device itself (``graph.device_times``) as they are, else a table named after the device or its type,
+    else the work, divided by the speed of the device.
+    """
+    time = np.empty((graph.n, len(devices)))
+    for d, device in enumerate(devices):
+        own = graph.device_times.get(device.name)
+        table = graph.times.get(device.name, graph.times.get(device.type))
+        time[:, d] = (graph.work if table is None else table) / device.speed if own is None else own
+        if device.unsupported:
+            time[[kind in device.unsupported for kind in graph.kinds], d] = np.inf
+    return frozen(time, np.float64)

@@ -1,0 +1,66 @@
+"""Where the times of a problem are from: given, made of costs by a law, or measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mtpp_dsl.core.problem.costs import TimeSource
+from mtpp_dsl.core.problem.graph import frozen
+
+if TYPE_CHECKING:
+    from mtpp_dsl.core.problem.devices import Device
+    from mtpp_dsl.core.problem.graph import Graph, Ints
+    from mtpp_dsl.core.problem.problem import Problem
+
+__all__ = ["counted_sources", "sources_of", "untimed"]
+
+
+def sources_of(problem: Problem) -> Ints:
+    """Return [n, devices] the :class:`TimeSource` of each time.
+
+    With phases it is that of the sum: modelled if any part of it is, else measured if any part is.
+    """
+    graphs = [phase.graph for phase in problem.graph.phases] or [problem.graph]
+    parts = np.stack([_alone(graph, problem) for graph in graphs])
+    found = np.full(parts.shape[1:], TimeSource.GIVEN)
+    for source in (TimeSource.MEASURED, TimeSource.MODELLED):
+        found[(parts == source).any(axis=0)] = source
+    return frozen(found, np.int64)
+
+
+def counted_sources(problem: Problem) -> Mapping[str, int]:
+    """Return how many times of nodes on devices that can run them are from where, by words; {} if all are given."""
+    sources, runs = sources_of(problem), np.isfinite(problem.time)
+    if not sources.any():
+        return {}
+    return {
+        source.name.lower(): int((runs & (sources == source)).sum())
+        for source in (TimeSource.MODELLED, TimeSource.MEASURED, TimeSource.GIVEN)
+    }
+
+
+def untimed(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
+    """Yield a warning where nodes have costs and nobody has made times of them: they would take no time at all."""
+    for each in [phase.graph for phase in graph.phases] or [graph]:
+        if each.costs is None or each.work.any():
+            continue
+        lacking = [device.name for device in devices if not _timed(each, device)]
+        if lacking:
+            yield (
+                f"nodes have costs, and no times were made of them on {lacking[0]}, where they take none: give "
+                "the graph mtpp_dsl.with_times(graph, devices)"
+            )
+            return
+
+
+def _timed(graph: Graph, device: Device) -> bool:
+    return device.name in graph.device_times or bool({device.name, device.type} & {*graph.times})
+
+
+def _alone(graph: Graph, problem: Problem) -> Ints:
+    unsaid = np.zeros(graph.n, np.int64)
+    columns = [graph.time_sources.get(device.name, unsaid) for device in problem.devices]
+    return frozen(np.stack(columns, axis=1) if columns else np.zeros((graph.n, 0)), np.int64)

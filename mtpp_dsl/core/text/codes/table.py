@@ -1,0 +1,32 @@
+"""All codes, by area and by themselves."""
+
+from __future__ import annotations
+
+from mtpp_dsl.core.text.codes.code import Code
+from mtpp_dsl.core.text.codes.devices import DEVICES
+from mtpp_dsl.core.text.codes.files import FILES
+from mtpp_dsl.core.text.codes.graphs import GRAPHS
+from mtpp_dsl.core.text.codes.limits import LIMITS
+from mtpp_dsl.core.text.codes.names import NAMES
+from mtpp_dsl.core.text.codes.objectives import OBJECTIVES
+from mtpp_dsl.core.text.codes.rules import RULES
+from mtpp_dsl.core.text.codes.syntax import SYNTAX
+from mtpp_dsl.core.text.codes.values import VALUES
+
+__all__ = ["AREAS", "CODES"]
+
+AREAS: dict[str, tuple[Code, ...]] = {
+    "Syntax": SYNTAX,
+    "Names": NAMES,
+    "Values and units": VALUES,
+    "Graphs": GRAPHS,
+    "Devices, interconnects and times": DEVICES,
+    "Constraints": RULES,
+    "Objectives": OBJECTIVES,
+    "Params and files": FILES,
+    "Limits": LIMITS,
+}
+"""The codes of each area, in the order of docs/errors.md."""
+
+CODES: dict[str, Code] = {code.code: code for codes in AREAS.values() for code in codes}
+"""Every code by its name."""

@@ -1,0 +1,59 @@
+"""Making the edits of fixes: in texts, and in files byte for byte."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+from mtpp_dsl.core.text.source import Edit, Fix
+
+__all__ = ["apart", "edited", "edited_bytes"]
+
+
+def apart(fixes: Iterable[Fix]) -> list[Fix]:
+    """Return the fixes that can be made together: each that touches none before it, and none twice."""
+    chosen: list[Fix] = []
+    taken: list[Edit] = []
+    for fix in fixes:
+        if not any(_touch(edit, other) for edit in fix.edits for other in taken):
+            chosen.append(fix)
+            taken += fix.edits
+    return chosen
+
+
+def _touch(one: Edit, other: Edit) -> bool:
+    a, b = one.span, other.span
+    return a.source is b.source and a.start <= b.stop and b.start <= a.stop
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """Return a text with edits made, which do not overlap."""
+    parts: list[str] = []
+    done = 0
+    for edit in sorted(edits, key=lambda edit: edit.span.start):
+        parts += (text[done : edit.span.start], edit.text)
+        done = edit.span.stop
+    return "".join([*parts, text[done:]])
+
+
+def edited_bytes(data: bytes, edits: Sequence[Edit]) -> bytes:
+    r"""Return the content of a file with edits made; its line ends and byte order mark stay as they are.
+
+    Args:
+        data: in UTF-8.
+        edits: in the text as it was read: without a byte order mark, each line end a newline.
+
+    >>> from mtpp_dsl.core.text.source import Source, Span
+    >>> source = Source("x", "a\nb\n")
+    >>> edited_bytes(b"a\r\nb\r\n", [Edit(Span(source, 2, 3), "c")])
+    b'a\r\nc\r\n'
+    """
+    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    text = data.removeprefix(mark).decode("utf-8")
+    pairs = [match.start() - number for number, match in enumerate(re.finditer("\r\n", text))]
+    for edit in sorted(edits, key=lambda edit: edit.span.start, reverse=True):
+        start, stop = (offset + bisect_left(pairs, offset) for offset in (edit.span.start, edit.span.stop))
+        text = text[:start] + edit.text + text[stop:]
+    return mark + text.encode("utf-8")

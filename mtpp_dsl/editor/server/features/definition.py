@@ -1,0 +1,98 @@
+"""Where the name at a place is declared, and where a file that it names is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from lsprotocol import types
+
+from mtpp_dsl.core.text.source import Span
+from mtpp_dsl.editor.server.features.places import location_of
+from mtpp_dsl.editor.server.index import Occurrence
+from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.uris import uri_of
+from mtpp_dsl.exchange.library.entries import FOLDER
+from mtpp_dsl.language.lowering.choosing import all_of
+from mtpp_dsl.language.syntax import tree
+
+__all__ = ["definition", "file_named", "occurrence_at", "word_at"]
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def definition(reading: Reading, line: int, column: int) -> list[types.Location]:
+    """Return where the name at a line and column is declared, all places of one that is declared several times.
+
+    A file is where it is, also one of the library; a node of a graph from a file or a generator is where the graph is
+    said.
+    """
+    offset = reading.offset(line, column)
+    found = occurrence_at(reading, offset)
+    if found is None:
+        return []
+    if found.kind == "file":
+        path = file_named(reading, found)
+        top = types.Range(types.Position(0, 0), types.Position(0, 0))
+        return [] if path is None else [types.Location(reading.uris.get(path.resolve()) or uri_of(path), top)]
+    spans = [each.span for each in reading.index.same(found) if each.role == "definition"]
+    spans = spans or _of_data(reading, found.name)
+    return [location for span in spans if (location := location_of(reading, span)) is not None]
+
+
+def occurrence_at(reading: Reading, offset: int) -> Occurrence | None:
+    """Return the name at an offset of the text; in a statement that does not parse, what the spec calls so."""
+    found = reading.index.at(reading.source, offset)
+    if found is not None:
+        return found
+    span = word_at(reading, offset)
+    if span is None:
+        return None
+    known = reading.index.definitions.get(span.text, ())
+    known = tuple(each for each in known if not each.home.startswith(("loop", "def ")))
+    if not known:
+        return None
+    return Occurrence(span.text, known[0].kind, "reference", span, known[0].within, known[0].home)
+
+
+def word_at(reading: Reading, offset: int) -> Span | None:
+    """Return the word at an offset of the text, or just before it; None in a comment or where there is none."""
+    text = reading.text
+    start = text.rfind("\n", 0, offset) + 1
+    start = max(start, offset - 2_000)
+    for match in re.finditer(r'"(?:\\.|[^"\\\n])*"?|#[^\n]*|[A-Za-z_µ][A-Za-z0-9_µ]*|%', text[start : offset + 2_000]):
+        if match.start() + start <= offset <= match.end() + start:
+            word = _WORD.fullmatch(match[0])
+            if word is not None:
+                return Span(reading.source, match.start() + start, match.end() + start)
+        if match.start() + start > offset:
+            return None
+    return None
+
+
+def file_named(reading: Reading, occurrence: Occurrence) -> Path | None:
+    """Return the file that a string names, where it is there: of an include, or of data."""
+    name, source = occurrence.name, occurrence.span.source
+    for each in reading.sources:
+        origin = each.included_from
+        if origin is not None and origin.source is source and origin.start <= occurrence.span.start < origin.stop:
+            return None if each.path is None else Path(each.path)
+    folder = Path() if source.path is None else Path(source.path).parent
+    places = [folder, FOLDER] if isinstance(occurrence.within, tree.IncludeStatement) else [folder]
+    try:
+        return next((place / name for place in places if (place / name).is_file()), None)
+    except (OSError, ValueError):
+        return None
+
+
+def _of_data(reading: Reading, name: str) -> list[Span]:
+    """Return the statement that a node or a device of a data file or a generator comes from."""
+    scope = reading.scope
+    called = scope.called(name)
+    if not called:
+        return []
+    kinds: tuple[type[tree.Statement], ...] = (tree.ImportStatement,)
+    if "node" in called:
+        kinds = (tree.GraphFile, tree.GraphGenerator, tree.ImportStatement)
+    spans = [each.span for each in all_of(reading.read.statements) if isinstance(each, kinds)]
+    return spans[-1:]

@@ -1,0 +1,284 @@
+"""What names of a spec stand for, in Markdown: values, members, figures."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.text.source import Span, shortened
+from mtpp_dsl.editor.server.features.evaluated import value_of
+from mtpp_dsl.editor.server.features.markdown import block, code, plain
+from mtpp_dsl.editor.server.features.values import amount, in_base, listed, short
+from mtpp_dsl.editor.server.index import Occurrence
+from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.exchange.library.entries import FOLDER, entries
+from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Sequence, Value, describe
+
+__all__ = ["name_told"]
+
+_FEW = 6
+_LINES = 12
+
+
+def name_told(reading: Reading, found: Occurrence) -> str:
+    """Return what a name stands for; "" where nothing is known of it."""
+    said = [f"{_KINDS.get(found.kind, found.kind) or 'name'} {code(found.name)}"]
+    declared = next((each for each in reading.index.same(found) if each.role == "definition"), None)
+    match found.kind:
+        case (
+            "param"
+            | "let"
+            | "def"
+            | "type"
+            | "switch"
+            | "phase"
+            | "block"
+            | "port"
+            | "scenario"
+            | "constraint"
+            | "objective"
+        ):
+            said += _declared(declared)
+        case "variable":
+            said += _variable(reading, declared)
+    if found.kind in ("param", "let"):
+        said += _valued(reading, found, declared)
+    elif found.kind in ("node", "device", "instance", "block", ""):
+        members = _members(reading, found)
+        said = members if members and members[0].startswith("node `") else said + members
+    elif found.kind == "type":
+        said += _of_library(found.name, declared)
+    elif found.kind == "phase" and found.name in reading.scope.phases:
+        said.append(f"weight {code(f'{reading.scope.phases[found.name]:g}')}")
+    return "\n\n".join(said) if len(said) > 1 or found.kind != "" else ""
+
+
+_KINDS = {
+    "def": "function",
+    "type": "type of device",
+    "variable": "variable",
+    "constraint": "constraint",
+    "instance": "instances",
+    "": "",
+}
+
+
+def _declared(declared: Occurrence | None) -> list[str]:
+    """Return the statement that declares a name, its first lines, with the remark above it."""
+    if declared is None or not isinstance(declared.within, tree.Tree):
+        return []
+    span = declared.within.span
+    lines = shortened(span.text).splitlines()
+    text = "\n".join(lines[:_LINES] + (["…"] if len(lines) > _LINES else []))
+    return [block(text), *_remark(span)]
+
+
+def _remark(span: Span) -> list[str]:
+    """Return the remarks on the lines above a statement, and behind it on its last line."""
+    text = span.source.text
+    found: list[str] = []
+    at = text.rfind("\n", 0, span.start)
+    while at > 0 and len(found) < 6:
+        start = text.rfind("\n", 0, at) + 1
+        line = text[start:at].strip()
+        if not line.startswith("#"):
+            break
+        found.insert(0, line.lstrip("#").strip())
+        at = start - 1
+    end = text.find("\n", span.stop)
+    rest = text[span.stop : len(text) if end < 0 else end].strip()
+    if rest.startswith("#"):
+        found.append(rest.lstrip("#").strip())
+    path = span.source.path
+    own = path is None or not path.is_relative_to(FOLDER)  # what the library says is no text of a user's
+    return [plain(" ".join(found)) if own else " ".join(found)] if any(found) else []
+
+
+def _valued(reading: Reading, found: Occurrence, declared: Occurrence | None) -> list[str]:
+    """Return the value of a param or a let, as it may be written and in base units."""
+    scope = reading.scope
+    value: Value | None = (
+        scope.params.get(found.name) if found.kind == "param" else scope.values_of_lets.get(found.name)
+    )
+    if value is None and found.kind == "let" and declared is not None:
+        value = value_of(reading, tree.Name(span=found.span, name=found.name))
+    if value is None:
+        return []
+    base = in_base(value)
+    text = f"= {code(short(value, scope, _FEW))}"
+    if base and base.replace(",", "") != short(value, scope):
+        text += f", that is {code(base)}"
+    if isinstance(value, Sequence):
+        text += f": {describe(value)} of {len(value):,} {'member' if len(value) == 1 else 'members'}"
+    stale = [] if reading.current else ["(as it was before the last change)"]
+    return [text, *stale]
+
+
+def _variable(reading: Reading, declared: Occurrence | None) -> list[str]:
+    """Return what a variable of a loop runs over."""
+    if declared is None:
+        return []
+    if declared.home.startswith("def "):
+        return [f"an argument of the function {code(declared.home.removeprefix('def '))}"]
+    if declared.home.startswith("block "):
+        return [f"a param of the block {code(declared.home.removeprefix('block '))}"]
+    binder = next((each for each in _binders(declared.within) if each.name.span == declared.span), None)
+    if binder is None:
+        return []
+    domain = binder.domain
+    value = value_of(reading, domain)
+    many = f", {len(value):,} values" if isinstance(value, Sequence) else ""
+    return [f"in {code(domain.span.text)}{many}"]
+
+
+def _binders(within: tree.Tree) -> list[tree.Binder]:
+    from mtpp_dsl.editor.server.index import walk
+
+    return [each for each in walk(within) if isinstance(each, tree.Binder)]
+
+
+# nodes and devices
+
+
+def _members(reading: Reading, found: Occurrence) -> list[str]:
+    """Return what is known of a node, a device, or a family of them."""
+    scope = reading.scope
+    name = found.name
+    if found.home.startswith("block "):
+        return _declared(next((each for each in reading.index.same(found) if each.role == "definition"), None))
+    value = _whole(reading, found)
+    if value is None:
+        try:
+            value = scope.member(name, found.span)
+        except Exception:  # a name that is both, which is told as an error
+            return []
+    if isinstance(value, NodeRef) and scope.graph is not None and value.index < scope.graph.n:
+        return _node(reading, scope.graph, value.index)
+    said: list[str] = []
+    if isinstance(value, DeviceRef) and scope.devices is not None and value.index < len(scope.devices):
+        said = _device(reading, value.index)
+    elif isinstance(value, Sequence):
+        said = _family(reading, value)
+    if found.kind == "device" and "options" in scope.unsettled:  # figures are not known: show what is written
+        said += _declared(next((each for each in reading.index.same(found) if each.role == "definition"), None))
+    return said
+
+
+def _whole(reading: Reading, found: Occurrence) -> Value | None:
+    """Return the value of the whole name around an occurrence, with its subscripts, where it has no free variables."""
+    from mtpp_dsl.editor.server.index import walk
+
+    for each in walk(found.within):
+        if isinstance(each, tree.Name) and each.span.start == found.span.start and each.name == found.name:
+            return value_of(reading, each) if each.subscripts or each.parts else None
+    return None
+
+
+def _family(reading: Reading, value: Sequence) -> list[str]:
+    """Return how many members a family has, the first few, and what they are together."""
+    scope = reading.scope
+    names = [scope.name_of(each) for each in islice(value, _FEW)]
+    refs = list(islice(value, 100_000))
+    nodes = [each.index for each in refs if isinstance(each, NodeRef)]
+    what = "nodes" if nodes else "devices"
+    count = len(value)
+    said = [f"{count:,} {what if count != 1 else what[:-1]}: {listed([code(name) for name in names], count, _FEW)}"]
+    graph = scope.graph
+    if nodes and graph is not None and max(nodes) < graph.n:
+        parts = []
+        for column, unit in (("work", graph.work_unit), ("memory", graph.memory_unit)):
+            total = float(np.asarray(getattr(graph, column))[nodes].sum())
+            if total:
+                parts.append(f"{column} {code(amount(total, unit, scope))}")
+        said += [f"together {', '.join(parts)}"] if parts else []
+    elif refs and isinstance(refs[0], DeviceRef):
+        said += _device(reading, refs[0].index)
+    return said
+
+
+def _node(reading: Reading, graph: Graph, v: int) -> list[str]:
+    """Return what a node takes on each device, its memory, and its edges."""
+    scope, problem = reading.scope, reading.problem
+    said = [f"node {code(graph.names[v])}"]
+    parts = [f"kind {code(graph.kinds[v])}"] if graph.kinds[v] else []
+    units = {"work": graph.work_unit, "params": graph.size_unit, "output": graph.size_unit, "memory": graph.memory_unit}
+    for column, unit in units.items():
+        figure = float(getattr(graph, column)[v])
+        if figure:
+            parts.append(f"{column} {code(amount(figure, unit, scope))}")
+    said.append(", ".join(parts) or "no work and no memory")
+    if problem is not None and problem.graph.n == graph.n:
+        rows: dict[str, list[str]] = {}
+        for d, device in enumerate(problem.devices[:1_000]):
+            time = float(problem.time[v, d])
+            shown = "cannot run" if time == float("inf") else amount(time, problem.time_unit, scope)
+            rows.setdefault(shown, []).append(device.name)
+        listed_times = [
+            f"- {code(time) if time != 'cannot run' else time} on {listed([code(d) for d in names], len(names), 4)}"
+            for time, names in islice(rows.items(), 8)
+        ]
+        said.append("\n".join(listed_times))
+    for word, near, far in (("reads", graph.heads, graph.tails), ("is read by", graph.tails, graph.heads)):
+        others = far[near == v]
+        names = [code(graph.names[u]) for u in others[:_FEW].tolist()]
+        if names:
+            said.append(f"{word} {listed(names, len(others), _FEW)}")
+    return said[1:] if "[" not in graph.names[v] and "." not in graph.names[v] else said
+
+
+def _device(reading: Reading, d: int) -> list[str]:
+    """Return the figures of a device, with where those of its type are from."""
+    scope = reading.scope
+    assert scope.devices is not None
+    device = scope.devices[d]
+    parts = []
+    if device.type != "accelerator":
+        parts.append(f"type {code(device.type)}")
+    memory_unit = "B" if scope.sizes or (scope.graph is not None and scope.graph.memory_unit == "B") else ""
+    if device.memory is not None:
+        parts.append(f"memory {code(amount(device.memory, memory_unit, scope))}")
+    if device.reserve:
+        parts.append(f"reserve {code(amount(device.reserve, memory_unit, scope))}")
+    if device.speed != 1.0:
+        flops = scope.graph is not None and scope.graph.work_unit == "FLOP"
+        parts.append(f"speed {code(f'{device.speed:.5g}' + (' FLOP/s' if flops else ''))}")
+    for kind, rate in islice(device.peak.items(), 6):
+        parts.append(f"peak {code(f'{rate / 1e12:.5g} TFLOP/s')}{f' of {code(kind)}' if kind else ''}")
+    if device.bandwidth is not None:
+        parts.append(f"bandwidth {code(f'{device.bandwidth / 1e9:.5g} GB/s')}")
+    if device.group is not None:
+        parts.append(f"group {code(device.group)}")
+    if device.price is not None:
+        parts.append(f"price {code(amount(device.price, device.price_unit, scope))}")
+    if device.power is not None:
+        parts.append(f"power {code(amount(device.power, device.power_unit, scope))}")
+    said = [", ".join(parts) or "no limits and a speed of 1"] if parts or "options" not in scope.unsettled else []
+    entry = entries().get(device.type)
+    kinds = reading.index.declared.kinds.get("type", frozenset())
+    if entry is not None and entry.kind == "type" and device.type in kinds and _from_library(reading, device.type):
+        said.append(f"From {entry.file} of the library. {' '.join(entry.remarks)}")
+    return said
+
+
+def _from_library(reading: Reading, name: str) -> bool:
+    places = reading.index.definitions.get(name, ())
+    return any(each.span.source.path is not None and each.span.source.path.is_relative_to(FOLDER) for each in places)
+
+
+def _of_library(name: str, declared: Occurrence | None) -> list[str]:
+    """Return in which file of the library a type is; its remarks stand above it there."""
+    if declared is None:
+        entry = entries().get(name)
+        if entry is None or entry.kind != "type":
+            return []
+        return [
+            block(entry.text),
+            plain(f"It is in {entry.file} of the library: include that. {' '.join(entry.remarks)}"),
+        ]
+    path = declared.span.source.path
+    if path is None or not path.is_relative_to(FOLDER):
+        return []
+    return [plain(f"From {path.relative_to(FOLDER).as_posix()} of the library.")]

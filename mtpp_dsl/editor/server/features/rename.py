@@ -1,0 +1,184 @@
+"""Another name for a thing, in all open and included texts; the spec means the same afterwards."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from lsprotocol import types
+
+from mtpp_dsl.core.text.edits import edited
+from mtpp_dsl.core.text.source import Edit, Source, shortened
+from mtpp_dsl.editor.server.features.definition import occurrence_at, word_at
+from mtpp_dsl.editor.server.features.places import range_of
+from mtpp_dsl.editor.server.features.references import everywhere
+from mtpp_dsl.editor.server.features.sameness import same
+from mtpp_dsl.editor.server.index import Occurrence
+from mtpp_dsl.editor.server.reading import Reading, read_document
+from mtpp_dsl.exchange.library.entries import FOLDER
+from mtpp_dsl.language.syntax.reserved_words import RESERVED
+from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
+from mtpp_dsl.language.words.vocabulary import words
+
+__all__ = ["MAX_READ", "MAX_STEPS", "RenameRefused", "prepare_rename", "rename"]
+
+MAX_STEPS, MAX_READ = 40_000, 100_000
+"""A spec that takes more steps of reading, or characters, is not read again to see that it means the same."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_QUOTABLE = ("node", "device", "switch")
+_LONGEST = 1_000
+
+
+class RenameRefused(Exception):
+    """A thing that cannot be renamed, or not so; the message says why."""
+
+
+def prepare_rename(reading: Reading, line: int, column: int) -> tuple[types.Range, str]:
+    """Return the range of the name at a line and column, and the name.
+
+    Raises:
+        RenameRefused: there is none that may be changed.
+    """
+    found = _renamed(reading, line, column)
+    return range_of(reading, found.span), found.name
+
+
+def rename(
+    reading: Reading, line: int, column: int, new: str, *, others: Iterable[Reading] = ()
+) -> dict[str, list[types.TextEdit]]:
+    """Return the changes, by the URI of their text, that give the thing at a line and column another name.
+
+    Args:
+        reading: of the text.
+        line: as the editor counts.
+        column: as the editor counts.
+        new: the name.
+        others: readings of other open texts, which are changed where they include a file that declares it.
+
+    Raises:
+        RenameRefused: it has no name of the spec's own; the new name is none, or is another thing's; or the spec would
+            mean something else.
+    """
+    found = _renamed(reading, line, column)
+    if new == found.name:
+        return {}
+    others = [other for other in others if other is not reading]
+    places = list(everywhere(reading, found, others))
+    _check(found, new, [each for _, each in places], [reading, *others])
+    kept = [(of, each) for of, each in places if not each.loose]
+    reason = ""
+    for chosen in [places, kept] if len(kept) < len(places) else [places]:
+        edits = [Edit(each.span, new) for _, each in chosen]
+        affected = {id(of): of for of, _ in chosen}.values()
+        reasons = (_differs(of, edits, found.name, new) for of in affected)
+        reason = next((each for each in reasons if each), "")
+        if not reason:
+            return _by_uri(chosen, new)
+    raise RenameRefused(f"{found.name!r} cannot be called {new!r}: {reason}")
+
+
+def _renamed(reading: Reading, line: int, column: int) -> Occurrence:
+    offset = reading.offset(line, column)
+    found = occurrence_at(reading, offset)
+    if found is None:
+        word = word_at(reading, offset)
+        if word is None:
+            raise RenameRefused("there is no name here")
+        known = "is a word of the language" if word.text in words() else "is declared nowhere"
+        raise RenameRefused(f"{shortened(word.text, 100)!r} {known}")
+    name = shortened(found.name, 100)
+    if found.kind == "file":
+        raise RenameRefused("this is the name of a file")
+    if found.kind in ("function", "option"):
+        known = "is a word of the language" if found.name in words() else "is declared nowhere"
+        raise RenameRefused(f"{name!r} {known}")
+    places = reading.index.same(found)
+    declared = [each for each in places if each.role == "definition"]
+    if not declared or not found.kind:
+        known = reading.scope.called(found.name)
+        said = f"{name!r} is {known} of a data file or a generator" if known else f"{name!r} is declared nowhere"
+        raise RenameRefused(f"{name!r} is a word of the language" if found.name in words() and not known else said)
+    for each in declared:
+        path = each.span.source.path
+        if path is not None and Path(path).resolve().is_relative_to(FOLDER):
+            raise RenameRefused(f"{name!r} is declared in the library of the package")
+    return found
+
+
+def _check(found: Occurrence, new: str, places: Sequence[Occurrence], readings: Sequence[Reading]) -> None:
+    """Refuse a name that is none, is reserved, or is another thing's where this one is known."""
+    told = shortened(new, 100)
+    quoted = found.kind in _QUOTABLE and all(each.quoted for each in places)
+    if not quoted and not _NAME.fullmatch(new):
+        raise RenameRefused(f"{told!r} is no name: a name has letters, digits and '_', and does not begin with a digit")
+    if len(new) > _LONGEST or not new or set(new) & set('"\n\r\\'):
+        raise RenameRefused(f"{told!r} is no name of one line without quotation marks and '\\'")
+    if new in RESERVED and not quoted:
+        raise RenameRefused(f"{told!r} is a word of the language")
+    if new in FUNCTIONS or new in AGGREGATES:
+        raise RenameRefused(f"{told!r} is a function of the language")
+    local = found.home.startswith(("loop", "def "))
+    around = {id(each.within) for each in places}
+    kind = "a word of the language" if new in words() else "a name already"
+    for reading in readings:
+        for each in (*reading.index.definitions.get(new, ()), *reading.index.references.get(new, ())):
+            if each.kind in ("function", "option", "file"):
+                continue
+            apart = each.home.startswith(("loop", "def ")) if local else False
+            if not apart or id(each.within) in around:
+                raise RenameRefused(f"{told!r} is {kind}, at {each.span.place}")
+        called = reading.scope.called(new)
+        if called:
+            raise RenameRefused(f"{told!r} is {called} already")
+
+
+def _differs(reading: Reading, edits: Sequence[Edit], old: str, new: str) -> str:
+    """Return why a spec would not mean the same with the edits made; "" where it would, or where reading takes long."""
+    scope = reading.scope
+    long = scope.steps > MAX_STEPS or sum(len(source.text) for source in reading.sources) > MAX_READ
+    if long:
+        return ""
+    by_path: dict[object, tuple[Source, list[Edit]]] = {}
+    for edit in edits:
+        source = edit.span.source
+        key = os.path.realpath(source.path) if source.path is not None else id(source)
+        known = by_path.setdefault(key, (source, []))[1]
+        if not any(edit.span.start == other.span.start for other in known):
+            known.append(edit)
+    texts: Mapping[str | os.PathLike[str], str] = {
+        str(key): edited(source.text, found) for key, (source, found) in by_path.items() if source.path is not None
+    }
+    unchanged = {os.path.realpath(each.path): each.text for each in reading.sources if each.path is not None}
+    own = reading.source
+    key = os.path.realpath(own.path) if own.path is not None else id(own)
+    text = edited(own.text, by_path[key][1]) if key in by_path else own.text
+    after = read_document(
+        text, own.name, own.path, (), {**unchanged, **{str(k): v for k, v in texts.items()}}
+    ).analyse()
+    before = reading.analysis if reading.analysis is not None and reading.current else reading.spec.analyse()
+    if before.problem is None:
+        more = len(after.errors) > len(before.errors)
+        return f"there would be an error: {after.errors[0].message}" if more else ""
+    if after.problem is None:
+        return (
+            f"there would be an error: {shortened(after.errors[0].message, 300)}"
+            if after.errors
+            else "it would not read"
+        )
+    where = same(before.problem, after.problem, old, new)
+    return f"the spec would mean something else ({where}); a text may name it" if where else ""
+
+
+def _by_uri(chosen: Iterable[tuple[Reading, Occurrence]], new: str) -> dict[str, list[types.TextEdit]]:
+    """Return the changes by the URI of their text, each once."""
+    found: dict[str, dict[tuple[int, int], types.TextEdit]] = {}
+    for of, each in chosen:
+        uri = of.uri_of(each.span.source)
+        if uri is None:
+            raise RenameRefused("it is named in a text that is in no file")
+        where = range_of(of, each.span)
+        found.setdefault(uri, {}).setdefault((where.start.line, where.start.character), types.TextEdit(where, new))
+    return {uri: list(edits.values()) for uri, edits in found.items()}

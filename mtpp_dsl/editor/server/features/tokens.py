@@ -1,0 +1,156 @@
+"""The words of a text and what they are, for colours that know more than patterns do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from mtpp_dsl.editor.server.index import walk
+from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.words.meanings import INTERCONNECTS, ITEMS, OBJECTIVES, RULES, STATEMENTS, WORDS
+from mtpp_dsl.language.words.vocabulary import functions
+
+__all__ = ["MODIFIERS", "TYPES", "Token", "encoded", "tokens"]
+
+TYPES = (
+    "keyword",
+    "comment",
+    "string",
+    "number",
+    "operator",
+    "variable",
+    "parameter",
+    "function",
+    "property",
+    "class",
+    "type",
+    "namespace",
+    "struct",
+    "enumMember",
+)
+"""Kinds of words: nodes are variables, devices classes, blocks structs, options properties, scenarios namespaces."""
+MODIFIERS = ("declaration", "readonly", "defaultLibrary")
+_DECLARATION, _READONLY, _LIBRARY = 1, 2, 4
+
+_WORD = re.compile(
+    r'(?P<comment>\#[^\n]*+)|(?P<string>"(?:\\.|[^"\\\n])*+"?)|(?P<number>\d[\d_]*(?:\.(?!\.)[\d_]*)?(?:[eE][+-]?\d+)?)'
+    r"|(?P<name>[A-Za-z_µ][A-Za-z0-9_µ]*+)|(?P<operator><->|->|<=|>=|==|!=|\.\.<|\.\.|[-+*/<>=%])",
+)
+_BETWEEN = {
+    "as",
+    "at",
+    "by",
+    "from",
+    "in",
+    "most",
+    "on",
+    "or",
+    "and",
+    "not",
+    "if",
+    "then",
+    "else",
+    "for",
+    "forall",
+    "to",
+}
+_KEYWORDS = frozenset({*STATEMENTS, *ITEMS, *_BETWEEN, "up", "links", "symmetry", "plan", "generator"})
+_KINDS = {
+    "param": ("parameter", _READONLY),
+    "let": ("variable", _READONLY),
+    "def": ("function", 0),
+    "block": ("struct", 0),
+    "node": ("variable", 0),
+    "device": ("class", 0),
+    "type": ("type", 0),
+    "switch": ("class", 0),
+    "phase": ("enumMember", 0),
+    "scenario": ("namespace", 0),
+    "constraint": ("property", 0),
+    "port": ("variable", 0),
+    "instance": ("variable", 0),
+    "variable": ("parameter", 0),
+}
+
+
+class Token(NamedTuple):
+    """A word of the text: its offsets, its type among :data:`TYPES`, and a sum of 1, 2 and 4 for its modifiers."""
+
+    start: int
+    stop: int
+    type: str
+    modifiers: int = 0
+
+
+def tokens(reading: Reading, start: int = 0, stop: int | None = None) -> list[Token]:
+    """Return the words between two offsets that have a colour, also where the text does not parse."""
+    known = _known(reading)
+    declared = {name: _KINDS.get(found[0].kind, ("variable", 0)) for name, found in reading.index.definitions.items()}
+    found: list[Token] = []
+    for match in _WORD.finditer(reading.text, start, len(reading.text) if stop is None else stop):
+        kind, (first, last) = match.lastgroup or "", match.span()
+        if kind != "name":
+            found.append(Token(first, last, kind))
+            continue
+        token = known.get(first) or _guessed(match[0], declared)
+        if token is not None:
+            found.append(Token(first, last, *token))
+    return found
+
+
+def encoded(reading: Reading, found: list[Token]) -> list[int]:
+    """Return words as the protocol writes them: five numbers each, places relative to the word before."""
+    lines = reading.lines()
+    data: list[int] = []
+    line = column = 0
+    for token in found:
+        row, first = lines.position(token.start)
+        end = lines.position(token.stop)
+        length = end[1] - first if end[0] == row else max(0, lines.position(lines.end(row))[1] - first)
+        data += (row - line, first - column if row == line else first, length, TYPES.index(token.type), token.modifiers)
+        line, column = row, first
+    return data
+
+
+def _guessed(word: str, declared: Mapping[str, tuple[str, int]]) -> tuple[str, int] | None:
+    """Return what a word is that stands in no statement that parses."""
+    if word in _KEYWORDS:
+        return "keyword", 0
+    if word in declared:
+        return declared[word]
+    return ("keyword", 0) if word in RULES or word in INTERCONNECTS else None
+
+
+def _known(reading: Reading) -> dict[int, tuple[str, int]]:
+    """Return what the words of the statements that parse are, by their offsets."""
+    found: dict[int, tuple[str, int]] = {}
+    library = functions()
+    for part in walk(reading.statements):
+        match part:
+            case tree.Option():
+                found[part.name.span.start] = ("property", 0)
+            case tree.Number(unit=tree.Word() as unit):
+                found[unit.span.start] = ("number", 0)
+            case tree.Call():
+                own = part.function.text not in library
+                found[part.function.span.start] = ("function", 0 if own else _LIBRARY)
+            case tree.ConstraintStatement():
+                found[part.rule.span.start] = ("keyword", 0)
+            case tree.InterconnectStatement():
+                found[part.name.span.start] = ("keyword", 0)
+            case tree.ParamStatement(type=tree.Word() as kind):
+                found[kind.span.start] = ("type", _LIBRARY)
+            case tree.TargetStatement():
+                found[part.name.span.start] = ("namespace", 0)
+            case tree.Name() if part.name in OBJECTIVES or part.name in WORDS:
+                found[part.span.start] = ("variable", _LIBRARY)
+    for each in reading.index.occurrences:
+        if each.span.source is not reading.source:
+            continue
+        names = each.kind or next((one.kind for one in reading.index.definitions.get(each.name, ())), "")
+        if names in _KINDS and (each.span.start not in found or each.role == "definition"):
+            token, modifiers = _KINDS[names]
+            found[each.span.start] = (token, modifiers | (_DECLARATION if each.role == "definition" else 0))
+    return found

@@ -1,0 +1,114 @@
+"""Values of expressions in words: as the user would write them, and in base units."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+from mtpp_dsl.core.base.exact import exact_number, plain_number
+from mtpp_dsl.core.base.units import NONE, SIZE, TIME, UNITS, format_quantity
+from mtpp_dsl.language.values.scope import Scope
+from mtpp_dsl.language.values.values import (
+    Affine,
+    DeviceRef,
+    EdgeRef,
+    MapValue,
+    NodeRef,
+    Quantity,
+    Row,
+    Sequence,
+    Table,
+    Value,
+    describe,
+    shown,
+)
+
+__all__ = ["amount", "in_base", "listed", "short"]
+
+_FEW = 4
+
+
+def short(value: Value, scope: Scope, few: int = _FEW) -> str:
+    """Return a value in a few words."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case Quantity():
+            return _quantity(value, scope)
+        case str():
+            return f'"{value}"' if len(value) < 60 else f'"{value[:56]}…"'
+        case Path():
+            return f'"{value}"'
+        case NodeRef() | DeviceRef():
+            return scope.name_of(value)
+        case EdgeRef(index) if scope.graph is not None and index < scope.graph.m:
+            graph = scope.graph
+            return f"{graph.names[graph.tails[index]]} -> {graph.names[graph.heads[index]]}"
+        case Sequence():
+            return _sequence(value, scope, few)
+        case MapValue(entries=entries):
+            inside = ", ".join(
+                f"{key if isinstance(key, str) else shown(key)}: {short(each, scope, 2)}"
+                for key, each in islice(entries.items(), few)
+            )
+            return f"{{{inside}{', …' if len(entries) > few else ''}}}"
+        case Table():
+            return f"{value.name}: {len(value):,} rows of {', '.join(list(value.columns)[:6])}"
+        case Row(table, index):
+            return f"row {index} of {table.name}"
+        case Affine(terms=terms):
+            return f"an expression over {len(terms):,} decisions"
+        case _:
+            return describe(value)
+
+
+def _quantity(value: Quantity, scope: Scope) -> str:
+    """Return a number in the unit that fits it, exactly where that is as short."""
+    if value.infinite or value.dimension == NONE:
+        return shown(value)
+    exact = shown(value)
+    if value.dimension in (TIME, SIZE):
+        near = amount(float(value.value), "s" if value.dimension == TIME else "B", scope)
+        return exact if len(exact) <= len(near) + 2 else f"{near}"
+    return exact
+
+
+def amount(value: float, unit: str, scope: Scope) -> str:
+    """Return a figure in the unit that fits; a size in units of 1,000 or 1,024, whichever it is a round number of."""
+    said = format_quantity(value, unit, decimal=scope.decimal)
+    if unit != "B" or _exact(said, value):
+        return said
+    other = format_quantity(value, unit, decimal=not scope.decimal)
+    return other if _exact(other, value) else said
+
+
+def _exact(said: str, value: float) -> bool:
+    number, _, unit = said.partition(" ")
+    return float(exact_number(number) * UNITS[unit][0]) == value
+
+
+def in_base(value: Value) -> str:
+    """Return a quantity in base units; "" of what has none, or is written in them.
+
+    >>> in_base(Quantity(96 * 2**20, SIZE)), in_base(Quantity(3))
+    ('100,663,296 B', '')
+    """
+    if not isinstance(value, Quantity) or value.dimension == NONE or value.infinite:
+        return ""
+    number = plain_number(value.value)
+    text = f"{number:,}" if isinstance(number, int) else f"{number:.12g}"
+    return f"{text} {value.dimension.unit}"
+
+
+def listed(names: list[str], count: int, few: int = _FEW) -> str:
+    """Return the first names of several, and how many there are."""
+    return ", ".join(names[:few]) + (", …" if count > few else "")
+
+
+def _sequence(value: Sequence, scope: Scope, few: int) -> str:
+    if isinstance(value.items, range):
+        items = value.items
+        return f"{items[0]}..{items[-1]}" if len(items) and items.step == 1 else f"a range of {len(items):,}"
+    opened, closed = ("{", "}") if value.kind == "set" else ("[", "]")
+    inside = ", ".join(short(each, scope, 2) for each in islice(value, few))
+    return f"{opened}{inside}{', …' if len(value) > few else ''}{closed}"

@@ -1,0 +1,102 @@
+"""A GGUF file as operators: embedding, layers of attention and feed-forward networks, norm and head.
+
+It holds what llama.cpp computes for decoders whose layers are made of the tensors in
+:data:`mtpp_dsl.exchange.importers.gguf.layers.LAYER`: LLaMA, Mistral, Mixtral, Qwen, Gemma, Phi-3, OLMo and their like.
+A layer with other tensors is refused by the name of the tensor. Tensors between operators are fp32, as llama.cpp keeps
+them; products are of fp16, and so is the cache of keys and values.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.exchange.importers.gguf.layers import LAYER, Layers
+from mtpp_dsl.exchange.importers.gguf.reader import Header, read_table
+from mtpp_dsl.exchange.model.model import Model, Source, Symbol
+
+__all__ = ["PHASES", "from_gguf"]
+
+PHASES = ("prefill", "decode")
+_OUTER = {"token_embd", "output_norm", "output", "rope_freqs", "rope_factors_long", "rope_factors_short"}
+"""Tensors outside the layers; the factors of rotary embeddings go with the first layer's."""
+
+
+def from_gguf(path: Path | str, phases: tuple[str, ...] = PHASES, batch: int = 1, seq: int = 2048) -> Model:
+    """Return the model in a GGUF file; its weights are not read.
+
+    Args:
+        path: of the file, or of the first where a model is split.
+        phases: "prefill" (all ``seq`` tokens of each sequence at once), "decode" (one more token, attending to ``seq``
+            tokens with itself), or both.
+        batch: the value of the symbol ``batch``, sequences at a time, where a spec gives none.
+        seq: likewise that of ``seq``.
+
+    Raises:
+        UsageError: the file is damaged, its layers have tensors that are not known here, or sizes do not fit together.
+    """
+    if not phases or len(set(phases)) < len(phases) or not set(phases) <= set(PHASES):
+        raise UsageError(f"--phase {','.join(phases)}: expected prefill, decode, or prefill,decode")
+    header = read_table(Path(path))
+    count = _layers(header)
+    _refuse_unknown(header)
+    context = header.metadata.get(f"{header.metadata.get('general.architecture')}.context_length")
+    most = context if isinstance(context, int) and context >= 1 else None
+    layers = Layers(header, phases)
+    layers.build(count)
+    symbols = {"batch": Symbol(batch), "seq": Symbol(min(seq, most) if most else seq, 1, most)}
+    warnings = _warnings(header)
+    arguments = {"phase": ",".join(phases), "batch": batch, "seq": seq}
+    source = Source("gguf", header.name, header.sha256, {}, arguments)
+    return Model(
+        tuple(layers.operators),
+        tuple(layers.tensors()),
+        tuple(layers.weights),
+        (layers.result,),
+        symbols,
+        phases if len(phases) > 1 else (),
+        source,
+        warnings,
+    )
+
+
+def _layers(header: Header) -> int:
+    """Return how many layers the table has, all of them in a row from 0."""
+    architecture = header.metadata.get("general.architecture")
+    if not isinstance(architecture, str):
+        raise UsageError(f"{header.name} does not say which architecture it has (general.architecture)")
+    numbers = {int(match[1]) for name in header.tensors if (match := re.match(r"blk\.([0-9]{1,5})\.", name))}
+    count = header.metadata.get(f"{architecture}.block_count")
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 100_000:
+        raise UsageError(f"{header.name} does not say how many layers it has ({architecture}.block_count)")
+    missing = next((number for number in range(count) if number not in numbers), None)
+    if missing is not None:
+        raise UsageError(f"{header.name} has {count} layers, and no tensors of layer {missing}")
+    if max(numbers) >= count:
+        raise UsageError(f"{header.name} has {count} layers, and tensors of layer {max(numbers)}")
+    return count
+
+
+def _refuse_unknown(header: Header) -> None:
+    """Refuse a model with tensors whose place in the computation is not known here."""
+    architecture = header.metadata["general.architecture"]
+    for name in header.tensors:
+        part = re.sub(r"\.(weight|bias)$", "", name)
+        match = re.fullmatch(r"blk\.([0-9]{1,5})\.(.+)", part)
+        known = match[2] in LAYER if match else part in _OUTER
+        if not known:
+            raise UsageError(
+                f"{header.name}: architecture {architecture!s:.40} has the tensor {name[:80]!r}, whose part in the "
+                "computation is not known here; write a graph of layers by hand, or import the model's configuration"
+            )
+
+
+def _warnings(header: Header) -> tuple[str, ...]:
+    architecture = header.metadata["general.architecture"]
+    found = []
+    if header.metadata.get(f"{architecture}.attention.sliding_window"):
+        found.append("attention with a sliding window is counted over all tokens")
+    if header.metadata.get(f"{architecture}.attention.causal") is False:
+        found.append("the model is no decoder: decode means nothing for it")
+    return tuple(found)

@@ -1,0 +1,213 @@
+"""``from_hf``: a model of Hugging Face by its configuration alone, without weights and without the network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mtpp_dsl.core.errors import UsageError, did_you_mean
+from mtpp_dsl.exchange.importers.hf_config import configuration, few_modules, read_configuration, transformers
+from mtpp_dsl.exchange.importers.hf_inputs import Asked, NotThisPhase, input_names, inputs_of, step_of
+from mtpp_dsl.exchange.importers.hf_steps import ATTENTION, as_step, register_attention
+from mtpp_dsl.exchange.importers.joined import joined
+from mtpp_dsl.exchange.importers.torch_export import cause
+from mtpp_dsl.exchange.importers.torch_inputs import TYPES
+from mtpp_dsl.exchange.importers.torch_model import model_of
+from mtpp_dsl.exchange.importers.torch_training import Training, arguments_of, training_of
+from mtpp_dsl.exchange.model.model import Model, Source
+from mtpp_dsl.exchange.model.sizes import Size
+
+__all__ = ["PHASES", "Asked", "from_hf", "make_model"]
+
+PHASES = ("prefill", "decode", "train")
+IMPLEMENTATIONS = (ATTENTION, "sdpa", "eager")
+"""Of attention, in the order in which they are tried."""
+
+
+_AUTO = ("ForSeq2SeqLM", "ForMaskedLM", "ForCausalLM", "ForImageClassification", "")
+"""What a model of a type is for, the first that there is: text in and out, encoders, decoders, images, or neither."""
+
+
+def from_hf(
+    config: str | Path | Mapping[str, Any] | Any,
+    phases: str | Sequence[str] = "prefill",
+    *,
+    batch: int = 1,
+    seq: int = 2048,
+    dtype: str | None = None,
+    layers: int | None = None,
+    optimizer: str | int = "adam",
+    backward_ratio: float | None = None,
+    flops: Mapping[str, Size] | None = None,
+) -> Model:
+    """Return the model of a Hugging Face configuration: its operators with their costs, in one phase or several.
+
+    Args:
+        config: the path of a ``config.json`` or of its folder, what one says, or a configuration of transformers.
+        phases: "prefill", "decode" or "train", or several with commas.
+        batch: default of the symbol ``batch``.
+        seq: default of the symbol ``seq``: the tokens of a prompt, or those in the cache of a decoding step.
+        dtype: of the weights, such as "bf16"; what the configuration says, else fp32.
+        layers: so many layers in place of the configuration's own.
+        optimizer: for training: "adam", "sgd", or the bytes held for each number of a parameter, all in all.
+        backward_ratio: for training: the cost of the backward pass by that of the forward pass; None: torch derives it.
+        flops: formulas for what torch cannot count, by the operation or the operator.
+
+    Raises:
+        UsageError: the packages are absent, transformers does not know the architecture, or it cannot be exported.
+    """
+    names = tuple(part.strip() for part in phases.split(",")) if isinstance(phases, str) else tuple(phases)
+    for name in names:
+        if name not in PHASES:
+            raise UsageError(f"there is no phase {name!r}{did_you_mean(name, PHASES)} (there are: {', '.join(PHASES)})")
+    if "train" in names and len(names) > 1:
+        raise UsageError("phase train stands alone: a pipeline that trains runs no prefill and no decode")
+    if backward_ratio is not None and "train" not in names:
+        raise UsageError("a ratio of the backward pass is for phase train")
+    asked = Asked(batch, seq, dtype, layers, flops, training_of(optimizer, backward_ratio))
+    said, digest = _said(config)
+    if len(set(names)) < len(names):
+        raise UsageError(f"the phases {', '.join(names)} name one twice")
+    models = {name: _of_phase(said, name, asked, digest) for name in names}
+    return joined(models) if len(models) > 1 else models[names[0]]
+
+
+def _said(config: Any) -> tuple[Mapping[str, Any], str]:
+    """Return what a configuration says, and the SHA-256 of the file that it was read from, if any."""
+    if isinstance(config, (str, Path)):
+        return read_configuration(Path(config))
+    if isinstance(config, Mapping):
+        return config, ""
+    if hasattr(config, "to_dict"):
+        return config.to_dict(), ""
+    raise UsageError(f"a configuration is a path, a mapping or one of transformers, not {type(config).__name__}")
+
+
+def make_model(said: Mapping[str, Any], asked: Asked, attention: str = ATTENTION, device: str = "meta") -> Any:
+    """Return the module of a configuration on *device*; on "meta" without memory, elsewhere with random weights.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    import torch
+
+    package = transformers()
+    register_attention()
+    config = configuration(said, asked.layers)
+    kind = _class_of(package, config)
+    _refuse_several_inputs(kind, config)
+    try:
+        with torch.device(device), few_modules():
+            return kind._from_config(config, dtype=_dtype(torch, config, asked.dtype), attn_implementation=attention)
+    except UsageError:
+        raise
+    except Exception as error:  # of the model's code
+        raise UsageError(f"transformers cannot make this {config.model_type}: {cause(error)}") from error
+
+
+def _dtype(torch: Any, config: Any, asked: str | None) -> Any:
+    said = getattr(config, "dtype", None) or "float32"
+    name = asked or str(said).removeprefix("torch.")
+    if TYPES.get(name, "") not in ("float64", "float32", "float16", "bfloat16"):
+        # transformers looks up in torch what the file says, and finds functions there too
+        where = f"--dtype {name!r}" if asked else f'"dtype": "{getattr(said, "__name__", name)}" of the configuration'
+        raise UsageError(
+            f"{where}: weights are bf16, fp16, fp32 or fp64; say another with --dtype, or as weight_type in the spec"
+        )
+    return getattr(torch, TYPES[name])
+
+
+def _class_of(package: Any, config: Any) -> Any:
+    """Return the class of the architecture that a configuration names, else the most usual one of its type."""
+    for name in config.architectures or ():
+        found = getattr(package, name, None) if isinstance(name, str) and name.isidentifier() else None
+        if isinstance(found, type) and issubclass(found, package.PreTrainedModel):
+            return found
+    models = [getattr(package, f"AutoModel{name}")._model_mapping for name in _AUTO]
+    if config.is_encoder_decoder:
+        models = [models[0], models[-1]]  # its decoder alone is another model
+    elif getattr(config, "is_decoder", False):
+        models = models[2:]
+    for mapping in models:
+        if type(config) in mapping:
+            found = mapping[type(config)]
+            return found[0] if isinstance(found, (list, tuple)) else found
+    raise UsageError(f"transformers has no model for a configuration of {config.model_type}")
+
+
+def _refuse_several_inputs(kind: type, config: Any) -> None:
+    """Refuse a model that reads images or sounds beside text: fed with text alone it would be a part of itself.
+
+    Raises:
+        NotThisPhase: it is one.
+    """
+    parts = [name for name in getattr(config, "sub_configs", {}) if getattr(config, name, None) is not None]
+    other = next((name for name in parts if re.match("vision|audio|speech|image|video", name)), None)
+    if other is not None:
+        text = ', or what its "text_config" says as a config.json of its own' if "text_config" in parts else ""
+        raise NotThisPhase(
+            f'{kind.__name__} reads several kinds of input (it has a "{other}"); a configuration gives token or image '
+            f"models alone: use mtpp import torch{text}"
+        )
+
+
+def _of_phase(said: Mapping[str, Any], phase: str, asked: Asked, digest: str) -> Model:
+    """Return the model of one phase, with the first implementation of attention that can be exported."""
+    package = transformers()
+    first: UsageError | None = None
+    for attention in IMPLEMENTATIONS:
+        try:
+            return _exported(package, said, phase, asked, digest, attention)
+        except NotThisPhase:
+            raise
+        except UsageError as error:
+            first = first or error
+    assert first is not None
+    raise first
+
+
+def _chosen(asked: Asked, training: Training | None) -> dict[str, Any]:
+    """Return what the user chose in place of what the configuration says, and how the model is trained."""
+    chosen: dict[str, Any] = {"dtype": asked.dtype, "layers": asked.layers, **arguments_of(training)}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _exported(package: Any, said: Mapping[str, Any], phase: str, asked: Asked, digest: str, attention: str) -> Model:
+    import torch
+
+    module = make_model(said, asked, attention)
+    module = module.train() if phase == "train" else module.eval()
+    config = module.config
+    step = step_of(module, phase)
+    given, kept, places = inputs_of(module, step, asked)
+    training = asked.training if phase == "train" else None
+    source = Source(
+        "hf",
+        type(module).__name__,
+        digest,
+        {"torch": str(torch.__version__), "transformers": str(package.__version__)},
+        {"phases": phase, "batch": asked.batch, "seq": asked.seq, "attention": attention, **_chosen(asked, training)},
+    )
+    model = model_of(
+        as_step(module, step, places), given, source=source, flops=asked.flops, kept=kept, training=training
+    )
+    names = input_names(module)
+    tensors = tuple(replace(each, name=names.get(each.name, each.name)) for each in model.tensors)
+    return replace(model, tensors=tensors, warnings=(*model.warnings, *_said_of(config, said, attention)))
+
+
+def _said_of(config: Any, said: Mapping[str, Any], attention: str) -> list[str]:
+    """Return what the user should be told of a configuration."""
+    found = []
+    if "quantization_config" in said:
+        found.append(
+            "quantization_config is not looked at: say weight_type = int4 or so where the spec names the graph"
+        )
+    if attention != ATTENTION:
+        found.append(f"attention is that of transformers ({attention}), with masks as tensors")
+    if config.is_encoder_decoder:
+        found.append("encoder and decoder both read seq tokens; caches of keys and values are not counted")
+    return found

@@ -1,0 +1,250 @@
+"""From what a program of torch holds to a model: amounts as formulas, layers, and what may be recomputed."""
+
+from __future__ import annotations
+
+from collections import Counter as Counts
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mtpp_dsl.exchange.importers.layers import layer_numbers, roles
+from mtpp_dsl.exchange.importers.recomputing import recomputable
+from mtpp_dsl.exchange.importers.torch_costs import bytes_of
+from mtpp_dsl.exchange.importers.torch_graph import Call, Drawn, Value
+from mtpp_dsl.exchange.importers.torch_kinds import dtype_name, operation
+from mtpp_dsl.exchange.importers.torch_names import module_path
+from mtpp_dsl.exchange.importers.torch_sizes import NotAFormula, size_of
+from mtpp_dsl.exchange.model.model import Operator, Tensor, Weight
+from mtpp_dsl.exchange.model.sizes import Size
+
+__all__ = ["Kept", "Parts", "parts_of"]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept from one step to the next, such as the keys and values of attention.
+
+    Attributes:
+        inputs: numbers of the inputs that hold what earlier steps kept.
+        outputs: numbers of the outputs that are kept.
+        limits: of the outputs of which fewer tokens are kept than there are: formulas in place of symbols.
+    """
+
+    inputs: frozenset[int] = frozenset()
+    outputs: frozenset[int] = frozenset()
+    limits: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a model, and which call each operator is.
+
+    Attributes:
+        operators, tensors, weights, outputs, warnings: as in :class:`mtpp_dsl.exchange.model.model.Model`.
+        tensor_numbers: by the call that makes a tensor and its place there, and by ("input", number).
+    """
+
+    operators: tuple[Operator, ...]
+    tensors: tuple[Tensor, ...]
+    weights: tuple[Weight, ...]
+    outputs: tuple[int, ...]
+    warnings: tuple[str, ...]
+    tensor_numbers: Mapping[tuple[Any, ...], int]
+
+
+def parts_of(drawn: Drawn, *, flops: Mapping[str, Size], kept: Kept = Kept()) -> Parts:
+    """Return the parts of a model.
+
+    Args:
+        drawn: what the program holds.
+        flops: the FLOP of operations or single operators, by their names, as the user gives them.
+        kept: which inputs and outputs are caches.
+    """
+    again, constants = recomputable(drawn)
+    read = {value.root[1] for call in drawn.calls for value in call.values if value and value.root[0] == "weight"}
+    held = [at for at in range(len(drawn.weights)) if at in read and at not in constants]
+    numbers = {at: number for number, at in enumerate(held)}
+    writer = _Writer(drawn, flops, kept, numbers)
+    operators = [writer.operator(call) for call in drawn.calls]
+    _add_caches(drawn, kept, operators)
+    operators = [replace(each, recomputable=True) if at in again else each for at, each in enumerate(operators)]
+    tensors, places = _tensors(drawn)
+    outputs = [_key(value) for at, value in enumerate(drawn.outputs) if value is not None and at not in kept.outputs]
+    warnings = [*drawn.exported.warnings, *writer.warnings(), *_unread(drawn, read)]
+    return Parts(
+        tuple(_with_layers(operators)),
+        tuple(tensors),
+        tuple(drawn.weights[at] for at in held),
+        tuple(dict.fromkeys(places[key] for key in outputs if key in places)),
+        tuple(warnings),
+        places,
+    )
+
+
+def _key(value: Value) -> tuple[Any, ...]:
+    """Return what names a tensor: who makes it and its place there, or that it is given."""
+    return value.made if value.made is not None else value.root
+
+
+class _Writer:
+    """Makes operators of calls; what cannot be counted is remembered."""
+
+    def __init__(self, drawn: Drawn, flops: Mapping[str, Size], kept: Kept, weights: Mapping[int, int]) -> None:
+        self.drawn, self.flops, self.kept, self.weights = drawn, flops, kept, weights
+        self.used: set[str] = set()
+        self.uncounted: Counts[str] = Counts()
+        self.depends: Counts[str] = Counts()
+
+    def operator(self, call: Call) -> Operator:
+        """Return the operator that a call is."""
+        op = str(call.node.target)
+        reads, write = self._traffic(call)
+        weighed = [(at, value.root[1]) for at, value in enumerate(call.values) if value and value.root[0] == "weight"]
+        weights = {self.weights[w] for _, w in weighed if w in self.weights}
+        of_weights = sum(reads[at] for at, w in weighed if w in self.weights)
+        others = sum(amount for at, amount in enumerate(reads) if at not in {at for at, _ in weighed})
+        whole = sum(self.drawn.weights[w].bytes for w in {w for _, w in weighed if w in self.weights})
+        sizes = [self._size(number) for number in (others, write, of_weights)]
+        flop = self._flop(call, op)
+        if None in sizes and flop is not None and not self._given(call, op):
+            flop = None
+            self.depends[op.rpartition(".")[0]] += 1
+        read, written, weight_read = (0 if size is None else size for size in sizes)
+        return Operator(
+            name=call.name,
+            op=op,
+            id=call.node.name,
+            kind=call.kind,
+            dtype=call.dtype,
+            path=module_path(call.node),
+            flop=flop,
+            read=read,
+            write=written,
+            weights=tuple(sorted(weights)),
+            weight_read=None if weight_read == whole else weight_read,
+        )
+
+    def _traffic(self, call: Call) -> tuple[list[Any], Any]:
+        """Return the bytes read of each input, and written: what is appended to a cache leaves the rest in place."""
+        reads, write = list(call.cost.reads), call.cost.write
+        roots = [value.root if value is not None else None for value in call.values]
+        cached = {at for at, root in enumerate(roots) if root and root[0] == "input" and root[1] in self.kept.inputs}
+        if cached and operation(call.node.target) in ("cat", "concat"):
+            reads = [0 if at in cached else amount for at, amount in enumerate(reads)]
+            write = sum(reads)
+        return reads, write
+
+    def _given(self, call: Call, op: str) -> str | None:
+        """Return the name under which the user gives the FLOP of a call."""
+        names = (call.name, op, op.rpartition(".")[0], operation(call.node.target))
+        return next((name for name in names if name in self.flops), None)
+
+    def _flop(self, call: Call, op: str) -> Size | None:
+        packet, given = op.rpartition(".")[0] or op, self._given(call, op)  # cond has no overloads
+        if given is not None:
+            self.used.add(given)
+            return self.flops[given]
+        if call.cost.flop is None:
+            self.uncounted[packet] += 1
+            return None
+        try:
+            return self.drawn.size(call.cost.flop)
+        except NotAFormula:
+            self.depends[packet] += 1
+            return None
+
+    def _size(self, number: Any) -> Size | None:
+        """Return a number as a size; None where it depends on the data."""
+        try:
+            return self.drawn.size(number)
+        except NotAFormula:
+            return None
+
+    def warnings(self) -> list[str]:
+        """Return what to tell the user: what nobody counts, and what he gave for nothing."""
+        said = [
+            f"nobody counts the FLOP of {op} ({times} times); give them: --flop '{op}=FORMULA'"
+            for op, times in sorted(self.uncounted.items())
+        ]
+        said += [
+            f"sizes of {op} depend on the data ({times} times): nobody counts it; give its cost: --flop '{op}=FORMULA'"
+            for op, times in sorted(self.depends.items())
+        ]
+        return said + [f"--flop {name}: the model has no such operator" for name in self.flops if name not in self.used]
+
+
+def _add_caches(drawn: Drawn, kept: Kept, operators: list[Operator]) -> None:
+    """Give the operators that make what is kept the bytes that it takes."""
+    for at in sorted(kept.outputs):
+        value = drawn.outputs[at] if at < len(drawn.outputs) else None
+        if value is None or value.root[0] != "call":
+            continue
+        limits = kept.limits.get(at, {})
+        names = {sign: limits.get(name, name) for sign, name in drawn.exported.names.items()}
+        number = value.root[1]
+        amount, before = size_of(bytes_of(value.tensor), names), operators[number].cache
+        operators[number] = replace(operators[number], cache=_added(before, amount))
+
+
+def _added(a: Any, b: Size) -> Size:
+    """Return the sum of two sizes."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    return b if a == 0 else f"{a} + {b}"
+
+
+def _tensors(drawn: Drawn) -> tuple[list[Tensor], dict[tuple[Any, ...], int]]:
+    """Return the tensors that somebody reads, or that the model gives, and the number of each."""
+    readers: dict[tuple[Any, ...], set[int]] = {("input", at): set() for at in range(len(drawn.inputs))}
+    values: dict[tuple[Any, ...], Value] = {_key(value): value for value in drawn.inputs}
+    for number, call in enumerate(drawn.calls):
+        changed = [_first(drawn, at) for at in call.after]
+        for value in [*call.values, *changed]:
+            if value is not None and (value.made is not None or value.root[0] == "input"):
+                values.setdefault(_key(value), value)
+                readers.setdefault(_key(value), set()).add(number)
+    for value in drawn.outputs:
+        if value is not None and value.made is not None:
+            values.setdefault(value.made, value)
+            readers.setdefault(value.made, set())
+    keys = sorted(values, key=lambda key: (-1, key[1]) if key[0] == "input" else key)
+    found = [_tensor(drawn, values[key], readers[key]) for key in keys]
+    return found, {key: number for number, key in enumerate(keys)}
+
+
+def _first(drawn: Drawn, number: int) -> Value:
+    """Return the first tensor that a call gives."""
+    made = drawn.known[drawn.calls[number].node]
+    return made[min(made)]
+
+
+def _tensor(drawn: Drawn, value: Value, readers: Iterable[int]) -> Tensor:
+    try:
+        size = drawn.size(bytes_of(value.tensor))
+    except NotAFormula:
+        size = 0
+    return Tensor(
+        value.name,
+        None if value.made is None else value.made[0],
+        tuple(sorted(readers)),
+        size,
+        dtype_name(value.tensor.dtype),
+        drawn.shape(value.tensor),
+    )
+
+
+def _with_layers(operators: Sequence[Operator]) -> list[Operator]:
+    """Return the operators with their layers and roles."""
+    paths = [each.path for each in operators]
+    layers = layer_numbers(paths)
+    found = roles(paths, [each.kind for each in operators], layers, [bool(each.weights) for each in operators])
+    return [replace(each, layer=layer, role=role) for each, layer, role in zip(operators, layers, found, strict=True)]
+
+
+def _unread(drawn: Drawn, read: set[int]) -> list[str]:
+    """Return which parameters are left out because nothing reads them."""
+    left = [one for at, one in enumerate(drawn.weights) if at not in read and not drawn.is_buffer[at]]
+    if not left:
+        return []
+    names = ", ".join(one.name for one in left[:3]) + (", …" if len(left) > 3 else "")
+    return [f"{len(left)} parameters ({sum(one.bytes for one in left):,} B) are read by nothing and left out: {names}"]

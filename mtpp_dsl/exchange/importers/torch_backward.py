@@ -1,0 +1,174 @@
+"""What the backward pass of one call costs, and what it keeps of the forward pass: torch derives it on fake tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mtpp_dsl.exchange.importers.torch_costs import COUNTED, Counter, attention_inputs, bytes_of, tensors_in
+from mtpp_dsl.exchange.importers.torch_graph import Call
+from mtpp_dsl.exchange.importers.torch_kinds import kind_of, operation
+
+__all__ = ["Backward", "Derived", "derived"]
+
+
+@dataclass(frozen=True)
+class Derived:
+    """The backward pass of one call; the numbers are those of torch, and may be symbolic.
+
+    Attributes:
+        flop: floating-point operations.
+        reads: bytes read of each tensor among the inputs of the call, in the order of ``node.all_input_nodes``.
+        others: bytes read of what the call gave, of its gradient, and of what is made on the way.
+        write: bytes written.
+        keeps: which inputs of the call are kept for it.
+        keeps_output: whether what the call gave is kept.
+        internal: bytes kept that are neither.
+    """
+
+    flop: Any
+    reads: tuple[Any, ...]
+    others: Any
+    write: Any
+    keeps: tuple[bool, ...]
+    keeps_output: bool
+    internal: Any
+
+
+class Backward:
+    """Derives calls, each kind of call with each shapes of its tensors once."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        self._known: dict[object, Derived | None] = {}
+
+    def __call__(self, call: Call, needs: Sequence[bool]) -> Derived | None:
+        """Return the backward pass of a call; None where torch has none, or cannot run it on fake tensors.
+
+        Args:
+            call: of the program.
+            needs: of which inputs a gradient is wanted, in the order of ``node.all_input_nodes``.
+        """
+        key = (self._counter.key(call.node), tuple(needs))
+        if key not in self._known:
+            try:
+                self._known[key] = derived(self._counter, call, needs)
+            except Exception:  # of torch, or of a plug-in of it: what cannot be run cannot be counted
+                self._known[key] = None
+        return self._known[key]
+
+
+def derived(counter: Counter, call: Call, needs: Sequence[bool]) -> Derived:
+    """Return the backward pass of a call."""
+    node = call.node
+    inputs = [counter.value(each) for each in node.all_input_nodes]
+    if operation(node.target) == "scaled_dot_product_attention":
+        return _attention(counter, call, inputs)
+    return _by_autograd(counter, call, inputs, needs)
+
+
+def _attention(counter: Counter, call: Call, inputs: list[Any]) -> Derived:
+    """Return the backward pass of fused attention, as its kernels run it.
+
+    They keep the logarithm of the sum of each row and not the scores, which they compute anew: five products in place
+    of the two of the forward pass.
+    """
+    args, kwargs = counter.arguments(call.node)
+    query, key, value = attention_inputs(args, kwargs)
+    rows: Any = 1
+    for size in query.shape[:-1]:
+        rows = rows * size
+    (made,) = tensors_in(call.node.meta["val"])
+    reads = tuple(bytes_of(each) if hasattr(each, "element_size") else 0 for each in inputs)
+    return Derived(
+        flop=2 * rows * key.shape[-2] * (3 * query.shape[-1] + 2 * value.shape[-1]),
+        reads=reads,
+        others=2 * bytes_of(made) + 4 * rows,
+        write=bytes_of(query) + bytes_of(key) + bytes_of(value),
+        keeps=tuple(hasattr(each, "element_size") for each in inputs),
+        keeps_output=True,
+        internal=4 * rows,
+    )
+
+
+def _by_autograd(counter: Counter, call: Call, inputs: list[Any], needs: Sequence[bool]) -> Derived:
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    node = call.node
+    traffic = _traffic_mode()
+    kept: dict[int, Any] = {}
+
+    def pack(tensor: Any) -> Any:
+        kept[_storage(tensor)] = tensor
+        return tensor
+
+    with counter.fake_mode, torch.enable_grad():
+        leaves = [
+            torch.empty_strided(each.shape, each.stride(), dtype=each.dtype, device=each.device).requires_grad_()
+            if need
+            else each
+            for each, need in zip(inputs, needs, strict=True)
+        ]
+        standing = dict(zip(node.all_input_nodes, leaves, strict=True))
+        schema = getattr(node.target, "_schema", None)
+        if schema is not None and schema.is_mutable:  # what is changed in place must be no leaf
+            held = zip(standing.items(), needs, strict=True)
+            standing = {each: leaf.clone() if need else leaf for (each, leaf), need in held}
+        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), standing.__getitem__)
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            given = [each for each in tensors_in(node.target(*args, **kwargs)) if each.requires_grad]
+        wanted = [leaf for leaf, need in zip(leaves, needs, strict=True) if need]
+        gradients = [torch.empty_like(each) for each in given]
+        with traffic, FlopCounterMode(display=False) as counted:
+            torch.autograd.grad(given, wanted, gradients, allow_unused=True)
+    flop = counted.get_total_flops()
+    if isinstance(flop, int) and flop == 0 and kind_of(node.target) in COUNTED:
+        flop = None if call.cost.flop is None else 2 * call.cost.flop  # a product for each of the two gradients
+    own = [_storage(each) if hasattr(each, "element_size") else None for each in leaves]
+    results = {_storage(each) for each in given}
+    return Derived(
+        flop=flop,
+        reads=tuple(0 if one is None else traffic.read.pop(one, 0) for one in own),
+        others=sum(traffic.read.values()),
+        write=traffic.written,
+        keeps=tuple(one in kept for one in own),
+        keeps_output=bool(results & set(kept) - set(own)),
+        internal=sum(bytes_of(tensor) for one, tensor in kept.items() if one not in results and one not in own),
+    )
+
+
+def _storage(tensor: Any) -> int:
+    return int(tensor.untyped_storage()._cdata)
+
+
+def _traffic_mode() -> Any:
+    """Return a mode of torch that adds up the bytes which operations read of each tensor, and write."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+    class Traffic(TorchDispatchMode):  # type: ignore[misc]
+        """Adds up bytes; views cost nothing."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.read: dict[int, Any] = {}
+            self.written: Any = 0
+            self.held: list[Any] = []  # so that no storage takes the place of one that is gone
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            del types
+            found = func(*args, **(kwargs or {}))
+            taken = {
+                _storage(each): each for each in tree_leaves((args, kwargs or {})) if hasattr(each, "element_size")
+            }
+            made = [each for each in tree_leaves(found) if hasattr(each, "element_size")]
+            self.held += [*taken.values(), *made]
+            if func._schema.is_mutable or any(_storage(each) not in taken for each in made):
+                for one, each in taken.items():
+                    self.read[one] = self.read.get(one, 0) + bytes_of(each)
+                self.written = self.written + sum(bytes_of(each) for each in made)
+            return found
+
+    return Traffic()

@@ -1,0 +1,228 @@
+"""From a program of torch.export to the operators, tensors and weights of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mtpp_dsl.exchange.importers.torch_costs import Cost, Counter, tensors_in
+from mtpp_dsl.exchange.importers.torch_export import Exported
+from mtpp_dsl.exchange.importers.torch_kinds import dtype_name, kind_of
+from mtpp_dsl.exchange.importers.torch_names import is_whole_slice, operator_names
+from mtpp_dsl.exchange.importers.torch_sizes import NotAFormula, size_of
+from mtpp_dsl.exchange.model.model import Weight
+from mtpp_dsl.exchange.model.sizes import Size
+
+__all__ = ["Call", "Drawn", "Value", "draw"]
+
+
+@dataclass(eq=False)
+class Call:
+    """One call of the program.
+
+    Attributes:
+        node: of the program's graph.
+        name: of the operator.
+        cost: what it costs.
+        values: where each tensor comes from that it reads, in the order of ``node.all_input_nodes``; None: from no
+            tensor, but from a size.
+        after: numbers of calls that changed, in place, what it reads.
+        kind, dtype: of the operator.
+    """
+
+    node: Any
+    name: str
+    cost: Cost
+    values: tuple[Value | None, ...]
+    after: tuple[int, ...]
+    kind: str
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor of the program.
+
+    Attributes:
+        made: the number of the call that made it and the place among what that call gives; None: it is given.
+        root: whose data it is: ("weight", number), ("input", number) or ("call", number, place).
+        tensor: a fake tensor of its shape.
+        name: as torch calls it.
+    """
+
+    made: tuple[int, int] | None
+    root: tuple[Any, ...]
+    tensor: Any
+    name: str
+
+
+@dataclass(eq=False)
+class Drawn:
+    """What a program holds, before it is made a model.
+
+    Attributes:
+        exported: the program.
+        counter: which counted its calls.
+        calls: in their order.
+        weights: one of each storage.
+        weight_tensors: the parameter or buffer of each.
+        is_buffer: whether each weight is a buffer.
+        inputs: tensors that the program is given.
+        outputs: tensors that it gives, None for what is no tensor.
+        known: what each node of the program gives: tensors by their place.
+    """
+
+    exported: Exported
+    counter: Counter
+    calls: list[Call] = field(default_factory=list)
+    weights: list[Weight] = field(default_factory=list)
+    weight_tensors: list[Any] = field(default_factory=list)
+    is_buffer: list[bool] = field(default_factory=list)
+    inputs: list[Value] = field(default_factory=list)
+    outputs: list[Value | None] = field(default_factory=list)
+    known: dict[Any, dict[int, Value]] = field(default_factory=dict)
+
+    def size(self, number: Any) -> Size:
+        """Return a number of torch as a size; see :func:`size_of` for what it raises."""
+        return size_of(number, self.exported.names)
+
+    def shape(self, tensor: Any) -> tuple[Size, ...]:
+        """Return the shape of a tensor; () where it depends on the data."""
+        try:
+            return tuple(self.size(size) for size in tensor.shape)
+        except NotAFormula:
+            return ()
+
+
+def draw(exported: Exported) -> Drawn:
+    """Read the calls, weights, inputs and outputs of a program."""
+    program = exported.program
+    counter = Counter(program.graph_module)
+    drawn = Drawn(exported, counter)
+    _read_weights(drawn)
+    live = _live(program.graph)
+    names = {node: name for node, name in operator_names(program.graph).items() if node in live}
+    changed: dict[tuple[Any, ...], list[int]] = {}
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            _read_placeholder(drawn, node)
+        elif node in names:
+            _read_call(drawn, node, names[node], changed)
+        elif node.op == "call_function" and is_whole_slice(node) and node.args[0] in drawn.known:
+            drawn.known[node] = {0: drawn.known[node.args[0]][min(drawn.known[node.args[0]])]}
+        elif node.op == "call_function" and node.args and node.args[0] in drawn.known and len(node.args) == 2:
+            _read_part(drawn, node)
+        elif node.op == "output":
+            _read_outputs(drawn, node)
+    return drawn
+
+
+def _live(graph: Any) -> set[Any]:
+    """Return the nodes on which what the program gives, or changes in place, depends."""
+    live: set[Any] = set()
+    for node in reversed(graph.nodes):
+        schema = getattr(node.target, "_schema", None)
+        changes = schema is not None and schema.is_mutable
+        higher = getattr(node.target, "namespace", "") == "higher_order"
+        if node.op == "output" or changes or higher or any(user in live for user in node.users):
+            live.add(node)
+    return live
+
+
+def _read_weights(drawn: Drawn) -> None:
+    """Read the parameters, buffers and constants of the program: those of one storage are one weight."""
+    program = drawn.exported.program
+    signature = program.graph_signature
+    held = {**program.constants, **program.state_dict}
+    named = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+    named |= getattr(signature, "inputs_to_lifted_tensor_constants", {})
+    parameters = set(signature.inputs_to_parameters.values())
+    by_storage: dict[int, int] = {}
+    drawn.known.clear()
+    for placeholder, name in named.items():
+        tensor = held.get(name)
+        if tensor is None or not hasattr(tensor, "element_size"):
+            continue
+        storage = int(tensor.untyped_storage()._cdata)
+        if storage in by_storage:
+            at = by_storage[storage]
+            one = drawn.weights[at]
+            larger = max(one.bytes, tensor.numel() * tensor.element_size())
+            drawn.weights[at] = Weight(one.name, larger, one.dtype, one.shape, (*one.tied, name))
+        else:
+            at = by_storage[storage] = len(drawn.weights)
+            size = tensor.numel() * tensor.element_size()
+            drawn.weights.append(Weight(name, size, dtype_name(tensor.dtype), tuple(tensor.shape)))
+            drawn.weight_tensors.append(tensor)
+            drawn.is_buffer.append(name not in parameters)
+        drawn.known[placeholder] = {0: Value(None, ("weight", at), None, name)}
+
+
+def _read_placeholder(drawn: Drawn, node: Any) -> None:
+    value = node.meta.get("val")
+    if node.name in drawn.known:
+        held = drawn.known.pop(node.name)[0]
+        drawn.known[node] = {0: Value(None, held.root, value, held.name)}
+    elif hasattr(value, "element_size"):
+        given = Value(None, ("input", len(drawn.inputs)), value, node.name)
+        drawn.inputs.append(given)
+        drawn.known[node] = {0: given}
+
+
+def _read_call(drawn: Drawn, node: Any, name: str, changed: dict[tuple[Any, ...], list[int]]) -> None:
+    """Add a call, and what it makes; *changed* holds the calls that changed a tensor's data in place."""
+    number = len(drawn.calls)
+    values = tuple(_whole(drawn.known.get(each)) for each in node.all_input_nodes)
+    cost = drawn.counter.cost(node)
+    after = sorted({call for value in values if value is not None for call in changed.get(value.root, ())})
+    given = tensors_in(node.meta.get("val"))
+    kind, dtype = _kind(node, cost, values, given)
+    drawn.calls.append(Call(node, name, cost, values, tuple(after), kind, dtype))
+    single = hasattr(node.meta.get("val"), "element_size")
+    made: dict[int, Value] = {}
+    for place, (tensor, share) in enumerate(zip(given, cost.shares, strict=True)):
+        source = values[share] if share is not None else None
+        root = source.root if source is not None else ("call", number, place)
+        made[place] = Value((number, place), root, tensor, node.name if single else f"{node.name}.{place}")
+    drawn.known[node] = made
+    schema = getattr(node.target, "_schema", None)
+    if schema is not None and schema.is_mutable:
+        for argument, value in zip(schema.arguments, node.args, strict=False):
+            written = argument.alias_info is not None and argument.alias_info.is_write
+            if written and value in drawn.known and (root_value := _whole(drawn.known[value])) is not None:
+                changed.setdefault(root_value.root, []).append(number)
+
+
+def _whole(made: Mapping[int, Value] | None) -> Value | None:
+    """Return the first tensor of what a node gives, which stands for all of them."""
+    return None if not made else made[min(made)]
+
+
+def _kind(node: Any, cost: Cost, values: Iterable[Value | None], given: list[Any]) -> tuple[str, str]:
+    """Return the kind of a call, and the type that it computes in: that of its first input of floating point."""
+    schema = getattr(node.target, "_schema", None)
+    in_place = schema is not None and schema.is_mutable
+    if not in_place and cost.shares and all(share is not None for share in cost.shares):
+        return "view", ""
+    kind = kind_of(node.target)
+    kind = "copy" if kind == "view" else kind
+    tensors = [value.tensor for value in values if value is not None and value.tensor is not None]
+    floating = next((tensor for tensor in [*tensors, *given] if tensor.dtype.is_floating_point), None)
+    first = floating if floating is not None else given[0]
+    return kind, dtype_name(first.dtype)
+
+
+def _read_part(drawn: Drawn, node: Any) -> None:
+    """Read ``operator.getitem``: one tensor of several."""
+    source, place = node.args
+    if isinstance(place, int) and place in drawn.known[source]:
+        value = drawn.known[source][place]
+        drawn.known[node] = {0: Value(value.made, value.root, value.tensor, node.name)}
+        drawn.known[source][place] = drawn.known[node][0]
+
+
+def _read_outputs(drawn: Drawn, node: Any) -> None:
+    flat = node.args[0] if isinstance(node.args[0], (list, tuple)) else [node.args[0]]
+    for each in flat:
+        drawn.outputs.append(_whole(drawn.known.get(each)) if hasattr(each, "op") else None)

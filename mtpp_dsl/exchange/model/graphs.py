@@ -1,0 +1,324 @@
+"""A model as a graph: groups of its operators as nodes, with their costs, their memory and what they send."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.problem.costs import Costs
+from mtpp_dsl.core.problem.graph import Floats, Graph
+from mtpp_dsl.core.problem.graph_origin import GraphOrigin, Tie
+from mtpp_dsl.core.problem.phases import phased_graph
+from mtpp_dsl.exchange.model.choices import Choices, choices, stored_bytes
+from mtpp_dsl.exchange.model.grouping import Grouping, group
+from mtpp_dsl.exchange.model.model import Amount, Model, Operator
+from mtpp_dsl.exchange.model.sizes import Values
+from mtpp_dsl.exchange.model.working import working_bytes
+
+__all__ = ["ModelGraph", "graph_of"]
+
+
+@dataclass(frozen=True)
+class ModelGraph:
+    """A graph of a model, and what the user should be told of it."""
+
+    graph: Graph
+    warnings: tuple[str, ...]
+
+
+def graph_of(
+    model: Model,
+    *,
+    group_by: str | None = None,
+    phase: str | None = None,
+    weight_type: str | None = None,
+    ties: str = "colocate",
+    experts_read: str | None = None,
+    **symbols: int,
+) -> ModelGraph:
+    """Return the graph of a model, whose nodes are groups of its operators.
+
+    Of a node,
+
+    * ``params`` are the bytes of the weights that its operators read, each weight counted once;
+    * ``memory`` is params, and what is kept from step to step (``cache``). What is there only while a node runs is
+      ``origin.working``: a device needs the most of any of its nodes, which its ``reserve`` is for;
+    * ``output`` are the bytes of all its tensors that other nodes read; the ``size`` of an edge those that its reader
+      reads. Gradients that come back count with the tensors that went;
+    * ``costs`` are those of its operators, one item each. Operators that are computed anew in several nodes cost
+      something in the first of them only, as a device computes them once;
+    * ``saved`` and ``state`` are what training keeps, where the model says it; ``forward`` is the share of the forward
+      pass in the operations.
+
+    Work is zero: times come from the costs by a law, or from elsewhere.
+
+    Args:
+        model: the model.
+        group_by: "operator", "module" or "layer", see :func:`mtpp_dsl.exchange.model.grouping.group`; None: as the
+            model says, else by layer, or by operator where no operator is of a layer.
+        phase: the one that counts; None: all of them, as phases of the graph.
+        weight_type: how weights of products and convolutions are stored, such as "int4"; None: as they are.
+        ties: "colocate": nodes that read one weight are on one device, and it is counted once. "copy": each of these
+            nodes has a copy of its own.
+        experts_read: "expected": as many experts as tokens read on average if the router is uniform; "all_distinct": as
+            many as they can read; None: as the model says, else expected.
+        symbols: values of the model's symbols, such as ``batch``; the model's defaults for others.
+
+    Raises:
+        UsageError: an option or a symbol that cannot be meant, or a size below zero.
+    """
+    chosen = choices(model, group_by, phase, weight_type, ties, experts_read, symbols)
+    found = group(model, chosen.group_by)
+    held = _Held.of(model, found, chosen)
+    warnings = [*model.warnings, *found.warnings]
+    if found.n == 1 < len(model.operators) and found.by != "operator":
+        warnings.append(
+            f"group_by = {found.by} makes one node of all operators, as none of them names its {found.by}: "
+            "say group_by = operator"
+        )
+    if weight_type is not None and not any(held.changed):
+        warnings.append(f"weight_type = {weight_type} changes nothing: no product or convolution reads a weight")
+    if experts_read is not None and not any("experts(" in str(each.weight_read) for each in model.operators):
+        warnings.append(
+            f"experts_read = {experts_read} changes nothing: no operator of the model chooses among experts"
+        )
+    flows = _Flows(model, found)
+    sent = {name: _sent(model, chosen, name) for name in chosen.phases or ("",)}
+    origin = GraphOrigin(
+        model,
+        found.by,
+        found.members,
+        found.layers,
+        found.roles,
+        MappingProxyType(dict(chosen.symbols)),
+        MappingProxyType(chosen.options()),
+        ties=held.ties,
+        working=tuple(map(max, zip(*(working_bytes(model, found, sizes) for sizes in sent.values()), strict=True))),
+    )
+    graphs = {name: _graph(model, found, chosen, held, flows, origin, sizes, name) for name, sizes in sent.items()}
+    graph = phased_graph(graphs) if len(graphs) > 1 else next(iter(graphs.values()))
+    return ModelGraph(graph, tuple(warnings))
+
+
+@dataclass
+class _Held:
+    """The weights that groups hold.
+
+    Attributes:
+        stored: bytes of each weight, as it is stored.
+        changed: for each weight whether its type is the one that was chosen.
+        params, state: for each group the bytes of its weights, and what training holds of them.
+        ties: groups that read one weight, where it is not copied.
+    """
+
+    stored: list[int]
+    changed: list[bool]
+    params: list[int]
+    state: list[int]
+    ties: tuple[Tie, ...] = ()
+
+    @classmethod
+    def of(cls, model: Model, found: Grouping, chosen: Choices) -> _Held:
+        """Return who holds what."""
+        held = cls(*stored_bytes(model, chosen.weight_type), [0] * found.n, [0] * found.n)
+        own: list[set[int]] = [set() for _ in model.weights]  # groups with operators that read the weight
+        again: list[set[int]] = [set() for _ in model.weights]  # groups with copies of operators that read it
+        for g, members in enumerate(found.members):
+            for v in members:
+                for w in model.operators[v].weights:
+                    (again if v in found.copied[g] else own)[w].add(g)
+        tied: dict[tuple[int, ...], list[int]] = {}
+        for w, weight in enumerate(model.weights):
+            groups = sorted(own[w])
+            one = chosen.ties == "colocate" and len(groups) > 1
+            if one:
+                tied.setdefault(tuple(groups), []).append(w)
+            for g in {*(groups[:1] if one else groups), *(again[w] - own[w])}:
+                held.params[g] += held.stored[w]
+                held.state[g] += held.stored[w] if weight.state is None else weight.state
+        held.ties = tuple(Tie(groups, _called(model, weights)) for groups, weights in tied.items())
+        return held
+
+
+def _called(model: Model, weights: Sequence[int]) -> str:
+    """Return what a tie is called in messages: the names of the parameters."""
+    first = model.weights[weights[0]]
+    names = [first.name, *first.tied] if first.tied else [model.weights[w].name for w in weights]
+    what = "tied weights" if len(names) > 1 else "weight"
+    return f"{what} {', '.join(names[:3])}{', …' if len(names) > 3 or (first.tied and len(weights) > 1) else ''}"
+
+
+@dataclass
+class _Flows:
+    """Which tensors go from which group to which.
+
+    Attributes:
+        pairs: the tensors of each pair of groups; of gradients the pair that they come back by.
+        leaving: the tensors that each group sends.
+    """
+
+    model: Model
+    found: Grouping
+    pairs: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    leaving: list[list[int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        model, found = self.model, self.found
+        self.leaving = [[] for _ in range(found.n)]
+        copies: dict[int, list[int]] = {}
+        for g, again in enumerate(found.copied):
+            for v in again:
+                copies.setdefault(v, []).append(g)
+        for t, tensor in enumerate(model.tensors):
+            u = tensor.producer
+            if u is None or u in copies:
+                continue
+            home = found.home[u]
+            groups = {g for v in tensor.readers for g in copies.get(v, (found.home[v],))} - {home}
+            ends = {(min(home, g), max(home, g)) for g in groups}  # a gradient comes back along the edge
+            for pair in ends:
+                self.pairs.setdefault(pair, []).append(t)
+            for g in {pair[0] for pair in ends}:
+                self.leaving[g].append(t)
+
+
+def _sent(model: Model, chosen: Choices, phase: str) -> list[float]:
+    """Return the bytes of each tensor in a phase."""
+    amounts = _Amounts(model, chosen, phase)
+    return [amounts.of(tensor.bytes, f"tensor {tensor.name!r}") for tensor in model.tensors]
+
+
+def _graph(
+    model: Model,
+    found: Grouping,
+    chosen: Choices,
+    held: _Held,
+    flows: _Flows,
+    origin: GraphOrigin,
+    sent: Sequence[float],
+    phase: str,
+) -> Graph:
+    """Return the graph of one phase, whose tensors are *sent*; "" of a model without phases."""
+    amounts = _Amounts(model, chosen, phase)
+    output = np.array([sum(sent[t] for t in tensors) for tensors in flows.leaving])
+    pairs = sorted(flows.pairs)
+    cache, saved, trained = np.zeros(found.n), np.zeros(found.n), False
+    for v, operator in enumerate(model.operators):
+        cache[found.home[v]] += amounts.of(operator.cache, f"cache of {operator.name!r}")
+        if operator.saved != 0:
+            saved[found.home[v]] += amounts.of(operator.saved, f"saved of {operator.name!r}")
+            trained = True
+    costs = _costs(model, found, chosen, held, amounts)
+    backward = [found.by == "operator" and model.operators[members[-1]].backward for members in found.members]
+    folded = found.by != "operator" and any(operator.backward for operator in model.operators)
+    stateful = folded or any(weight.state is not None for weight in model.weights)
+    params = np.array(held.params, np.float64)
+    return Graph.create(
+        found.names,
+        pairs,
+        params=params,
+        output=output,
+        memory=params + cache,
+        sizes=[sum(sent[t] for t in flows.pairs[pair]) for pair in pairs],
+        kinds=[_kind(model, found, costs, g) for g in range(found.n)],
+        labels=found.paths,
+        backward=backward,
+        saved=saved if trained else None,
+        state=np.array(held.state, np.float64) if stateful else None,
+        forward_share=_forward(model, found, costs) if folded else None,
+        work_unit="s",
+        size_unit="B",
+        costs=costs,
+        origin=origin,
+    )
+
+
+class _Amounts:
+    """Evaluates the amounts of a model in one phase."""
+
+    def __init__(self, model: Model, chosen: Choices, phase: str) -> None:
+        self.values, self.phase = Values(chosen.symbols, chosen.experts_read), phase
+        if model.phases and not phase:
+            raise UsageError(f"the model has phases: {', '.join(model.phases)}")
+
+    def of(self, amount: Amount | None, what: str) -> float:
+        """Return an amount as a number; nan for None. *what* it is of, for messages."""
+        if amount is None:
+            return float("nan")
+        size = amount.get(self.phase, 0) if isinstance(amount, Mapping) else amount
+        try:
+            return self.values(size)
+        except UsageError as error:
+            raise UsageError(f"{what}: {error}") from None
+
+
+def _costs(model: Model, found: Grouping, chosen: Choices, held: _Held, amounts: _Amounts) -> Costs:
+    """Return what each operator does, by the group that computes it first, in the order of the model."""
+    rows: dict[str, list[Any]] = {what: [] for what in ("flop", "read", "write", "types")}
+    for operator in model.operators:
+        name = operator.name
+        rows["flop"].append(amounts.of(operator.flop, f"flop of {name!r}"))
+        weights, stored_in = _weights_read(model, operator, held, amounts, chosen.weight_type)
+        rows["read"].append(amounts.of(operator.read, f"read of {name!r}") + weights)
+        rows["write"].append(amounts.of(operator.write, f"write of {name!r}"))
+        rows["types"].append(stored_in)
+    return Costs.create(
+        found.home,
+        flop=rows["flop"],
+        read=rows["read"],
+        write=rows["write"],
+        kinds=[operator.kind for operator in model.operators],
+        dtypes=[operator.dtype for operator in model.operators],
+        weight_types=rows["types"],
+        names=[operator.name for operator in model.operators],
+    )
+
+
+def _weights_read(
+    model: Model, operator: Operator, held: _Held, amounts: _Amounts, weight_type: str | None
+) -> tuple[float, str]:
+    """Return the bytes of weights that an operator reads, as they are stored, and the type of most of these bytes."""
+    if not operator.weights:
+        return 0.0, ""
+    stored = sum(held.stored[w] for w in operator.weights)
+    largest = max(operator.weights, key=lambda w: held.stored[w])
+    dtype = weight_type if held.changed[largest] and weight_type else model.weights[largest].dtype
+    if operator.weight_read is None:
+        return float(stored), dtype
+    before = sum(model.weights[w].bytes for w in operator.weights)
+    share = stored / before if before else 1.0
+    return amounts.of(operator.weight_read, f"weight_read of {operator.name!r}") * share, dtype
+
+
+def _kind(model: Model, found: Grouping, costs: Costs, g: int) -> str:
+    """Return the kind of a node: of a layer its role, else the kind with the most operations, and then bytes."""
+    own = {model.operators[v].name for v in found.members[g] if v not in found.copied[g]}
+    if found.by == "layer" and found.roles[g]:
+        return found.roles[g]
+    by_kind: dict[str, tuple[float, float]] = {}
+    for item in costs.items_of(g):
+        if costs.names[item] in own:
+            flop, moved = by_kind.get(costs.kinds[item], (0.0, 0.0))
+            moved += costs.read[item] + costs.write[item]
+            by_kind[costs.kinds[item]] = (flop + np.nan_to_num(costs.flop[item]), moved)
+    return max(by_kind, key=lambda kind: by_kind[kind])
+
+
+def _forward(model: Model, found: Grouping, costs: Costs) -> Floats:
+    """Return [n] which share of the operations of each node is of its forward pass; of the bytes where there are none.
+
+    Operators that nobody can count are left out of it.
+    """
+    backward = np.array([operator.backward for operator in model.operators])
+    first = np.argsort(np.array(found.home), kind="stable")  # the order of the items
+    share = np.ones(found.n)
+    for column in (costs.read + costs.write, np.nan_to_num(costs.flop)):
+        whole = np.bincount(costs.owner, column, found.n)
+        ahead = np.bincount(costs.owner, np.where(backward[first], 0.0, column), found.n)
+        share = np.divide(ahead, whole, out=share, where=whole > 0)
+    return share

@@ -1,0 +1,74 @@
+"""Layers in one piece: which runs of operators become one group, so that no cycle arises between groups."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TypeAlias
+
+from mtpp_dsl.exchange.model.orders import components, has_order
+
+__all__ = ["Key", "joined_outside", "whole_layers"]
+
+Key: TypeAlias = tuple[str, int | None]
+"""What operators share that belong together: the path of their module, or that of their layer with its number."""
+
+MAX_TAKEN = 20
+"""How often layers may take in what they make cycles with, before they are parted."""
+MAX_TRIED = 20_000_000
+"""Runs of one path, times edges, beyond which nobody tries which of them can be joined."""
+
+
+def whole_layers(keys: Sequence[Key], edges: Collection[tuple[int, int]]) -> tuple[list[int], set[Key]]:
+    """Return for each run the run that stands for its group, with every layer in one, and no cycle between groups.
+
+    Where groups are on a cycle that has one layer, it takes the others in; one with several leaves them as runs.
+    """
+    count = len(keys)
+    whole: dict[Key, int] = {}
+    for p, key in enumerate(keys):
+        if key[1] is not None:
+            whole.setdefault(key, p)
+    taken: dict[int, int] = {}  # runs that a layer took in
+    parted: set[Key] = set()
+    for attempt in range(2 * count + 1):
+        place = [whole.get(key, taken.get(p, p)) for p, key in enumerate(keys)]
+        quotient = {(place[u], place[v]) for u, v in edges if place[u] != place[v]}
+        cycles = [each for each in components(count, quotient) if len(each) > 1]
+        if not cycles:
+            break
+        runs: dict[int, list[int]] = {}
+        for p, at in enumerate(place):
+            runs.setdefault(at, []).append(p)
+        for cycle in cycles:
+            layers = {keys[p] for p in cycle if keys[p] in whole}
+            others = [p for at in cycle for p in runs[at] if keys[p] not in whole]
+            if len(layers) == 1 and attempt < MAX_TAKEN and all(keys[p][1] is None for p in others):
+                taken |= dict.fromkeys(others, whole[next(iter(layers))])
+                continue
+            for key in layers:
+                del whole[key]
+            parted |= layers
+            taken = {p: at for p, at in taken.items() if keys[at] not in layers}
+    return place, parted
+
+
+def joined_outside(keys: Sequence[Key], place: Sequence[int], edges: Collection[tuple[int, int]]) -> list[int]:
+    """Join the runs of one path that stand outside of the layers at the same place, where that makes no cycle."""
+    level, passed = [0] * len(keys), 0
+    seen: set[int] = set()
+    for p, key in enumerate(keys):
+        if key[1] is not None and place[p] not in seen:
+            seen.add(place[p])
+            passed += 1
+        level[p] = passed
+    same: dict[tuple[str, int], list[int]] = {}
+    for p, key in enumerate(keys):
+        if key[1] is None and place[p] == p:
+            same.setdefault((key[0], level[p]), []).append(p)
+    for runs in same.values():
+        for p in runs[1:] if len(runs) * len(edges) < MAX_TRIED else ():
+            joined = [runs[0] if at == p else at for at in place]
+            quotient = {(joined[u], joined[v]) for u, v in edges if joined[u] != joined[v]}
+            if has_order(quotient):
+                place = joined
+    return list(place)

@@ -1,4 +1,0 @@
-"""Importers: models of frameworks and model files as :class:`mtpp_dsl.model.Model`.
-
-One module or package for each source. They import data and the model; frameworks are imported where they are used.
-"""

@@ -1,0 +1,219 @@
+"""Numbers, strings, operators, conditions and ranges."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from mtpp_dsl.core.base.exact import LONG
+from mtpp_dsl.core.base.units import NONE, SIZE, UNITS
+from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.syntax.syntax_errors import UPGRADE
+from mtpp_dsl.language.values import arithmetic
+from mtpp_dsl.language.values.arithmetic import Mismatch
+from mtpp_dsl.language.values.evaluating import Locals, evaluate, evaluates, placed, truth, unknown_unit, whole
+from mtpp_dsl.language.values.joining import join
+from mtpp_dsl.language.values.linear import general_remedy, is_not_linear, mismatch_code
+from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.selecting import has_key
+from mtpp_dsl.language.values.values import (
+    Affine,
+    DeviceRef,
+    MapValue,
+    NodeRef,
+    Quantity,
+    Sequence,
+    Table,
+    Value,
+    describe,
+    shown,
+)
+
+__all__: list[str] = []
+
+_MAX_RANGE = 1_000_000
+
+
+@evaluates(tree.Number)
+def _number(node: tree.Number, scope: Scope, _: Locals) -> Value:
+    known = scope.numbers.get(id(node))
+    if known is None:
+        known = scope.numbers[id(node)] = (node, _literal(node, scope))
+    return known[1]
+
+
+def _literal(node: tree.Number, scope: Scope) -> Quantity:
+    if node.unit is None:
+        found = placed(node.span, arithmetic.multiply, Quantity(node.value), Quantity(1))
+        assert isinstance(found, Quantity)
+        return found
+    unit = node.unit.text
+    if unit not in UNITS:
+        raise unknown_unit(node.unit)
+    factor, dimension = UNITS[unit]
+    if dimension == SIZE:
+        scope.sizes.add(unit)
+    found = placed(node.span, arithmetic.multiply, Quantity(node.value), Quantity(factor, dimension))
+    assert isinstance(found, Quantity)
+    return found
+
+
+@evaluates(tree.Text)
+def _text(node: tree.Text, _: Scope, __: Locals) -> str:
+    return node.value
+
+
+@evaluates(tree.Negate)
+def _negate(node: tree.Negate, scope: Scope, local: Locals) -> Value:
+    return placed(node.span, arithmetic.negate, evaluate(node.operand, scope, local))
+
+
+@evaluates(tree.Chain)
+def _chain(node: tree.Chain, scope: Scope, local: Locals) -> Value:
+    return (_sum if node.operators[0] in "+-" else _product)(node, scope, local)
+
+
+def _product(node: tree.Chain, scope: Scope, local: Locals) -> Value:
+    result = evaluate(node.operands[0], scope, local)
+    for operator, operand in zip(node.operators, node.operands[1:], strict=True):
+        right = evaluate(operand, scope, local)
+        try:
+            if operator == "*":
+                result = arithmetic.multiply(result, right)
+            else:
+                _refuse_inverse(result, operand, right)
+                result = arithmetic.divide(result, right)
+        except Mismatch as error:
+            message, span = str(error), node.operands[0].span.to(operand.span)
+            notes = general_remedy(message) if is_not_linear(message) else ()
+            raise Complaint(message, span, notes, code=mismatch_code(message)) from None
+        if isinstance(result, Affine):
+            scope.spend(len(result.terms), operand.span)
+        elif isinstance(result.value, Fraction) and result.value.denominator > LONG:
+            scope.spend(4, operand.span)
+    return result
+
+
+def _refuse_inverse(left: Value, operand: tree.Expression, right: Value) -> None:
+    """Complain about ``1/2 ms``, which is one by two milliseconds and is meant to be half a millisecond.
+
+    With brackets, ``1 / (2 ms)``, it is what it says.
+    """
+    if not (isinstance(operand, tree.Number) and operand.unit is not None and isinstance(right, Quantity)):
+        return
+    if not isinstance(left, Quantity) or left.dimension != NONE or right.dimension == NONE:
+        return
+    start = operand.span.start
+    before = operand.span.source.text[max(0, start - 200) : start].rstrip()
+    if before.endswith("("):
+        return
+    text, unit = operand.span.text, operand.unit.text
+    inverse = describe(Quantity(1, NONE / right.dimension))
+    raise Complaint(
+        f"this divides by {text}, which gives {inverse}",
+        operand.span,
+        [
+            f"write '{shown(left)} {unit} / {shown(operand.value)}' to divide a quantity",
+            f"write '… / ({text})' for the inverse of {text}, as this was read before; {UPGRADE}",
+        ],
+        code="MTPP-E202",
+    )
+
+
+def _sum(node: tree.Chain, scope: Scope, local: Locals) -> Value:
+    """Return ``a + b - c``, adding up once: a long sum of decisions takes as long as it has terms."""
+    first = evaluate(node.operands[0], scope, local)
+    if isinstance(first, (str, Sequence, MapValue, Table, NodeRef, DeviceRef)):
+        return _joined(node, first, scope, local)
+    result, settling = arithmetic.Total(), node.operands[0]
+    for i, operand in enumerate(node.operands):
+        value = evaluate(operand, scope, local) if i else first
+        known = result.dimension
+        try:
+            result.add(value, -1 if i and node.operators[i - 1] == "-" else 1)
+        except Mismatch as error:
+            span = node.operands[0].span.to(operand.span)
+            if known is None or not isinstance(value, (Quantity, Affine)):
+                raise Complaint(str(error), span, code=mismatch_code(str(error))) from None
+            second = (settling.span, f"this is {known}")
+            raise Complaint(str(error), span, code="MTPP-E209", second=second) from None
+        if known is None and result.dimension is not None:
+            settling = operand
+        if isinstance(value, Affine):
+            scope.spend(len(value.terms), operand.span)
+    if isinstance(result.constant, Fraction) and result.constant.denominator > LONG:
+        scope.spend(4 * len(node.operands), node.span)
+    return placed(node.span, result.value)
+
+
+def _joined(node: tree.Chain, first: Value, scope: Scope, local: Locals) -> Value:
+    """Return strings and lists one behind the other, and the union or the difference of sets."""
+    result = first
+    for operator, operand in zip(node.operators, node.operands[1:], strict=True):
+        right = evaluate(operand, scope, local)
+        result = placed(node.operands[0].span.to(operand.span), join, result, operator, right)
+        scope.spend(len(result) if isinstance(result, (str, Sequence)) else 1, operand.span)
+    return result
+
+
+@evaluates(tree.Compare)
+def _compare(node: tree.Compare, scope: Scope, local: Locals) -> bool:
+    left, right = evaluate(node.left, scope, local), evaluate(node.right, scope, local)
+    if node.operator in ("in", "not in"):
+        return _contains(node, left, right, scope) == (node.operator == "in")
+    if isinstance(left, Affine) or isinstance(right, Affine):
+        raise Complaint(
+            "an inequality over decisions stands only at the top of a labelled constraint", node.span, code="MTPP-E212"
+        )
+    if isinstance(left, (Sequence, MapValue)):
+        scope.spend(left.weight, node.span)
+    return placed(node.span, arithmetic.compare, left, node.operator, right)
+
+
+def _contains(node: tree.Compare, member: Value, holder: Value, scope: Scope) -> bool:
+    if isinstance(holder, MapValue):
+        return has_key(holder, member, scope)
+    if isinstance(holder, str) and isinstance(member, str):
+        return member in holder
+    if isinstance(holder, (NodeRef, DeviceRef)):
+        return member == holder
+    if not isinstance(holder, Sequence):
+        raise Complaint(
+            f"'in' needs a set, a list, a range or a map, not {describe(holder)}", node.right.span, code="MTPP-E210"
+        )
+    if isinstance(holder.items, tuple) and "members" not in vars(holder):  # made once, then looked up
+        scope.spend(holder.weight, node.span)
+    if isinstance(member, Sequence):
+        scope.spend(member.weight, node.span)
+    try:
+        return member in holder
+    except TypeError:
+        raise Complaint("'in' does not look for expressions over decisions", node.span, code="MTPP-E204") from None
+
+
+@evaluates(tree.Logic)
+def _logic(node: tree.Logic, scope: Scope, local: Locals) -> bool:
+    check = all if node.operator == "and" else any
+    return check(truth(operand, scope, local) for operand in node.operands)
+
+
+@evaluates(tree.Not)
+def _not(node: tree.Not, scope: Scope, local: Locals) -> bool:
+    return not truth(node.operand, scope, local)
+
+
+@evaluates(tree.Conditional)
+def _conditional(node: tree.Conditional, scope: Scope, local: Locals) -> Value:
+    return evaluate(node.then if truth(node.condition, scope, local) else node.otherwise, scope, local)
+
+
+@evaluates(tree.RangeOf)
+def _range(node: tree.RangeOf, scope: Scope, local: Locals) -> Sequence:
+    first = whole(node.first, scope, local, "a range's first end")
+    last = whole(node.last, scope, local, "a range's last end")
+    beyond = last if node.open else last + 1
+    if beyond - first > _MAX_RANGE + 1:
+        raise Complaint(f"a range may have at most {_MAX_RANGE:,} members", node.span, code="MTPP-E901")
+    if beyond < first:
+        sign = "..<" if node.open else ".."
+        scope.warn(f"this range runs backwards and has no members: {first}{sign}{last}", node.span, "MTPP-W201")
+    return Sequence(range(first, max(first, beyond)), "range")

@@ -1,0 +1,10 @@
+"""State what is asked: the graph, the devices, what joins them, the objective."""
+
+from __future__ import annotations
+
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Links, Shared, Tree
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Origin, Problem
+
+__all__ = ["Device", "Host", "Interconnect", "Links", "Objective", "Origin", "Problem", "Shared", "Tree"]

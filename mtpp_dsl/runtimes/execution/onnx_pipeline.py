@@ -1,0 +1,125 @@
+"""Run the parts of an ONNX model as one process each: while one works on an input, the next is worked on before it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+from typing import Any
+
+from mtpp_dsl.core.errors import MtppError, SolverError, UsageError
+from mtpp_dsl.runtimes.execution.onnx_worker import receive, send
+from mtpp_dsl.runtimes.execution.options import RunOptions
+
+__all__ = ["run_onnx_pipeline"]
+
+Message = tuple[int, dict[str, Any]]
+"""The number of an input, and the tensors that are known of it."""
+
+
+def run_onnx_pipeline(
+    folder: Path, feeds: Sequence[Mapping[str, Any]], options: RunOptions
+) -> tuple[list[list[Any]], list[list[float]]]:
+    """Return the results for each input, and the times of each part without those of the warm-up.
+
+    Raises:
+        UsageError: onnxruntime refuses a part.
+        SolverError: a process fails, or the time is over.
+    """
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    rows: list[dict[str, Any]] = manifest["parts"]
+    times: list[list[float]] = [[] for _ in rows]
+    with _processes(folder, rows, options) as processes:
+        queues: list[Queue[Message | MtppError]] = [Queue() for _ in range(len(rows) + 1)]
+        for s, (row, process) in enumerate(zip(rows, processes, strict=True)):
+            arguments = (row, process, queues[s], queues[s + 1], times[s])
+            Thread(target=_relay, args=arguments, daemon=True).start()
+        total = (options.repeats + 1) * len(feeds)
+        for i in range(total):
+            queues[0].put((i, dict(feeds[i % len(feeds)])))
+        last: dict[int, dict[str, Any]] = {}
+        for _ in range(total):
+            found = _next(queues[-1], options.time_limit)
+            last[found[0] % len(feeds)] = found[1]
+    results = [[last[i][name] for name in manifest["outputs"]] for i in range(len(feeds))]
+    return results, [row[len(feeds) :] for row in times]
+
+
+def _next(queue: Queue[Message | MtppError], time_limit: float | None) -> Message:
+    from queue import Empty
+
+    try:
+        found = queue.get(timeout=time_limit)
+    except Empty:
+        raise SolverError(f"no result came within {time_limit:g} s; all processes were ended") from None
+    if isinstance(found, MtppError):
+        raise found
+    return found
+
+
+def _relay(
+    row: Mapping[str, Any],
+    process: subprocess.Popen[bytes],
+    source: Queue[Message | MtppError],
+    target: Queue[Message | MtppError],
+    times: list[float],
+) -> None:
+    """Hand tensors to a process and on to the next, until something fails; what fails is handed on in their place."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    while True:
+        message = source.get()
+        if isinstance(message, MtppError):
+            target.put(message)
+            return
+        number, tensors = message
+        said: tuple[dict[str, Any], dict[str, Any]] | None = None
+        with suppress(OSError, ValueError):  # the process has ended
+            send(process.stdin, {entry["name"]: tensors[entry["name"]] for entry in row["inputs"]}, {})
+        with suppress(OSError, ValueError):
+            said = receive(process.stdout)
+        if said is None or "seconds" not in said[1]:
+            target.put(_failure(row, None if said is None else said[1]))
+            return
+        times.append(said[1]["seconds"])
+        target.put((number, tensors | said[0]))
+
+
+def _failure(row: Mapping[str, Any], said: Mapping[str, Any] | None) -> MtppError:
+    if said is not None and "refused" in said:
+        return UsageError(said["refused"])
+    reason = "it ended" if said is None else said.get("error", "it ended")
+    return SolverError(f"the process of {row['file']} failed: {reason}")
+
+
+@contextmanager
+def _processes(
+    folder: Path, rows: Sequence[Mapping[str, Any]], options: RunOptions
+) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Start a process for each part; when the block ends, however it ends, none is left."""
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        for row in rows:
+            task = {
+                "file": str(folder / row["file"]),
+                "outputs": row["outputs"],
+                "threads": options.threads,
+                "optimise": options.optimise,
+                "clock": options.clock,
+            }
+            command = [sys.executable, "-m", "mtpp_dsl.runtimes.execution.onnx_worker", json.dumps(task)]
+            processes.append(
+                subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+            )
+        yield processes
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
+        for process in processes:
+            process.wait()

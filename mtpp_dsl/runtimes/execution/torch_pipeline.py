@@ -1,0 +1,142 @@
+"""Run a split as one process for each stage: gloo on this machine, a GPipe schedule, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.errors import SolverError, UsageError
+from mtpp_dsl.runtimes.execution.timing import Clock
+from mtpp_dsl.runtimes.execution.torch_split import Recipe
+
+__all__ = ["Ran", "run_pipeline"]
+
+POLL = 0.02
+LAST_LINES = 12
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a split returned, and how long its stages took.
+
+    Attributes:
+        results: for each microbatch the tensors that the model returns.
+        times: for each stage the seconds of each call of each microbatch, warm-up left out.
+        fingerprints: of the weights of each stage, to tell whether all processes had the same.
+    """
+
+    results: list[tuple[Any, ...]]
+    times: list[list[float]]
+    fingerprints: list[float]
+
+
+def run_pipeline(
+    recipe: Recipe,
+    inputs: Sequence[Sequence[Any]],
+    *,
+    repeats: int = 3,
+    threads: int = 1,
+    clock: Clock = "wall",
+    time_limit: float | None = None,
+) -> Ran:
+    """Run each stage in a process of its own, all microbatches *repeats* times, and return results and times.
+
+    Args:
+        recipe: what each process builds.
+        inputs: the arguments of each microbatch.
+        repeats: how often, after a run that warms up.
+        threads: of each process.
+        clock: see :data:`mtpp_dsl.runtimes.execution.timing.CLOCKS`.
+        time_limit: seconds after which all processes are ended.
+
+    Raises:
+        UsageError: a process says that the model, or the split, cannot be used.
+        SolverError: a process fails otherwise, or the time is over.
+    """
+    torch = need("torch", "torch")
+    with tempfile.TemporaryDirectory(prefix="mtpp-run-", ignore_cleanup_errors=True) as place:
+        folder = Path(place)
+        torch.save([tuple(one) for one in inputs], folder / "inputs.pt")
+        task = {
+            "recipe": recipe.to_json(),
+            "repeats": repeats,
+            "threads": threads,
+            "clock": clock,
+            "path": [entry for entry in sys.path if entry],
+        }
+        (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
+        with _processes(folder, len(recipe.devices)) as processes:
+            _wait(processes, folder, time_limit)
+        found = [_said(folder, rank) for rank in range(len(recipe.devices))]
+        results = torch.load(folder / "results.pt", weights_only=True)
+    return Ran(results, [one["times"] for one in found], [one["fingerprint"] for one in found])
+
+
+@contextmanager
+def _processes(folder: Path, count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Start a process for each rank; when the block ends, however it ends, none is left."""
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        for rank in range(count):
+            with (folder / f"{rank}.log").open("wb") as log:
+                command = [sys.executable, "-m", "mtpp_dsl.runtimes.execution.torch_worker", str(folder), str(rank)]
+                processes.append(
+                    subprocess.Popen(
+                        command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+                    )
+                )
+        yield processes
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
+        for process in processes:
+            process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
+
+
+def _wait(processes: Sequence[subprocess.Popen[bytes]], folder: Path, time_limit: float | None) -> None:
+    """Wait until all processes have ended well.
+
+    Raises:
+        UsageError, SolverError: one has failed, or the time is over.
+    """
+    until = None if time_limit is None else monotonic() + time_limit
+    while True:
+        codes = [process.poll() for process in processes]
+        failed = next((rank for rank, code in enumerate(codes) if code), None)
+        if failed is not None:
+            raise _failure(folder, failed, codes[failed])
+        if all(code == 0 for code in codes):
+            return
+        if until is not None and monotonic() > until:
+            raise SolverError(f"the stages have not ended within {time_limit:g} s; all processes were ended")
+        sleep(POLL)
+
+
+def _failure(folder: Path, rank: int, code: int | None) -> Exception:
+    """Return what to raise for a process that failed: the others fail because of it, so the first one counts."""
+    said = _said(folder, rank)
+    if "refused" in said:
+        return UsageError(said["refused"])
+    log = (folder / f"{rank}.log").read_text(encoding="utf-8", errors="replace").splitlines()
+    how = said.get("error") or (f"it was ended by signal {-code}" if code and code < 0 else f"exit code {code}")
+    return SolverError("\n".join([f"the process of stage {rank} failed: {how}", *log[-LAST_LINES:]]))
+
+
+def _said(folder: Path, rank: int) -> dict[str, Any]:
+    path = folder / f"{rank}.json"
+    if not path.is_file():
+        return {}
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,92 @@
+"""What every process of a run makes for itself: the model, and the stages of its split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.exchange.importers.torch_export import cause
+from mtpp_dsl.runtimes.execution.stage_file import SplitError, Stage, exported, split_graph
+from mtpp_dsl.runtimes.execution.torch_inputs import Signature
+from mtpp_dsl.runtimes.execution.user_code import make_module
+
+__all__ = ["Recipe", "Split", "fingerprint", "graph_module_of"]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A model, its exported graph, and its stages, which share its weights.
+
+    Attributes:
+        module: the model.
+        graph_module: the same, exported.
+        stages: its parts.
+    """
+
+    module: Any
+    graph_module: Any
+    stages: tuple[Stage, ...]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to make a model and its stages: plain data, which goes from process to process.
+
+    Attributes:
+        model: ``module:callable``.
+        seed: of the weights, if they are random.
+        signature: what the model is given.
+        parts: the operators of each stage by name.
+        devices: of the stages.
+    """
+
+    model: str
+    seed: int
+    signature: Signature
+    parts: Sequence[Sequence[str]]
+    devices: Sequence[str]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Recipe:
+        """Return what :meth:`to_json` made data of."""
+        given = data["signature"]
+        signature = Signature(tuple(given["inputs"]), {name: tuple(ends) for name, ends in given["symbols"].items()})
+        return cls(data["model"], data["seed"], signature, data["parts"], data["devices"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as data for JSON."""
+        return asdict(self)
+
+    def build(self) -> Split:
+        """Make the model and its stages.
+
+        Raises:
+            UsageError: the model cannot be made or exported, or the parts do not fit it.
+        """
+        module = make_module(self.model, self.seed)
+        graph_module = graph_module_of(self.model, module, self.signature)
+        try:
+            stages = split_graph(graph_module, self.parts, self.devices)
+        except SplitError as error:
+            raise UsageError(f"{self.model}: {error}") from error
+        return Split(module, graph_module, tuple(stages))
+
+
+def graph_module_of(name: str, module: Any, signature: Signature) -> Any:
+    """Return the exported graph of a module; messages call it *name*.
+
+    Raises:
+        UsageError: it cannot be exported.
+    """
+    try:
+        return exported(module, signature.inputs, signature.symbols)
+    except Exception as error:  # of the user's code, or of torch
+        raise UsageError(f"{name} cannot be exported: {cause(error)}") from error
+
+
+def fingerprint(module: Any) -> float:
+    """Return a number that tells whether two modules have the same weights: the sum of their magnitudes."""
+    tensors = [*module.parameters(), *module.buffers()]
+    return float(sum(float(tensor.detach().double().abs().sum()) for tensor in tensors))

@@ -1,0 +1,147 @@
+"""Times of operators from a trace that somebody else recorded: of torch's profiler, or of onnxruntime's.
+
+Both write the events of Chrome's trace viewer. The trace must be of whole passes over the model, and of nothing else
+that calls the same operations.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mtpp_dsl.core.base.files import parse_json, read_bytes
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.profile import Profile
+from mtpp_dsl.runtimes.profiling.samples import profile_of_samples
+
+__all__ = ["profile_of_trace"]
+
+MAX_BYTES = 2**30
+MICRO = 1e-6
+FREE_KINDS = ("view", "fill")
+"""Operators that a trace may lack: torch does not call them where nothing has to be done."""
+
+
+def profile_of_trace(path: Path, model: Model, device: str) -> Profile:
+    """Return the times of a model's operators in a trace; of several passes the medians.
+
+    Raises:
+        UsageError: the file is no trace, or does not have each operator as often as every other.
+    """
+    events = _events(path)
+    nodes = [
+        event for event in events if event.get("cat") == "Node" and str(event.get("name", "")).endswith("_kernel_time")
+    ]
+    samples = _of_onnx(nodes, model, path) if nodes else _of_torch(events, model, path)
+    times = {name: [duration * MICRO for duration in durations] for name, durations in samples.items()}
+    return profile_of_samples(times, model, device, "trace", {"trace": path.name})
+
+
+def _events(path: Path) -> list[Mapping[str, Any]]:
+    data = parse_json(read_bytes(path, MAX_BYTES), str(path))
+    events = data.get("traceEvents") if isinstance(data, dict) else data
+    if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+        raise UsageError(f"{path} is no trace: it has no list of events (traceEvents)")
+    return [
+        event for event in events if event.get("ph") == "X" and _number(event.get("dur")) and _number(event.get("ts"))
+    ]
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e18
+
+
+def _of_onnx(nodes: Sequence[Mapping[str, Any]], model: Model, path: Path) -> dict[str, list[float]]:
+    """Return the times of each operator; onnxruntime names nodes as the file does, or by their numbers."""
+    by_node: dict[str, list[float]] = defaultdict(list)
+    for event in nodes:
+        by_node[str(event["name"]).removesuffix("_kernel_time")].append(float(event["dur"]))
+    makers = {model.operators[tensor.producer].name: tensor for tensor in model.tensors if tensor.producer is not None}
+    found: dict[str, list[float]] = {}
+    by_index = {str(event["args"].get("node_index")): event for event in nodes if isinstance(event.get("args"), dict)}
+    for operator in model.operators:
+        number = operator.id.partition(".")[0]
+        names = (operator.id, operator.name, f"{operator.op}_{number}", str(makers.get(operator.name, "")))
+        known = next((by_node[name] for name in names if name in by_node), None)
+        if known is None and number in by_index:
+            known = by_node[str(by_index[number]["name"]).removesuffix("_kernel_time")]
+        if known is not None:
+            found[operator.name] = found.get(operator.name, []) + known
+    _refuse_missing(found, model, path)
+    return found
+
+
+def _of_torch(events: Sequence[Mapping[str, Any]], model: Model, path: Path) -> dict[str, list[float]]:
+    """Return the times of each operator: the calls of one operation come in the order of the model, pass after pass."""
+    kernels: dict[object, float] = defaultdict(float)
+    for event in events:
+        if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") and isinstance(event.get("args"), dict):
+            kernels[event["args"].get("External id")] += float(event["dur"])
+    calls = [event for event in events if event.get("cat") == "cpu_op"]
+    if not calls:
+        raise UsageError(f"{path} has no operators of torch (cpu_op) or of onnxruntime (Node): is it their trace?")
+    wanted: dict[str, list[str]] = defaultdict(list)
+    for operator in model.operators:
+        wanted[_torch_name(operator.op)].append(operator.name)
+    outer = _outermost([event for event in calls if event.get("name") in wanted], calls, kernels)
+    found: dict[str, list[float]] = {}
+    passes: dict[int, str] = {}
+    for name, operators in wanted.items():
+        times = outer.get(name, [])
+        if not times and all(model.operators[model.index[each]].kind in FREE_KINDS for each in operators):
+            continue
+        if not times or len(times) % len(operators):
+            raise UsageError(
+                f"{path} has {len(times)} calls of {name}, and the model has {len(operators)}: a trace must be of "
+                "whole passes over the model as it was imported"
+            )
+        passes.setdefault(len(times) // len(operators), name)
+        for i, each in enumerate(operators):
+            found[each] = times[i :: len(operators)]
+    if len(passes) > 1:
+        told = ", ".join(f"{count} of {name}" for count, name in passes.items())
+        raise UsageError(f"{path} has unequal numbers of passes over the model: {told}")
+    return found
+
+
+def _torch_name(op: str) -> str:
+    """Return what a trace calls an operation: ``aten::linear`` for ``aten.linear.default``."""
+    parts = op.split(".")
+    return "::".join(parts[:2]) if len(parts) > 1 else op
+
+
+def _outermost(
+    wanted: Iterable[Mapping[str, Any]], calls: Sequence[Mapping[str, Any]], kernels: Mapping[object, float]
+) -> dict[str, list[float]]:
+    """Return the durations of calls that stand in no other call that is wanted, by name, in their order.
+
+    Where kernels ran on a device, a call takes what its kernels take, with those of the calls within it.
+    """
+    inside = sorted(calls, key=lambda event: (str(event.get("tid")), event["ts"], -event["dur"]))
+    names = {id(event) for event in wanted}
+    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    ends: dict[object, float] = {}
+    current: dict[object, list[float]] = {}
+    for event in inside:
+        thread, start = event.get("tid"), float(event["ts"])
+        args = event.get("args")
+        kernel = kernels.get(args.get("External id"), 0.0) if isinstance(args, dict) and kernels else 0.0
+        if start < ends.get(thread, -1.0):
+            if thread in current and kernels:
+                current[thread][1] += kernel
+            continue
+        if id(event) in names:
+            ends[thread] = start + float(event["dur"])
+            row = [start, kernel if kernels else float(event["dur"])]
+            current[thread] = row
+            found[str(event["name"])].append(row)  # type: ignore[arg-type]
+    return {name: [row[1] for row in sorted(rows, key=lambda row: row[0])] for name, rows in found.items()}
+
+
+def _refuse_missing(found: Mapping[str, Sequence[float]], model: Model, path: Path) -> None:
+    missing = [each.name for each in model.operators if each.name not in found and each.kind not in FREE_KINDS]
+    if missing:
+        raise UsageError(f"{path} has no times of {len(missing)} operators of the model, such as {missing[0]}")

@@ -1,0 +1,296 @@
+"""Which device, channel, link or term holds the cost of a plan where it is, and by how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.plans.evaluation import Evaluation
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import OPTIMAL_GAP
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.show.explaining.called import called
+from mtpp_dsl.show.explaining.held import Holder, Unit, part_words, piece_words
+from mtpp_dsl.show.explaining.limits import Limit, limits_of
+from mtpp_dsl.show.explaining.pieces import channel_pieces, device_pieces
+from mtpp_dsl.show.explaining.question import Question
+from mtpp_dsl.show.explaining.terms import term_holders
+from mtpp_dsl.show.report.activities import Timeline
+from mtpp_dsl.show.report.reached import still_better
+
+__all__ = ["Bottleneck", "Held", "bottleneck", "held_of"]
+
+SAME = 1e-9
+"""Loads that differ by no more than this share are one."""
+PARTS = ("work", "input", "output", "overflow", "deviation", "sync")
+MOST = 8
+"""Holders of one objective that are told."""
+
+
+@dataclass(frozen=True, repr=False)
+class Held(Short):
+    """What holds one objective.
+
+    Attributes:
+        objective: which one.
+        cost: of the plan.
+        holders: what holds it, the largest first; of a bottleneck those that are as large as it.
+        left: how many smaller ones there are.
+        second: the largest that is below a bottleneck; None where there is none.
+        bound: no plan's cost is below it; None where none was proved.
+        optimal: whether the bound proves that no plan is better.
+        claimed: whether the bound is only what a file says.
+        limits: simple reasons why no plan costs less than so much, the highest first.
+    """
+
+    objective: Objective
+    cost: float
+    holders: tuple[Holder, ...]
+    left: int = 0
+    second: Holder | None = None
+    bound: float | None = None
+    optimal: bool = False
+    limits: tuple[Limit, ...] = ()
+    claimed: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON; values are those of the objective, amounts and limits are costs."""
+        finite = self.bound is not None and abs(self.objective.value(self.bound)) < np.inf
+        return {
+            "objective": self.objective.called,
+            "value": _finite(self.objective.value(self.cost)),
+            "holders": [holder.to_json() for holder in self.holders],
+            "holders_left": self.left,
+            "second": None if self.second is None else self.second.to_json(),
+            "margin": None if self.second is None else self.cost - self.second.amount,
+            "bound": self.objective.value(self.bound) if finite and self.bound is not None else None,
+            "limits": [limit.to_json() for limit in self.limits],
+        }
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) < np.inf else None
+
+
+@dataclass(frozen=True, repr=False)
+class Bottleneck(Short):
+    """What holds every objective of a plan, in their order; and how full the memories are.
+
+    Attributes:
+        held: an entry for each objective.
+        problem: by whose units amounts are shown.
+        memory: by the name of every device with a limit, what its nodes take there and what they may take.
+    """
+
+    held: tuple[Held, ...]
+    problem: Problem
+    memory: tuple[tuple[str, float, float], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "objectives": [each.to_json() for each in self.held],
+            "memory": [{"device": name, "used": used, "room": room} for name, used, room in self.memory],
+        }
+
+    def words(self) -> list[str]:
+        """Return it in words."""
+        found: list[str] = []
+        for each in self.held:
+            found += _held_words(each, self.problem)
+        tight = [(n, u, r) for n, u, r in self.memory if r > 0 and u >= 0.9 * r]
+        for name, used, room in tight[:MOST]:
+            sizes = f"{self.problem.size(used)} of {self.problem.size(room)}"
+            found.append(f"the memory of {called(name)} is nearly full: {sizes}")
+        if len(tight) > MOST:
+            found.append(f"and so is that of {len(tight) - MOST} more devices")
+        return found
+
+
+def bottleneck(question: Question, seconds: float = 0.0) -> Bottleneck | None:  # noqa: ARG001  takes next to no time
+    """Return what holds the cost of the plan of an answer; None without one."""
+    problem, plan, found = question.problem, question.plan, question.evaluation
+    if plan is None or found is None:
+        return None
+    held = []
+    for i, (objective, cost) in enumerate(zip(problem.objectives, found.costs, strict=True)):
+        one = held_of(problem, plan, found, objective, cost)
+        if i == 0:
+            paid = tuple(_paid(found)) if objective.penalised else ()
+            limits = tuple(limit for limit in limits_of(problem) if limit.cost > 0)
+            gap = question.gap
+            optimal = gap is not None and gap <= OPTIMAL_GAP
+            one = replace(
+                one,
+                holders=(*one.holders, *paid),
+                bound=question.bound,
+                optimal=optimal,
+                limits=limits,
+                claimed=question.claimed,
+            )
+        held.append(one)
+    limit = np.minimum(problem.memory_limit, problem.stage_limit)
+    memory = [
+        (device.name, float(found.memory[d]), float(limit[d]))
+        for d, device in enumerate(problem.devices)
+        if np.isfinite(limit[d])
+    ]
+    return Bottleneck(tuple(held), problem, tuple(memory))
+
+
+def _paid(found: Evaluation) -> list[Holder]:
+    broken = sorted(((paid, row) for row, paid in found.penalties.items() if paid > 0), reverse=True)
+    return [Holder("row", (row,), paid, "paid") for paid, row in broken[:MOST]]
+
+
+def held_of(
+    problem: Problem, plan: Plan, found: Evaluation, objective: Objective, cost: float, most: int = MOST
+) -> Held:
+    """Return what holds one objective of a plan, at most so many holders, without bounds and limits."""
+    if objective.is_linear:
+        holders = term_holders(problem, plan, found, objective)
+        return Held(objective, cost, tuple(holders[:most]), max(0, len(holders) - most))
+    if objective.quantity == "makespan":
+        holders = _on_path(Timeline(problem, plan))
+        return Held(objective, cost, tuple(holders[:most]), max(0, len(holders) - most))
+    if objective.quantity in ("sum of bottlenecks", "separate iteration"):
+        return Held(
+            objective, cost, (*_of_part(problem, plan, found, "forward"), *_of_part(problem, plan, found, "backward"))
+        )
+    loads = _loads(problem, plan, found)
+    top = max(holder.amount for holder in loads)
+    first = [holder for holder in loads if holder.amount >= top * (1 - SAME)]
+    below = [holder for holder in loads if holder.amount < top * (1 - SAME)]
+    full = tuple(_with_pieces(problem, plan, holder) for holder in first[:most])
+    second = max(below, key=lambda holder: holder.amount, default=None)
+    return Held(objective, cost, full, max(0, len(first) - most), second)
+
+
+def _loads(problem: Problem, plan: Plan, found: Evaluation) -> list[Holder]:
+    """Return the loads of stages and channels."""
+    names = [device.name for device in problem.devices]
+    leads = plan.leads(problem.k)
+    loads = []
+    for lead in sorted(set(leads.tolist())):
+        parts = {name: float(getattr(found, name)[lead]) for name in PARTS if len(getattr(found, name))}
+        if parts.get("sync", 0.0) < found.load[lead] * (1 - SAME):  # beside everything else
+            parts.pop("sync", None)
+        members = plan.replicas.get(lead, (lead,))
+        held = Holder("device", tuple(names[d] for d in members), float(found.load[lead]), "load", parts)
+        loads.append(replace(held, shards=plan.shards.get(lead, 1)))
+    for c, load in enumerate(found.channels.tolist()):
+        loads.append(Holder("channel", (problem.network.channels[c],), load))
+    return loads
+
+
+def _with_pieces(problem: Problem, plan: Plan, holder: Holder) -> Holder:
+    if holder.kind == "channel":
+        pieces = channel_pieces(problem, plan, problem.network.channels.index(holder.names[0]))
+    else:
+        pieces = device_pieces(problem, plan, problem.device_index[holder.names[0]])
+    whole = Holder.of_pieces(holder.kind, holder.names, holder.amount, holder.role, holder.parts, pieces)
+    return replace(whole, shards=holder.shards)
+
+
+def _of_part(problem: Problem, plan: Plan, found: Evaluation, part: str) -> list[Holder]:
+    """Return the devices with the largest load of one part of a training graph."""
+    loads = getattr(found, part)
+    top = float(loads.max())
+    if top <= 0:
+        return []
+    which = [d for d in sorted(set(plan.leads(problem.k).tolist())) if loads[d] >= top * (1 - SAME)]
+    names = [device.name for device in problem.devices]
+    return [
+        Holder("device", tuple(names[e] for e in plan.replicas.get(d, (d,))), float(loads[d]), part)
+        for d in which[:MOST]
+    ]
+
+
+def _on_path(timeline: Timeline) -> list[Holder]:
+    """Return what devices and links add to the critical path of a schedule, and for how long nothing on it runs."""
+    times: dict[tuple[str, str], float] = {}
+    end = 0.0
+    waited = 0.0
+    for step in timeline.critical:
+        activity = step.activity
+        kind = "link" if activity.kind == "transfer" else "device"
+        times[kind, activity.track] = times.get((kind, activity.track), 0.0) + activity.end - activity.start
+        waited += max(0.0, activity.start - end)
+        end = activity.end
+    order = sorted(times.items(), key=lambda item: -item[1])
+    found = [
+        Holder("link" if kind == "link" else "device", (name,), time, "path") for (kind, name), time in order if time
+    ]
+    if waited > SAME * timeline.makespan:
+        found.append(Holder("device", (), waited, "wait"))
+    return found
+
+
+def _held_words(each: Held, problem: Problem) -> list[str]:
+    """Return what holds one objective in words."""
+    objective = each.objective
+    base = objective.unit(problem.time_unit) if objective.is_linear else problem.time_unit
+    unit = Unit(base, problem.origin.decimal)
+    found = [f"{objective.shown} {problem.valued(each.cost, objective)}"]
+    what = {"makespan": "the critical path spends", "linear": "it is the sum of"}.get(objective.quantity)
+    if objective.quantity == "makespan" or objective.is_linear:
+        found[0] += f": {what}"
+    for holder in each.holders:
+        found += _holder_words(holder, unit, objective)
+    if each.left:
+        found.append(f"  and {each.left} more")
+    if each.second is not None and each.second.amount > 0:
+        less = f"{100 * (1 - each.second.amount / max(each.holders[0].amount, 1e-300)):.2g} %"
+        found.append(f"  next is {each.second.named} with {unit.shown(each.second.amount)}, {less} less")
+    if each.bound is not None:
+        found.append(f"  {_bound_words(each, problem)}")
+    for limit in each.limits:
+        word = "most" if objective.sense == "maximize" else "least"
+        found.append(f"  at {word} {problem.valued(limit.cost, objective)}: {limit.words()}")
+    return found
+
+
+def _bound_words(each: Held, problem: Problem) -> str:
+    assert each.bound is not None
+    word = "below" if each.objective.sense == "minimize" else "above"
+    shown = problem.valued(each.bound, each.objective)
+    if each.claimed:
+        shown += ", as the answer says"
+    if each.optimal:
+        return f"no plan is {word} {shown}: so it is optimal"
+    room = still_better(each.objective, each.objective.value(each.cost), each.objective.value(each.bound))
+    return f"no plan is {word} {shown}{f': so the best is at most {room}' if room else ''}"
+
+
+def _shares(holder: Holder) -> str:
+    """Return what the devices of a stage are to each other."""
+    if holder.shards == 1:
+        return "replicas"
+    return "shards" if holder.shards == len(holder.names) else f"replicas of {holder.shards} shards"
+
+
+def _holder_words(holder: Holder, unit: Unit, objective: Objective) -> list[str]:
+    shown = unit.shown(holder.amount)
+    match holder.role:
+        case "path":
+            word = "sending over" if holder.kind == "link" else "on"
+            return [f"  {shown} {word} {holder.named}"]
+        case "wait":
+            return [f"  {shown} waiting, while nothing on it runs"]
+        case "sum":
+            return [f"  {shown} {holder.named}", *([f"    {parts}"] if (parts := part_words(holder, unit)) else [])]
+        case "paid":
+            return [f"  {shown} paid for row {holder.named}, which is broken"]
+        case "forward" | "backward":
+            return [f"  the largest {holder.role} load is {shown}, of {holder.named}"]
+    shared = f", which share it as {_shares(holder)}" if len(holder.names) > 1 else ""
+    most = (objective.microbatches or 1) - 1
+    times = f", which counts {most + 1} times" if objective.is_iteration and most else ""
+    called_so = f"{holder.kind} {holder.named}" if len(holder.names) == 1 else holder.named
+    found = [f"  the largest load is {unit.shown(holder.amount)}, of {called_so}{shared}{times}"]
+    parts = part_words(holder, unit)
+    return [*found, *([f"    {parts}"] if parts else []), *(f"    {line}" for line in piece_words(holder, unit))]

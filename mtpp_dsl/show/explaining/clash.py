@@ -1,0 +1,186 @@
+"""Why there is no plan: an irreducible set of what a spec says, each part of which is needed for the clash.
+
+Parts are left out one after the other (a deletion filter), first whole statements, then the rows, devices and nodes
+that those are about. A part is left out for good if there is still no plan, and is needed if there then is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import monotonic
+
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.core.constraints import Linear
+from mtpp_dsl.core.errors import MtppError
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.result import Infeasibility
+from mtpp_dsl.show.explaining.clashing import GENERAL, Clash, Clashes, Member
+from mtpp_dsl.show.explaining.feasibility import Feasibility
+from mtpp_dsl.show.explaining.items import Item, items_of
+from mtpp_dsl.show.explaining.question import Question
+from mtpp_dsl.show.explaining.slack import slack_of
+
+__all__ = ["infeasible"]
+
+MOST_PARTS = 400
+"""Statements of more rows, devices and nodes are not looked into."""
+MOST_CLASHES = 5
+PARTS_SHARE = 0.7
+"""Of the time that is left once the statements of a clash are known, what its parts take at most."""
+
+
+def infeasible(question: Question, seconds: float) -> Clashes | None:
+    """Return why there is no plan; None unless the answer says that there is none.
+
+    Args:
+        question: about an answer that is infeasible.
+        seconds: that it may take.
+    """
+    said = question.answer.get("infeasible")
+    if said is None:
+        return None
+    items = items_of(question.problem, question.places)
+    asked = Feasibility(items, question, seconds)
+    why = Infeasibility(said["reason"], tuple(said["clash"]), bool(said["minimal"]))
+    every = frozenset(range(len(items.items)))
+    asked.take(every, why)
+    found: list[Clash] = []
+    left = every
+    rest: bool | None = None
+    while len(found) < MOST_CLASHES:
+        core, needed = _shrunk(asked, left)
+        found.append(_told(asked, core, needed))
+        left = left - core
+        rest = asked.ask(left) if core else False
+        if not core or rest is not False:
+            break
+    if len(found) == 1 and rest and len(found[0].members) > 1:
+        found = [_alone(asked, found[0], every, every - left)]
+    return Clashes(tuple(found), rest, tuple(str(rule) for rule in items.kept))
+
+
+def _alone(asked: Feasibility, clash: Clash, every: frozenset[int], core: frozenset[int]) -> Clash:
+    """Return the only clash, told of each member whether there is a plan for all but this member."""
+    answers = [asked.ask(every - {number}) for number in sorted(core)]
+    members = zip(clash.members, answers, strict=True)
+    return replace(clash, members=tuple(replace(member, alone=answer) for member, answer in members))
+
+
+def _shrunk(asked: Feasibility, start: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
+    """Return a set without a plan, as small as could be shown, and those of it that are needed."""
+    core = start
+    for named in _named(asked, core):
+        if named < core and asked.ask(named) is False:
+            core = named
+    needed: set[int] = set()
+    size = max(1, len(core) // 2)
+    while size >= 1 and not asked.over:
+        order = sorted(core - needed)
+        for at in range(0, len(order), size):
+            part = frozenset(order[at : at + size]) & core
+            if not part or part <= needed:
+                continue
+            answer = asked.ask(core - part)
+            if answer is False:
+                core = core - part
+                smaller = [each for each in _named(asked, core) if each < core and asked.ask(each) is False]
+                core = min(smaller, key=len, default=core)
+            elif answer is True and len(part) == 1:
+                needed |= part
+        needed &= core
+        size = 0 if size == 1 else size // 2
+    for one in core - needed:  # what is known already counts, however little time is left
+        if asked.known(core - {one}) is True:
+            needed.add(one)
+    return core, frozenset(needed & core)
+
+
+def _named(asked: Feasibility, core: frozenset[int]) -> list[frozenset[int]]:
+    """Return the items of *core* that reasons name for sets that it is a part of, or that are parts of it."""
+    found: dict[frozenset[int], None] = {}
+    for chosen, why in list(asked.why.items()):
+        if not (chosen <= core or core <= chosen):
+            continue
+        names = {name.partition("[")[0].partition(" (")[0] for name in why.clash}
+        numbers = frozenset(
+            number
+            for number in core
+            if any(
+                str(rule) in why.clash or _stem(str(rule)) in names for rule in asked.items.items[number].constraints
+            )
+        )
+        if numbers:
+            found[numbers] = None
+    return sorted(found, key=len)
+
+
+def _stem(name: str) -> str:
+    return name.partition("[")[0].partition(" (")[0]
+
+
+def _told(asked: Feasibility, core: frozenset[int], needed: frozenset[int]) -> Clash:
+    """Return a clash of statements with the parts of them that it takes."""
+    items = asked.items
+    chosen = sorted(core)
+    pieces = [(number, piece) for number in chosen for piece in items.split(number)]
+    if len(pieces) > MOST_PARTS or asked.over:
+        pieces = [(number, items.items[number]) for number in chosen]
+    parts = replace(items, items=tuple(piece for _, piece in pieces))
+    within = Feasibility(parts, asked.question, max(0.0, asked.end - monotonic()) * PARTS_SHARE)
+    every = frozenset(range(len(pieces)))
+    within.take(every, _why(asked, core))
+    within.use(plan for plan, _ in asked.plans)
+    small, sure = _shrunk(within, every)
+    members = []
+    for number in chosen:
+        own = frozenset(i for i in small if pieces[i][0] == number)
+        member = _member(items.items[number], [pieces[i][1] for i in sorted(own)], len(items.split(number)) > 1)
+        plain = number in needed or (bool(own) and own <= sure)
+        breaks = _broken(within, own, small, max(0.0, within.end - monotonic()) / len(chosen))
+        members.append(replace(member, needed=True if plain else None, breaks=breaks))
+    minimal = small == sure and all(member.needed for member in members)
+    return Clash(_reason(within, small), tuple(members), minimal)
+
+
+def _member(item: Item, own: Sequence[Item], several: bool) -> Member:
+    """Return the member of a clash for the parts of a statement that it takes."""
+    lines = dict.fromkeys([*item.lines, *(line for piece in own for line in piece.lines)])
+    parts = tuple(piece.part for piece in own if piece.part) if several else ()
+    rules = tuple(rule for piece in own for rule in piece.constraints)
+    barred = tuple(d for piece in own for d in piece.barred)
+    return Member(item.named, tuple(lines), parts, None, (), rules, barred)
+
+
+def _broken(asked: Feasibility, own: frozenset[int], core: frozenset[int], seconds: float) -> tuple[str, ...]:
+    """Return what a plan that keeps all of a clash but some items breaks of those; of rows, as little as it can."""
+    rows = [rule for number in own for rule in asked.items.items[number].constraints if isinstance(rule, Linear)]
+    plan = asked.best(core - own, seconds) if rows else asked.witness(core - own)
+    if plan is None:
+        return ()
+    try:
+        problem = asked.items.problem_of(core)
+        slacks = slack_of(problem, plan, evaluate(problem, plan), rows)
+    except MtppError:
+        slacks = []
+    told = [f"{slack.name} {slack.said}" for slack in slacks if slack.left < 0]
+    return tuple(dict.fromkeys(told or asked.broken(plan, core)))
+
+
+def _why(asked: Feasibility, core: frozenset[int]) -> Infeasibility:
+    """Return the reason for the smallest set within *core* that has one."""
+    inside = [(len(chosen), i) for i, chosen in enumerate(asked.why) if chosen <= core]
+    reasons = list(asked.why.values())
+    return reasons[min(inside)[1]] if inside else reasons[0]
+
+
+def _reason(asked: Feasibility, core: frozenset[int]) -> str:
+    """Return one sentence on why there is no plan with these items, with the amounts where counting shows it."""
+    try:
+        counted = quick(asked.items.problem_of(core))
+    except MtppError:
+        counted = None
+    said = counted.reason if counted is not None else ""
+    if not said:
+        said = GENERAL if core else _why(asked, core).reason
+    return said.removesuffix(".")

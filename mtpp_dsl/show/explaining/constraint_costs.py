@@ -1,0 +1,142 @@
+"""What each constraint of a spec costs: the problem is solved without it, and plans and bounds are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.core.constraints import BreakSymmetry, Constraint
+from mtpp_dsl.core.errors import MtppError, Refused
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.result import OPTIMAL_GAP, relative_gap
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.show.explaining.altered import relaxes, without
+from mtpp_dsl.show.explaining.budget import Solved, Task, solved
+from mtpp_dsl.show.explaining.items import label_of, statements_of
+from mtpp_dsl.show.explaining.price import ConstraintCosts, Effect, Price
+from mtpp_dsl.show.explaining.price_words import changes, costs, gains, none, size_of
+from mtpp_dsl.show.explaining.question import Question
+from mtpp_dsl.show.explaining.slack import Slack, slack_of
+
+__all__ = ["constraints"]
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One statement: its constraints, and the problem without them, or why there is none."""
+
+    group: tuple[Constraint, ...]
+    effect: Effect
+    altered: Problem | None
+    why: str
+    slack: tuple[Slack, ...]
+
+    @property
+    def tight(self) -> float:
+        """How much is left of its tightest limit, as a share; 0 where nothing tells."""
+        if not self.slack:
+            return 0.0
+        first = self.slack[0]
+        return max(0.0, first.left / (max(abs(first.limit), abs(first.used)) or 1.0))
+
+
+def constraints(question: Question, seconds: float) -> ConstraintCosts | None:
+    """Return what each statement about constraints costs; None without a plan, or without constraints.
+
+    The problem is solved without each statement, in the time that there is; those that may be binding come first.
+
+    Args:
+        question: about an answer with a plan.
+        seconds: that it may take.
+    """
+    if question.plan is None or question.cost is None or not question.problem.constraints:
+        return None
+    cases = [_case(question, group) for group in statements_of(question.problem.constraints, question.places)]
+    order = sorted((case for case in cases if case.altered is not None), key=lambda case: case.tight)
+    tasks = [Task(f"without {label_of(case.group)}", case.altered, question.plan) for case in order if case.altered]
+    done = {id(case): one for case, one in zip(order, solved(question, tasks, seconds), strict=True)}
+    prices = [_price(question, case, done.get(id(case))) for case in cases]
+    prices.sort(key=lambda price: (-abs(price.most or 0.0) if price.why == "" else 1.0, price.effect))
+    prices.sort(key=lambda price: -_known(question, price))
+    gap = None if question.bound is None else relative_gap(question.cost, question.bound, size_of(question))
+    return ConstraintCosts(
+        tuple(prices), question.shown(question.cost), gap is not None and gap <= OPTIMAL_GAP, question.claimed
+    )
+
+
+def _known(question: Question, price: Price) -> float:
+    """Return by how much the plans that are known differ: what a constraint seems to cost, or to gain."""
+    assert question.cost is not None
+    if price.impossible:
+        return float("inf")
+    return 0.0 if price.cost is None else abs(question.cost - price.cost)
+
+
+def _case(question: Question, group: tuple[Constraint, ...]) -> _Case:
+    problem = question.problem
+    assert question.plan is not None
+    assert question.evaluation is not None
+    slack = tuple(slack_of(problem, question.plan, question.evaluation, group))
+    if all(isinstance(rule, BreakSymmetry) for rule in group):
+        return _Case(group, "orders", None, "", slack)
+    try:
+        altered = replace(without(problem, group), later=())
+    except Refused as error:
+        return _Case(group, "fixed", None, str(error), slack)
+    enlarges = all(rule.enlarges for rule in group)
+    effect: Effect = "allows" if enlarges else "restricts" if relaxes(problem, group) else "changes"
+    return _Case(group, effect, altered, "", slack)
+
+
+def _price(question: Question, case: _Case, done: Solved | None) -> Price:
+    """Return what a statement costs, of what was found without it."""
+    places = question.places
+    lines = tuple(dict.fromkeys(places.of_constraint(case.group[0])))
+    blank = Price(label_of(case.group), lines, len(case.group), case.effect, slack=case.slack, constraints=case.group)
+    if case.effect == "orders":
+        said = "costs nothing: it orders equal devices, and never takes the best plan away"
+        return replace(blank, least=0.0, most=0.0, said=said)
+    if done is None or done.result is None:
+        why = case.why if done is None else done.why
+        said = "it cannot be left out" if case.effect == "fixed" else "what it costs is not known"
+        return replace(blank, why=why, said=f"{said}: {why}")
+    found = done.result
+    if found.infeasibility is not None:
+        return replace(blank, impossible=True, said=f"without it there is no plan: {found.infeasibility.reason}")
+    cost = _best(question, case.altered, found.cost)
+    bound = None if found.bound is None else found.bound.cost
+    return _compared(question, replace(blank, cost=cost, bound=bound))
+
+
+def _best(question: Question, altered: Problem | None, cost: float | None) -> float | None:
+    """Return the least cost known without a statement: the plan with it may be one without it, too."""
+    assert question.plan is not None
+    assert altered is not None
+    plan = question.plan.of(None)
+    try:
+        own = None if verify(altered, plan) else evaluate(altered, plan).cost
+    except MtppError:
+        own = None
+    return min((x for x in (cost, own) if x is not None), default=None)
+
+
+def _compared(question: Question, price: Price) -> Price:
+    """Return a price with the range of what the statement costs, and the sentence on it."""
+    assert question.cost is not None
+    with_it, under_it = question.cost, question.bound
+    low, high = price.cost, price.bound
+    if price.effect == "restricts":  # the best plan without it is no worse
+        under_it = max((x for x in (under_it, high) if x is not None), default=None)
+    elif price.effect == "allows":  # and here no better
+        high = max((x for x in (under_it, high) if x is not None), default=None)
+    least = None if under_it is None or low is None else under_it - low
+    most = None if high is None else with_it - high
+    if price.effect == "restricts":
+        least = max(0.0, least) if least is not None else 0.0
+        least, most = (0.0, 0.0) if most is not None and none(question, most) else (least, most)
+    elif price.effect == "allows":
+        most = min(0.0, most) if most is not None else 0.0
+        least, most = (0.0, 0.0) if least is not None and none(question, -least) else (least, most)
+    price = replace(price, least=least, most=most, bound=high if price.effect == "allows" else price.bound)
+    say = {"restricts": costs, "allows": gains}.get(price.effect, changes)
+    return replace(price, said=say(question, price))

@@ -1,0 +1,294 @@
+"""The best plans beside the one that was found: its neighbours, each evaluated and checked as every plan is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from time import monotonic
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.units import counted, format_gap
+from mtpp_dsl.core.errors import MtppError
+from mtpp_dsl.core.plans.evaluation import Evaluation
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.symmetry import interchangeable
+from mtpp_dsl.show.explaining.called import called
+from mtpp_dsl.show.explaining.neighbours import Change, applied, changes, replanned
+from mtpp_dsl.show.explaining.question import Question
+from mtpp_dsl.show.explaining.renamed import canonical
+
+__all__ = ["Neighbour", "NextBest", "next_best"]
+
+MOST = 5
+"""Neighbours that are told."""
+SAME = 1e-9
+"""Costs that differ by no more than this share are one."""
+AT_LEAST = 0.2
+"""Seconds that are taken even where less was given."""
+CHECKED = 50
+"""So many neighbours, the cheapest first, are checked against the constraints however long it takes."""
+CHECKING = 0.3
+"""Of the time, what checking takes."""
+MOST_EXCHANGES = 1
+"""Of the neighbours that are told, those in which two devices exchange all that they run."""
+RANKS = {"shift": 1, "move": 0, "swap": 2, "exchange": 3}
+"""Of neighbours of one cost, which comes first."""
+
+Maker: TypeAlias = Callable[[Ints], tuple[Plan, Evaluation]]
+
+
+class Entry(NamedTuple):
+    """A neighbour that was evaluated, and not checked yet: ordered by its costs, then by its kind and number."""
+
+    costs: tuple[float, ...]
+    rank: int
+    number: int
+    change: Change
+
+
+@dataclass(frozen=True, repr=False)
+class Neighbour(Short):
+    """A plan beside the one that was found.
+
+    Attributes:
+        change: what differs, in the names of the plan that was found.
+        costs: of all objectives.
+        plan: itself.
+        busiest: the device or channel with the largest load, and that load; None of a schedule.
+    """
+
+    change: Change
+    costs: tuple[float, ...]
+    plan: Plan
+    busiest: tuple[str, float] | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class NextBest(Short):
+    """The best neighbours of a plan. They are the best that were found, and not the second-best plans there are.
+
+    Attributes:
+        question: what was asked.
+        neighbours: the best of them, the best first; none breaks a constraint.
+        tried: how many were evaluated.
+        checked: how many of them, the cheapest, were held against the constraints.
+        complete: whether all single moves, shifts, exchanges and swaps with the busiest devices were.
+        ties: how many of those that were checked cost the same as the plan.
+        forbidden: of the neighbours that would cost less, how many each constraint forbids.
+        broken: the same of all that were checked.
+        rescheduled: whether their times are those of a list scheduler, so that they may have better ones.
+    """
+
+    question: Question
+    neighbours: tuple[Neighbour, ...]
+    tried: int
+    checked: int
+    complete: bool
+    ties: int = 0
+    forbidden: dict[str, int] = field(default_factory=dict)
+    broken: dict[str, int] = field(default_factory=dict)
+    rescheduled: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        problem = self.question.problem
+        return {
+            "plans": [
+                {
+                    "change": one.change.to_json(problem),
+                    "words": one.change.words(problem),
+                    "values": [
+                        _finite(objective.value(cost))
+                        for objective, cost in zip(problem.objectives, one.costs, strict=True)
+                    ],
+                    "ratio": _ratio(one.costs[0], self.question.cost),
+                    "busiest": None if one.busiest is None else {"name": one.busiest[0], "load": one.busiest[1]},
+                    "assignment": dict(one.plan.of(problem)),
+                }
+                for one in self.neighbours
+            ],
+            "tried": self.tried,
+            "checked": self.checked,
+            "complete": self.complete,
+            "ties": self.ties,
+            "forbidden": dict(self.forbidden),
+            "broken": dict(self.broken),
+            "rescheduled": self.rescheduled,
+        }
+
+    def words(self) -> list[str]:
+        """Return it in words."""
+        problem, shown = self.question.problem, self.question.shown
+        how = f"all {self.tried:,}" if self.complete else f"the first {self.tried:,}"
+        found = [f"the best plans a step away, of {how} moves, shifts and swaps that were tried (not of all plans):"]
+        if not self.neighbours:
+            found = [self._refused()]
+            if not self.checked:
+                found = ["there is no other plan a step away that could be tried"]
+        for one in self.neighbours:
+            found.append(f"  {shown(one.costs[0])} ({self._beside(one)}): {one.change.words(problem)}")
+            later = [
+                f"{objective.shown} {_value(problem, objective, cost)}"
+                for objective, cost in zip(problem.later, one.costs[1:], strict=True)
+            ]
+            if later:
+                found.append(f"    {', '.join(later)}")
+            if one.busiest is not None and not problem.objective.is_linear:
+                found.append(
+                    f"    then {called(one.busiest[0])} is the busiest, with {self.question.time_shown(one.busiest[1])}"
+                )
+        if self.ties > sum(one.costs[0] == self.question.cost for one in self.neighbours):
+            found.append(f"  {counted(self.ties, 'neighbour')} of those that were checked cost the same")
+        if self.forbidden:
+            by = ", ".join(f"{what} {many}" for what, many in self.forbidden.items())
+            found.append(f"  steps that would cost less, but break a constraint: {by}")
+        elif self.checked and self.complete and self.question.cost is not None and self._none_better():
+            found.append("  none of these steps is better, not even one that breaks a constraint")
+        if self.rescheduled:
+            found.append("  their times are by a list scheduler: better schedules of the same split may exist")
+        return found
+
+    def _refused(self) -> str:
+        """Return that no neighbour is allowed, and how many break what."""
+        if self.tried == 1:
+            return f"the only neighbouring plan is not allowed: it breaks {' and '.join(self.broken)}"
+        near = counted(self.tried, "neighbouring plan")
+        which = near if self.checked == self.tried else f"{self.checked:,} cheapest of {near}"
+        by = ", ".join(f"{many:,} {'breaks' if many == 1 else 'break'} {what}" for what, many in self.broken.items())
+        return f"none of the {which} is allowed: {by}"
+
+    def _none_better(self) -> bool:
+        """Return whether no neighbour costs less: the allowed ones are in order, and of others none was counted."""
+        first = self.neighbours[0].costs[0] if self.neighbours else np.inf
+        assert self.question.cost is not None
+        return first >= self.question.cost - SAME * abs(self.question.cost)
+
+    def _beside(self, one: Neighbour) -> str:
+        """Return how the value of a neighbour is beside that of the plan."""
+        objective, cost = self.question.problem.objective, self.question.cost
+        assert cost is not None
+        if abs(one.costs[0] - cost) <= SAME * abs(cost):
+            return "the same"
+        value, before = objective.value(one.costs[0]), objective.value(cost)
+        word = "more" if value > before else "less"
+        if before <= 0 or value < 0 or not np.isfinite([value, before]).all():
+            return word
+        return f"{format_gap(abs(value / before - 1))} {word}"
+
+
+def _value(problem: Problem, objective: Objective, cost: float) -> str:
+    return problem.valued(cost, objective)
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) < np.inf else None
+
+
+def _ratio(cost: float, before: float | None) -> float | None:
+    """Return the cost of a neighbour as a multiple of that of the plan; None where that says nothing."""
+    return None if before is None or before <= 0 or not np.isfinite(cost) else cost / before
+
+
+def next_best(question: Question, seconds: float) -> NextBest | None:
+    """Return the best neighbours of the plan of an answer, of those that can be evaluated in so many *seconds*.
+
+    Raises:
+        Refused: what single changes cost cannot be said of such plans.
+    """
+    problem, plan, found = question.problem, question.plan, question.evaluation
+    if plan is None or found is None:
+        return None
+    end = monotonic() + (1 - CHECKING) * max(seconds, AT_LEAST)
+    make = replanned(problem, plan)
+    alike = interchangeable(problem)
+    classes = [(d,) for d in range(problem.k)] if plan.replicas or plan.shards else alike
+    seen = {canonical(plan.assignment, classes, problem.k).tobytes()}
+    heap: list[Entry] = []
+    tried, complete = 0, True
+    for change in changes(problem, plan, _busiest_devices(found), alike):
+        if monotonic() > end or question.progress.stopped:
+            complete = False
+            break
+        device = applied(plan, change)
+        key = canonical(device, classes, problem.k).tobytes()
+        if key in seen:
+            continue
+        seen.add(key)
+        try:
+            made = make(device)[1]
+        except MtppError:  # no link, no schedule: there is no such plan
+            continue
+        tried += 1
+        if np.isfinite(made.costs).all():
+            heappush(heap, Entry(made.costs, RANKS[change.kind], tried, change))
+    return _checked(question, plan, found, heap, make, tried, complete, end + CHECKING * max(seconds, AT_LEAST))
+
+
+def _checked(
+    question: Question,
+    plan: Plan,
+    found: Evaluation,
+    heap: list[Entry],
+    make: Maker,
+    tried: int,
+    complete: bool,
+    end: float,
+) -> NextBest:
+    """Return the best of the neighbours that break nothing."""
+    problem = question.problem
+    kept: list[Neighbour] = []
+    forbidden: Counter[str] = Counter()
+    all_broken: Counter[str] = Counter()
+    ties = checked = 0
+    while heap and (len(kept) < MOST or heap[0].costs[0] <= found.cost * (1 + SAME)):
+        if checked >= CHECKED and monotonic() > end:
+            break
+        costs, change = heap[0].costs, heappop(heap).change
+        made, evaluated = make(applied(plan, change))
+        broken = verify(problem, made)
+        checked += 1
+        if broken:
+            all_broken.update({violation.constraint for violation in broken})
+            if costs[0] < found.cost - SAME * abs(found.cost):
+                forbidden.update({violation.constraint for violation in broken})
+            continue
+        ties += abs(costs[0] - found.cost) <= SAME * abs(found.cost)
+        of_kind = sum(one.change.kind == change.kind for one in kept)
+        if len(kept) < MOST and not (change.kind == "exchange" and of_kind >= MOST_EXCHANGES):
+            whole = made if problem.timed or any(problem.stage_memory) else replace(made, order=None)
+            kept.append(Neighbour(change, costs, whole, _busiest(problem, evaluated)))
+    return NextBest(
+        question,
+        tuple(kept),
+        tried,
+        checked,
+        complete,
+        ties,
+        dict(forbidden.most_common()),
+        dict(all_broken.most_common()),
+        problem.timed,
+    )
+
+
+def _busiest_devices(found: Evaluation) -> frozenset[int]:
+    """Return the devices with the largest load."""
+    top = float(found.load.max())
+    return frozenset(np.flatnonzero(found.load >= top * (1 - SAME)).tolist())
+
+
+def _busiest(problem: Problem, found: Evaluation) -> tuple[str, float] | None:
+    """Return the device or the channel with the largest load in a split, and that load."""
+    if problem.timed:
+        return None
+    if found.channels.size and found.channels.max() > found.load.max():
+        return problem.network.channels[int(found.channels.argmax())], float(found.channels.max())
+    return problem.devices[int(found.load.argmax())].name, float(found.load.max())

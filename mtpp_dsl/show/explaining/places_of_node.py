@@ -1,0 +1,245 @@
+"""Where a node is and what it would cost elsewhere, as data and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.units import format_gap
+from mtpp_dsl.core.constraints import Copies
+from mtpp_dsl.show.explaining.called import called, called_all
+from mtpp_dsl.show.explaining.question import Question
+from mtpp_dsl.show.explaining.rules_said import rows_about, rules_said
+
+__all__ = ["Elsewhere", "NodeChoice"]
+
+SAME = 1e-9
+
+
+@dataclass(frozen=True, repr=False)
+class Elsewhere(Short):
+    """A node on another device.
+
+    Attributes:
+        device: its name.
+        alike: further devices for which all of this holds just so.
+        exchanged: whether it is alike the device that the node is on: the same plan with the two exchanged costs the
+            same.
+        beside: the node there with which it is kept together where all else is arranged anew; "" where it is the device
+            that is held.
+        never: what keeps the node from there whatever else is done: constraints with their places, or that the device
+            cannot run it.
+        moved: the cost of the plan in which the node alone, and what has to be where it is, has moved; None where that
+            is no plan, or cannot be said.
+        broken: the constraints that this breaks, with their places.
+        status: of the answer where all else is arranged anew; "" where none was looked for.
+        cost: of the best plan found then.
+        bound: no plan with the node there costs less.
+        clash: of an infeasible one, the constraints that cannot hold together.
+        why: why there is no answer; "" where there is one.
+    """
+
+    device: str
+    alike: tuple[str, ...] = ()
+    exchanged: bool = False
+    beside: str = ""
+    never: tuple[str, ...] = ()
+    moved: float | None = None
+    broken: tuple[str, ...] = ()
+    status: str = ""
+    cost: float | None = None
+    bound: float | None = None
+    clash: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class NodeChoice(Short):
+    """Where a node is, and what it would cost elsewhere.
+
+    Attributes:
+        question: what was asked.
+        node: its number.
+        devices: the names of the devices that run it.
+        time: what it takes there.
+        tied: the nodes that have to be where it is.
+        elsewhere: other devices, each of those that are alike once.
+    """
+
+    question: Question
+    node: int
+    devices: tuple[str, ...]
+    time: float
+    tied: tuple[str, ...]
+    elsewhere: tuple[Elsewhere, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON; values are those of the objective."""
+        objective = self.question.problem.objective
+
+        def value(cost: float | None) -> float | None:
+            found = None if cost is None else objective.value(cost)
+            return found if found is not None and abs(found) < np.inf else None
+
+        return {
+            "node": self.question.problem.graph.names[self.node],
+            "devices": list(self.devices),
+            "time": self.time,
+            "tied": list(self.tied),
+            "value": value(self.question.cost),
+            "elsewhere": [
+                {
+                    "device": place.device,
+                    "alike": list(place.alike),
+                    "exchanged": place.exchanged,
+                    "beside": place.beside or None,
+                    "never": list(place.never),
+                    "moved": value(place.moved),
+                    "broken": list(place.broken),
+                    "status": place.status or None,
+                    "best": value(place.cost),
+                    "bound": value(place.bound),
+                    "clash": list(place.clash),
+                    "why": place.why or None,
+                }
+                for place in self.elsewhere
+            ],
+        }
+
+    def words(self) -> list[str]:
+        """Return it in words."""
+        question = self.question
+        graph = question.problem.graph
+        takes = f", where it takes {question.time_shown(self.time)}" if self.time else ""
+        found = [f"{called(graph.names[self.node])} is on {called_all(self.devices)}{takes}"]
+        if self.tied:
+            found.append(f"  {called_all(self.tied)} {'has' if len(self.tied) == 1 else 'have'} to be where it is")
+        for what, others in (
+            ("it reads", graph.predecessors(self.node)),
+            ("it is read by", graph.successors(self.node)),
+        ):
+            if len(others):
+                found.append(f"  {what} {self._others(others.tolist())}")
+        far = [place for place in self.elsewhere if place.exchanged and not place.beside]
+        told: dict[str, list[str]] = {}
+        for place in self.elsewhere:
+            if place not in far:
+                told.setdefault(self._place(place), []).extend([place.device, *place.alike])
+        found += [f"  on {called_all(names)}: {said}" for said, names in told.items()]
+        if far:
+            found.append(f"  on {called_all([place.device for place in far])}: {self._far(far)}")
+        verdict = self._verdict()
+        return [*found, f"  {verdict}"] if verdict else found
+
+    def _others(self, nodes: list[int]) -> str:
+        """Return nodes with their devices, those of one device together."""
+        problem, plan = self.question.problem, self.question.plan
+        assert plan is not None
+        by: dict[int, list[str]] = {}
+        for v in nodes:
+            by.setdefault(int(plan.assignment[v]), []).append(problem.graph.names[v])
+        return ", ".join(f"{called_all(names)} on {called(problem.devices[d].name)}" for d, names in by.items())
+
+    def _place(self, place: Elsewhere) -> str:
+        if place.never:
+            return f"never: {self._rules(place.never)}"
+        said = ["alike its own, so that they can be exchanged"] if place.exchanged else []
+        if place.broken:
+            said.append(f"moved alone it breaks {self._rules(place.broken)}")
+        elif place.moved is not None:
+            said.append(f"moved alone {self._shown(place.moved)}")
+        if place.status == "infeasible":
+            what, held = ("no plan exists", "with it there")
+            if place.beside:
+                what, held = f"no plan keeps it with {called(place.beside)}", "then"
+            said.append(f"{what}: {self._rules(place.clash)} cannot hold {held}" if place.clash else what)
+        elif place.cost is not None:
+            best = place.status == "optimal"
+            anew = (
+                f"kept with {called(place.beside)}, and all else arranged anew:"
+                if place.beside
+                else "with all else arranged anew"
+            )
+            said.append(f"{anew} {self._shown(place.cost)}{', which is the best then' if best else ''}")
+            if not best and place.bound is not None:
+                said.append(f"at best {self._shown(place.bound)}")
+        elif place.bound is not None:
+            said.append(f"at best {self._shown(place.bound)}")
+        anew = f"what all else arranged anew would cost is not known: {place.why}"
+        return "; ".join([*said, *([anew] if place.why else [])])
+
+    def _rules(self, rules: Sequence[str]) -> str:
+        """Return constraints in words: of many rows those about the node, and about nodes that have to be with it."""
+        return rules_said(rules, self._about)
+
+    @cached_property
+    def _about(self) -> set[str]:
+        """The rows that are about the node, and nodes that have to be with it."""
+        problem = self.question.problem
+        index = {name: v for v, name in enumerate(problem.graph.names)}
+        return rows_about(problem, [self.node, *(index[name] for name in self.tied)])
+
+    def _far(self, places: list[Elsewhere]) -> str:
+        """Return what is said of devices that are alike the node's own, and hold none of its neighbours."""
+        costs = [place.moved for place in places if place.moved is not None]
+        broken = dict.fromkeys(rule for place in places for rule in place.broken)
+        alone = [f"moved alone {self._shown(min(costs))}{' or more' if len(costs) > 1 else ''}"] if costs else []
+        where = "on others it breaks" if costs else "moved alone it breaks"
+        alone += [f"{where} {self._rules([*broken])}"] if broken else []
+        return "; ".join(["alike its own, so that they can be exchanged", *alone])
+
+    def _shown(self, cost: float) -> str:
+        """Return a value and how it is beside that of the plan."""
+        question, objective = self.question, self.question.problem.objective
+        before = question.cost
+        assert before is not None
+        if abs(cost - before) <= SAME * abs(before):
+            return f"{question.shown(cost)}, as now"
+        new, old = objective.value(cost), objective.value(before)
+        word = "more" if new > old else "less"
+        share = f"{format_gap(abs(new / old - 1))} " if old > 0 and new >= 0 and np.isfinite([new, old]).all() else ""
+        return f"{question.shown(cost)}, {share}{word}"
+
+    @property
+    def _in_parts(self) -> bool:
+        """Whether a node may be on several devices at once, by its batches or by several routes: asked is all of it."""
+        problem = self.question.problem
+        return problem.objective.batch is not None or any(True for _ in problem.of(Copies))
+
+    def _verdict(self) -> str:
+        """Return what follows of all devices together; "" where nothing does."""
+        cost = self.question.cost
+        assert cost is not None
+        open_ = [place for place in self.elsewhere if not place.never and not (place.exchanged and not place.beside)]
+        if not open_:
+            kept = any(place.exchanged for place in self.elsewhere)
+            return "" if kept or not self.elsewhere else "so it can be nowhere else"
+        alike = any(place.exchanged for place in self.elsewhere)
+        if not self._in_parts and all(place.status == "infeasible" for place in open_):
+            return "" if alike else "so it can be nowhere else"
+        slack = SAME * abs(cost)
+        better = [place for place in open_ if place.cost is not None and place.cost < cost - slack]
+        if better:
+            return f"so a better plan was found with it {_with(better)}"
+        equal = [place for place in open_ if place.cost is not None and place.cost <= cost + slack]
+        if equal:
+            return f"so plans as good have it {_with(equal)}"
+        if self._in_parts:
+            return ""
+        if all(place.status == "infeasible" or _above(place.bound, cost + slack) for place in open_):
+            return f"so every plan with it {_with(open_) if alike else 'elsewhere'} is worse"
+        return ""
+
+
+def _with(places: list[Elsewhere]) -> str:
+    beside = [place.beside for place in places if place.beside]
+    return f"beside {called_all(beside)}" if beside else f"on {called_all([place.device for place in places])}"
+
+
+def _above(bound: float | None, cost: float) -> bool:
+    return bound is not None and bound > cost

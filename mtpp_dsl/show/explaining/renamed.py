@@ -1,0 +1,90 @@
+"""Plans that differ in the names of alike devices alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from mtpp_dsl.core.problem.graph import Ints
+
+__all__ = ["called_there", "canonical", "matched"]
+
+
+def called_there(name: str, renamed: Mapping[str, str]) -> str:
+    """Return a device, or a channel that is called by its devices, by its new name; names may hold spaces.
+
+    >>> called_there("gpu 1 -> cpu", {"gpu 1": "gpu 2"})
+    'gpu 2 -> cpu'
+    """
+    if name in renamed or not renamed:
+        return renamed.get(name, name)
+    longest = "|".join(map(re.escape, sorted(renamed, key=len, reverse=True)))
+    return re.sub(rf"(?<!\S)(?:{longest})(?!\S)", lambda found: renamed[found[0]], name)
+
+
+def canonical(device: Ints, classes: Sequence[Sequence[int]], k: int) -> Ints:
+    """Return an assignment with the devices of each class named in the order in which nodes first use them.
+
+    Two assignments that differ in a permutation of devices within *classes* become the same.
+
+    >>> canonical(np.array([2, 2, 0, 1]), [(0, 2), (1,)], 3).tolist()
+    [0, 0, 2, 1]
+    """
+    first = np.full(k, len(device))
+    np.minimum.at(first, device, np.arange(len(device)))
+    to = np.arange(k)
+    for members in classes:
+        to[sorted(members, key=lambda d: (int(first[d]), d))] = sorted(members)
+    named: Ints = to[device]
+    return named
+
+
+def matched(one: Ints, other: Ints, classes: Sequence[Sequence[int]], k: int) -> Ints:
+    """Return [k] new names for the devices of *one*, within *classes*, by which most nodes are where *other* has them.
+
+    >>> matched(np.array([0, 0, 1]), np.array([1, 1, 0]), [(0, 1)], 2).tolist()
+    [1, 0]
+    """
+    together = np.zeros((k, k), np.int64)
+    np.add.at(together, (one, other), 1)
+    to = np.arange(k)
+    for members in classes:
+        if len(members) > 1:
+            rows = list(members)
+            pairs = _assigned(together[np.ix_(rows, rows)])
+            to[rows] = [members[j] for j in pairs]
+    return to
+
+
+def _assigned(gain: Ints) -> list[int]:
+    """Return for each row a column of its own, so that the sum of the gains is the largest (Kuhn, 1955)."""
+    n = len(gain)
+    cost = gain.max(initial=0) - gain
+    row_price, column_price = np.zeros(n + 1), np.zeros(n + 1)
+    taken = np.zeros(n + 1, np.int64)  # [column] the row that has it, from 1
+    for row in range(1, n + 1):
+        taken[0], column = row, 0
+        least, before = np.full(n + 1, np.inf), np.zeros(n + 1, np.int64)
+        done = np.zeros(n + 1, bool)
+        while True:
+            done[column] = True
+            spare = cost[taken[column] - 1] - row_price[taken[column]] - column_price[1:]
+            better = ~done[1:] & (spare < least[1:])
+            least[1:][better], before[1:][better] = spare[better], column
+            following = int(np.where(done[1:], np.inf, least[1:]).argmin()) + 1
+            step = least[following]
+            row_price[taken[done]] += step
+            column_price[done] -= step
+            least[~done] -= step
+            column = following
+            if taken[column] == 0:
+                break
+        while column:
+            taken[column] = taken[before[column]]
+            column = int(before[column])
+    found = [0] * n
+    for column in range(1, n + 1):
+        found[taken[column] - 1] = column - 1
+    return found

@@ -1,0 +1,137 @@
+"""``%load_ext mtpp_dsl``: the cell magic ``%%mtpp``, which solves the spec in its cell, and ``%mtpp`` for files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.files import read_json
+from mtpp_dsl.core.base.units import counted
+from mtpp_dsl.core.errors import MtppError, SpecError, UsageError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.text.source import CELL, Source
+from mtpp_dsl.core.text.visible import visible
+from mtpp_dsl.language.lowering.lower import analyse
+from mtpp_dsl.show.notebook.arguments import Asked, read_line
+from mtpp_dsl.show.notebook.completing import completed
+from mtpp_dsl.show.notebook.searching import searched
+from mtpp_dsl.show.report.reached import headed
+
+__all__ = ["CellError", "load", "run_cell", "run_line", "unload"]
+
+
+class CellError(Exception):
+    """What is wrong with a cell, shown as the command line shows it: IPython prints no traceback of it."""
+
+    def __init__(self, error: MtppError) -> None:
+        text = str(error) if isinstance(error, SpecError) else f"error: {error}"
+        self.cause = error
+        super().__init__(visible(text))
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).splitlines()
+
+
+def load(shell: Any) -> None:
+    """Give the magics to *shell*, IPython's."""
+    need("IPython", "notebook")
+
+    def cell_or_line(line: str, cell: str | None = None) -> Result | None:
+        """Solve the spec in a cell, or do what a line says; ``%mtpp --help`` lists the options."""
+        try:
+            return run_line(shell.user_ns, line) if cell is None else run_cell(shell.user_ns, line, cell)
+        except MtppError as error:
+            raise CellError(error) from None
+
+    shell.register_magic_function(cell_or_line, magic_kind="line_cell", magic_name="mtpp")
+    for begins in ("%%mtpp", "%mtpp"):
+        shell.set_hook("complete_command", lambda _, event: completed(event.line, event.symbol), str_key=begins)
+
+
+def unload(shell: Any) -> None:
+    """Take the magics from *shell*."""
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("mtpp", None)
+
+
+def run_cell(variables: dict[str, Any], line: str, cell: str) -> Result | None:
+    """Solve or check the spec in a cell; return the result, which shows itself.
+
+    Args:
+        variables: of the notebook.
+        line: the options after ``%%mtpp``.
+        cell: the spec. Messages count its lines as the notebook does, from the one with ``%%mtpp``.
+
+    Raises:
+        MtppError: the spec or an option is wrong, or the method refuses.
+    """
+    found = read_line("%%mtpp", line)
+    return None if found is None else _done(variables, found[0], Source(CELL, f"\n{cell.rstrip()}\n"))
+
+
+def run_line(variables: dict[str, Any], line: str) -> Result | None:
+    """Do what a line says: ``%mtpp solve FILE`` or ``%mtpp check FILE``; see :func:`run_cell`."""
+    found = read_line("%mtpp", line)
+    return None if found is None else _done(variables, found[0], Path(str(found[1])))
+
+
+def _done(variables: dict[str, Any], asked: Asked, spec: Source | Path) -> Result | None:
+    problem = _read(asked, spec)
+    if asked.check:
+        _say_sound(asked, problem)
+        return None
+    start = _start(variables, asked.start)
+    result = searched(problem, {**asked.options, "start": start}, quiet=asked.quiet)
+    if asked.output is not None:
+        variables[asked.output] = result
+    return None if asked.quiet else result
+
+
+def _read(asked: Asked, spec: Source | Path) -> Problem:
+    """Read the spec, with warnings of it on stderr.
+
+    Raises:
+        SpecError: with every error.
+    """
+    found = analyse(spec, asked.define, asked.include, scenario=asked.scenario)
+    if found.problem is None:
+        raise SpecError([each for each in found.diagnostics if each.severity == "error"])
+    if not asked.quiet:
+        for each in found.diagnostics:
+            sys.stderr.write(f"{visible(str(each))}\n\n")
+    return found.problem
+
+
+def _say_sound(asked: Asked, problem: Problem) -> None:
+    """Print what a spec contains; *asked* may want nothing of it in a variable.
+
+    Raises:
+        UsageError: a variable was named for a result that there is not.
+    """
+    if asked.output is not None:
+        raise UsageError(f"-o {asked.output}: a check has no result")
+    if not asked.quiet:
+        graph = f"{counted(problem.graph.n, 'node')}, {counted(problem.graph.m, 'edge')}"
+        sys.stdout.write(f"sound: {visible(headed(problem))}; {graph}; {counted(problem.k, 'device')}\n")
+
+
+def _start(variables: dict[str, Any], name: str | None) -> dict[str, Any] | None:
+    """Return the plan to start from, by names: of a variable with a result or a plan, or of an answer's file.
+
+    Raises:
+        UsageError: the variable has no plan, or there is no such file.
+    """
+    if name is None:
+        return None
+    value = variables.get(name) if name.isidentifier() else read_json(Path(name))
+    if isinstance(value, Result) and value.plan is not None:
+        return value.to_dict()
+    if isinstance(value, Plan):
+        return value.to_json()
+    if isinstance(value, dict):
+        return value
+    raise UsageError(f"--start {name}: there is no variable of that name that holds a plan")

@@ -1,0 +1,60 @@
+"""What an explanation says in words: what holds the plan where it is, what constraints cost, what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mtpp_dsl.show.page.markup import Child, Markup, tag
+from mtpp_dsl.show.page.section import Section
+from mtpp_dsl.show.page.spec_blocks import linked
+from mtpp_dsl.show.page.view import View
+
+__all__ = ["lines", "section"]
+
+TITLES = {
+    "bottleneck": "What holds the plan where it is",
+    "critical": "The critical path",
+    "constraints": "What constraints cost",
+    "next": "The next best plans",
+    "node": "Why a node is where it is",
+}
+"""The parts that are told in words; ``infeasible`` and ``what_if`` have sections of their own."""
+MAX_LINES = 400
+
+
+def section(view: View) -> Section | None:
+    """Return the parts of the explanation; None where there is none."""
+    parts: list[Markup] = []
+    for key, title in TITLES.items():
+        words = view.told.get(key)
+        if words:
+            parts += [tag("h3", title, id=f"explained-{key}"), lines(view, words)]
+    notes = [] if view.explanation is None else view.explanation["notes"]
+    if parts and notes:
+        parts += [tag("h3", "Left out of the explanation"), tag("ul", [tag("li", note) for note in notes])]
+    return Section("explained", "Why it is so", tag("", parts), nav="Why") if parts else None
+
+
+def lines(view: View, words: Sequence[str]) -> Markup:
+    """Return the first lines of what is told as a list; those that are indented are lists within it.
+
+    Places in the spec are links to its lines.
+    """
+    items = [(len(word) - len(word.lstrip(" ")), word.strip()) for word in words[:MAX_LINES] if word.strip()]
+    left = len(words) - MAX_LINES
+    more = tag("p", f"{left:,} lines more are told by mtpp explain.") if left > 0 else None
+    return tag("", tag("ul", _items(items, linked(view.spec)), class_="words"), more)
+
+
+def _items(told: Sequence[tuple[int, str]], links: Callable[[str], Child]) -> list[Markup]:
+    items: list[Markup] = []
+    at = 0
+    while at < len(told):
+        depth, text = told[at]
+        end = at + 1
+        while end < len(told) and told[end][0] > depth:
+            end += 1
+        inner = told[at + 1 : end]
+        items.append(tag("li", links(text), tag("ul", _items(inner, links)) if inner else None))
+        at = end
+    return items

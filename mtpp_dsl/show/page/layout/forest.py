@@ -1,0 +1,269 @@
+"""A graph as columns of nested modules that fold: a forest of items, numbered so that children follow their parent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Graph, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.show.page.layout.layers import in_rows
+from mtpp_dsl.show.page.layout.paths import Path, caption, paths_of, together
+from mtpp_dsl.show.page.layout.stages import Placed, placed
+from mtpp_dsl.show.report.names import fold_names
+
+__all__ = ["Forest", "forest"]
+
+FEW = 10
+"""A column with no more nodes has no modules, nor has a module with half as many."""
+MOST = 14
+"""A module has no more children: of more, consecutive ones are put together."""
+EACH = 6
+"""So many are put together, or more where the parts would be too many."""
+
+
+@dataclass(eq=False)
+class Forest:
+    """Columns, modules and nodes as items; items 0, 1, ... are the columns, and parents come before their children.
+
+    Attributes:
+        placed: what the columns are.
+        parent: [items] number of the item that each is in; -1 of columns.
+        row: [items] in which row of its parent each is; children of one row follow each other from left to right.
+        node: [items] number of the node; -1 of columns and modules.
+        name: [items] what it is called.
+        source, target: [edges drawn] items of the nodes at the ends of ``placed.edges``.
+    """
+
+    placed: Placed
+    parent: list[int] = field(default_factory=list)
+    row: list[int] = field(default_factory=list)
+    node: list[int] = field(default_factory=list)
+    name: list[str] = field(default_factory=list)
+    source: list[int] = field(default_factory=list)
+    target: list[int] = field(default_factory=list)
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return len(self.parent)
+
+    @property
+    def columns(self) -> int:
+        """Number of columns."""
+        return len(self.placed.stages)
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """[items] numbers of the items in each, row by row."""
+        found: list[list[int]] = [[] for _ in range(self.n)]
+        for item, parent in enumerate(self.parent):
+            if parent >= 0:
+                found[parent].append(item)
+        return found
+
+    @cached_property
+    def column(self) -> list[int]:
+        """[items] number of the column that each is in."""
+        found: list[int] = []
+        for item, parent in enumerate(self.parent):
+            found.append(item if parent < 0 else found[parent])
+        return found
+
+    @cached_property
+    def size(self) -> list[int]:
+        """[items] how many nodes are in each."""
+        found = [int(node >= 0) for node in self.node]
+        for item in reversed(range(self.n)):
+            if self.parent[item] >= 0:
+                found[self.parent[item]] += found[item]
+        return found
+
+
+@dataclass
+class _Branch:
+    """A node or a module while the tree is built."""
+
+    nodes: list[int]
+    name: str
+    inside: list[_Branch] = field(default_factory=list)
+
+
+def forest(problem: Problem, plan: Plan | None) -> Forest:
+    """Return the columns of a plan with their modules; of no plan, one column with all of the graph."""
+    graph = problem.graph
+    found = Forest(placed(problem, plan))
+    paths, place, depth = paths_of(graph), _late_order(graph), _depth(graph)
+    for stage in found.placed.stages:
+        names = [problem.devices[d].name for d in stage.devices]
+        _add(found, -1, 0, -1, fold_names(names, 4) if names else "all nodes")
+    items: list[dict[int, int]] = []
+    for column, stage in enumerate(found.placed.stages):
+        inside = np.flatnonzero((found.placed.source == column) & (found.placed.target == column))
+        ends = found.placed.edges[inside]
+        edges = np.stack([graph.tails[ends], graph.heads[ends]], axis=1)
+        nodes = sorted(stage.nodes.tolist(), key=place.__getitem__)
+        builder = _Builder(graph, paths)
+        grown = builder.grown(nodes, 0, edges) if len(nodes) > FEW else [builder.leaf(v) for v in nodes]
+        items.append({})
+        entered = (found.placed.target == column) & (found.placed.source != column)
+        late = frozenset(graph.heads[found.placed.edges[entered]].tolist())
+        _Layer(found, items[-1], depth, late).lay(column, grown, edges)
+    source, target = found.placed.source.tolist(), found.placed.target.tolist()
+    for e, s, t in zip(found.placed.edges.tolist(), source, target, strict=True):
+        found.source.append(items[s][int(graph.tails[e])])
+        found.target.append(items[t][int(graph.heads[e])])
+    return found
+
+
+def _add(found: Forest, parent: int, row: int, node: int, name: str) -> int:
+    found.parent.append(parent)
+    found.row.append(row)
+    found.node.append(node)
+    found.name.append(name)
+    return found.n - 1
+
+
+def _late_order(graph: Graph) -> list[int]:
+    """Return [n] the place of every node in an order of the graph where each comes just before what reads it."""
+    height = [0] * graph.n
+    for v in reversed(graph.topological_order.tolist()):
+        readers = graph.successors(v).tolist()
+        height[v] = 1 + max((height[w] for w in readers), default=-1)
+    first = {v: i for i, v in enumerate(graph.topological_order.tolist())}
+    place = [0] * graph.n
+    for i, v in enumerate(sorted(range(graph.n), key=lambda v: (-height[v], first[v]))):
+        place[v] = i
+    return place
+
+
+def _depth(graph: Graph) -> list[int]:
+    """Return [n] the length of the longest path to every node."""
+    depth = [0] * graph.n
+    for v in graph.topological_order.tolist():
+        depth[v] = 1 + max((depth[u] for u in graph.predecessors(v).tolist()), default=-1)
+    return depth
+
+
+class _Builder:
+    """Makes the tree of one column."""
+
+    def __init__(self, graph: Graph, paths: Sequence[Path]) -> None:
+        self.graph, self.paths = graph, paths
+        self.at = np.full(graph.n, -1, np.int64)
+
+    def leaf(self, v: int) -> _Branch:
+        """Return a node."""
+        return _Branch([v], caption(self.graph, v))
+
+    def grown(self, nodes: list[int], depth: int, edges: Ints) -> list[_Branch]:
+        """Return nodes, given in order, as modules by the part of their paths at *depth*; *edges* are those inside."""
+        groups: dict[str, list[int]] = {}
+        for v in nodes:
+            path = self.paths[v]
+            groups.setdefault(path[depth] if len(path) > depth else f"\0{v}", []).append(v)
+        if len(groups) == 1 and len(nodes) > 1:
+            return self.grown(nodes, depth + 1, edges)
+        branches = []
+        for key, members in groups.items():
+            if len(members) == 1:
+                branches.append(self.leaf(members[0]))
+            elif len(members) <= FEW // 2:
+                branches.append(_Branch(members, self._called(members, key, depth), [self.leaf(v) for v in members]))
+            else:
+                within = edges[np.isin(edges, members).all(axis=1)] if len(groups) > 1 else edges
+                branches.append(
+                    _Branch(members, self._called(members, key, depth), self.grown(members, depth + 1, within))
+                )
+        return self._joined(branches, edges)
+
+    def _joined(self, branches: list[_Branch], edges: Ints) -> list[_Branch]:
+        """Return no more than :data:`MOST` branches: of more, consecutive ones together, cut where little passes."""
+        if len(branches) <= MOST:
+            return branches
+        joined = []
+        for part in self._cuts(branches, edges):
+            nodes = [v for branch in part for v in branch.nodes]
+            name = together([branch.name if branch.inside else self.graph.names[branch.nodes[0]] for branch in part])
+            inside = part if len(part) <= MOST else self._joined(part, edges[np.isin(edges, nodes).all(axis=1)])
+            joined.append(part[0] if len(part) == 1 else _Branch(nodes, name, inside))
+        return joined
+
+    def _cuts(self, branches: list[_Branch], edges: Ints) -> list[list[_Branch]]:
+        """Return branches in consecutive parts of about equal length, fewer than :data:`MOST` of them."""
+        count = len(branches)
+        for i, branch in enumerate(branches):
+            self.at[branch.nodes] = i
+        ends = self.at[edges]
+        ends = ends[(ends >= 0).all(axis=1)]
+        last = np.arange(count)
+        np.maximum.at(last, ends.min(axis=1), ends.max(axis=1))
+        change = np.zeros(count + 2)
+        np.add.at(change, np.arange(count) + 1, 1.0)
+        np.add.at(change, last + 1, -1.0)
+        passing = np.cumsum(change)[: count + 1]
+        for branch in branches:
+            self.at[branch.nodes] = -1
+        parts = min(MOST - 2, -(-count // EACH))
+        length = count / parts
+        bounds = [0]
+        for p in range(1, parts):
+            middle, reach = p * length, max(length / 4, 0.5)
+            near = [b for b in range(int(middle - reach), int(middle + reach) + 1) if bounds[-1] < b < count]
+            if near:
+                bounds.append(min(near, key=lambda b: (passing[b], abs(b - middle))))
+        return [branches[a:b] for a, b in zip(bounds, [*bounds[1:], count], strict=True)]
+
+    def _called(self, nodes: list[int], key: str, depth: int) -> str:
+        """Return what the module of the paths with *key* at *depth* is called; of a list, which of it is here."""
+        if key.startswith("["):
+            return together([self.graph.names[v] for v in nodes])
+        below = dict.fromkeys(self.paths[v][depth + 1] for v in nodes if len(self.paths[v]) > depth + 1)
+        if key.endswith("[]"):
+            return together(list(below) or [self.graph.names[v].rpartition(".")[2] for v in nodes])
+        listed = below and all(name.startswith(f"{key}.") and name[len(key) + 1 :].isdigit() for name in below)
+        return together(list(below)) if listed else key
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """Adds the branches of a column to a forest, row by row.
+
+    Attributes:
+        found: the forest.
+        items: of the column, by node; what is added is written into it.
+        depth: [n] of every node in the graph.
+        late: nodes that read something from another column.
+    """
+
+    found: Forest
+    items: dict[int, int]
+    depth: list[int]
+    late: frozenset[int]
+
+    def lay(self, parent: int, branches: list[_Branch], edges: Ints) -> None:
+        """Add branches to an item, and what is in them; *edges* are those inside of it."""
+        number = {v: i for i, branch in enumerate(branches) for v in branch.nodes}
+        ends: dict[tuple[int, int], int] = {}
+        inside: list[list[list[int]]] = [[] for _ in branches]
+        for u, v in edges.tolist():
+            a, b = number[u], number[v]
+            if a == b:
+                inside[a].append([u, v])
+            else:
+                ends[a, b] = ends.get((a, b), 0) + 1
+        depth = [min(self.depth[v] for v in branch.nodes) for branch in branches]
+        late = {i for i, branch in enumerate(branches) if not self.late.isdisjoint(branch.nodes)}
+        for row, members in enumerate(in_rows(len(branches), ends, depth, late)):
+            for i in members:
+                branch = branches[i]
+                if branch.inside:
+                    item = _add(self.found, parent, row, -1, branch.name)
+                    self.lay(item, branch.inside, np.array(inside[i], np.int64).reshape(-1, 2))
+                else:
+                    node = branch.nodes[0]
+                    self.items[node] = _add(self.found, parent, row, node, branch.name)

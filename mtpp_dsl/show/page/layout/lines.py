@@ -1,0 +1,112 @@
+"""Lines between the boxes that are seen: the edges between two of them in one bundle, with what they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mtpp_dsl.show.page.layout.forest import Forest
+from mtpp_dsl.show.page.layout.places import COLUMN_GAP, Box, Picture
+
+__all__ = ["Line", "bundled", "routed"]
+
+Point = tuple[float, float]
+NEAR = 60
+"""Boxes of a module that are so near are joined by a line down; it may pass no third one."""
+BELOW, LANE, LANES = 14, 6, 8
+"""Lines that pass columns are so far below them, and from each other; there are so many lanes."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A bundle of edges from one box to another.
+
+    Attributes:
+        source, target: items of both boxes.
+        tensors: how many tensors they are.
+        size: of these tensors, each once.
+        points: start, two control points and end of a cubic curve, and of further ones that begin where it ends.
+    """
+
+    source: int
+    target: int
+    tensors: int
+    size: float
+    points: tuple[Point, ...]
+
+
+def bundled(forest: Forest, picture: Picture, sizes: Sequence[float]) -> list[Line]:
+    """Return a line for each two boxes that edges join.
+
+    A tensor counts once in a bundle, by the largest of its edges there. Edges inside a folded module are not seen.
+
+    Args:
+        forest: of the items.
+        picture: which of them are seen, and where.
+        sizes: [edges drawn] what each edge carries.
+    """
+    seen = _seen(forest, picture)
+    carried: dict[tuple[int, int], dict[int, float]] = {}
+    for source, target, size in zip(forest.source, forest.target, sizes, strict=True):
+        ends = seen[source], seen[target]
+        if ends[0] != ends[1]:
+            tensors = carried.setdefault(ends, {})
+            tensors[source] = max(tensors.get(source, 0.0), size)
+    lanes: dict[int, int] = {}
+    lines = []
+    for (a, b), tensors in sorted(carried.items()):
+        if abs(forest.column[a] - forest.column[b]) > 1:
+            lanes.setdefault(a, len(lanes) % LANES)
+        points = routed(forest, picture, picture.boxes[a], picture.boxes[b], lanes.get(a, 0))
+        lines.append(Line(a, b, len(tensors), sum(tensors.values()), points))
+    return lines
+
+
+def _seen(forest: Forest, picture: Picture) -> list[int]:
+    """Return [items] the box that stands for each: its own, or of the innermost folded module that it is in."""
+    found: list[int] = []
+    for item, parent in enumerate(forest.parent):
+        found.append(item if parent < 0 or (found[parent] == parent and picture.boxes[parent].open) else found[parent])
+    return found
+
+
+def routed(forest: Forest, picture: Picture, a: Box, b: Box, lane: int) -> tuple[Point, ...]:
+    """Return a curve from box *a* to box *b*.
+
+    Within a column it goes down from the bottom to the top, or past boxes between on the right. Between columns it goes
+    from one side to the other, and below those that it passes, in one of the lanes there.
+    """
+    one, other = forest.column[a.item], forest.column[b.item]
+    if one != other:
+        return _across(forest, picture, a, b, lane)
+    beside = forest.parent[a.item] == forest.parent[b.item]
+    gap = b.y - a.y - a.height
+    if gap >= 0 and (gap <= NEAR or not beside):
+        x, to = a.x + a.width / 2, b.x + b.width / 2
+        return (x, a.y + a.height), (x, a.y + a.height + gap / 2), (to, b.y - gap / 2), (to, b.y)
+    x, to = a.x + a.width, b.x + b.width
+    out = max(x, to) + 14 + min(abs(gap) / 16, 26)
+    y, end = a.y + a.height / 2, b.y + b.height / 2
+    return (x, y), (out, y), (out, end), (to, end)
+
+
+def _across(forest: Forest, picture: Picture, a: Box, b: Box, lane: int) -> tuple[Point, ...]:
+    """Return a curve between boxes of two columns."""
+    one, other = forest.column[a.item], forest.column[b.item]
+    way = 1 if one < other else -1
+    x, to = (a.x + a.width, b.x) if way > 0 else (a.x, b.x + b.width)
+    y, end = a.y + a.height / 2, b.y + b.height / 2
+    if abs(one - other) == 1:
+        reach = max(abs(to - x) / 2, COLUMN_GAP / 2) * way
+        return (x, y), (x + reach, y), (to - reach, end), (to, end)
+    passed = [picture.boxes[column] for column in range(min(one, other) + 1, max(one, other))]
+    low = max(box.height for box in passed) + BELOW + LANE * lane
+    start, stop = picture.boxes[one], picture.boxes[other]
+    down = start.x + start.width if way > 0 else start.x
+    up = stop.x if way > 0 else stop.x + stop.width
+    bend = COLUMN_GAP / 2 * way
+    return (
+        *((x, y), (down + bend, y), (down + bend, low), (down + 2 * bend, low)),
+        *((down + 2 * bend, low), (up - 2 * bend, low), (up - 2 * bend, low)),
+        *((up - bend, low), (up - bend, end), (to, end)),
+    )

@@ -1,0 +1,179 @@
+"""The spec, its statements beside what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mtpp_dsl.core.base.units import counted, format_share
+from mtpp_dsl.core.constraints import Linear, Memory
+from mtpp_dsl.show.page.coloured import coloured_lines
+from mtpp_dsl.show.page.graph_lines import edges_said, nodes_said
+from mtpp_dsl.show.page.markup import Child, Markup, name, tag
+from mtpp_dsl.show.page.section import Section
+from mtpp_dsl.show.page.spec_blocks import FOLDED, MAX_LINES, Block, addresses, blocks
+from mtpp_dsl.show.page.tables import fold
+from mtpp_dsl.show.page.view import Mark, SpecText, View
+
+__all__ = ["section"]
+
+TEXT = "<text>"
+WRITTEN = "The problem was made in Python, or read from a text. Written as a spec, it is this:"
+NEWLINE = "\n"
+MAX_NAMED = 4
+"""Limits that are reached of one statement, and files that are gone, named one by one."""
+
+
+def section(view: View) -> Section | None:
+    """Return the text of the spec, and of what it includes, with notes at its statements; None where there is none."""
+    spec = view.spec
+    if spec is None:
+        return None
+    if spec.text is None:
+        body = tag("p", name(spec.name), " has changed since this answer was found, or is gone: it is not shown.")
+        return Section("spec", "The spec", body, nav="Spec", folded=True)
+    room = MAX_LINES
+    shown: list[Child] = []
+    for number, file in enumerate(spec.files):
+        text, used = _text(view, file, room)
+        room -= used
+        shown.append(text if file is spec else fold(_of_file(file), _includer(spec, file), text, id=f"file-{number}"))
+    named = [[", " if i else "", name(each)] for i, each in enumerate(spec.library)]
+    body = tag(
+        "",
+        tag("p", WRITTEN if spec.name == TEXT else name(spec.name)),
+        _lost(spec),
+        shown,
+        tag("p", "Included from the library of mtpp: ", named, ".") if named else None,
+    )
+    return Section("spec", "The spec, and what its lines cost", body, nav="Spec", folded=True)
+
+
+def _text(view: View, file: SpecText, room: int) -> tuple[Markup, int]:
+    """Return the lines of a file, *room* at most, with their notes, and how many of them are shown."""
+    every = coloured_lines((file.text or "").removesuffix("\n"))
+    lines = every[:room]
+    shown = [_block(view, file, lines, block) for block in blocks(file.marks, 1, len(lines))]
+    left = len(every) - len(lines)
+    more = tag("p", f"{counted(left, 'line')} {'more are' if lines else 'are'} not shown.") if left else None
+    return tag("", tag("div", shown, class_="spec") if shown else None, more), len(lines)
+
+
+def _of_file(file: SpecText) -> Markup:
+    """Return what the fold of an included file is called: its path as it is written, with how long it is."""
+    assert file.text is not None
+    return tag(
+        "", name(file.called), f", included, {counted(file.text.removesuffix(NEWLINE).count(NEWLINE) + 1, 'line')}"
+    )
+
+
+def _includer(spec: SpecText, file: SpecText) -> Markup | None:
+    """Return where an included file is included, as a link to the line."""
+    assert file.includer is not None
+    path, line = file.includer
+    outer = next((each for each in spec.files if each.name == path), None)
+    if outer is None:
+        return None
+    where = [f"line {line} of ", name(outer.called or outer.name)]
+    href = addresses(outer)(line)
+    return tag("p", "Included in ", where if href is None else tag("a", where, href=href), ".")
+
+
+def _lost(spec: SpecText) -> Markup | None:
+    """Return why included files are not shown, where they are not what they were."""
+    if spec.lost is None:
+        return None
+    if not spec.lost:
+        why: Child = "What the spec includes or reads was not found again"
+    else:
+        names = [[", " if i else "", name(each)] for i, each in enumerate(spec.lost[:MAX_NAMED])]
+        more = f" and {len(spec.lost) - MAX_NAMED} more" if len(spec.lost) > MAX_NAMED else ""
+        why = [
+            names,
+            more,
+            " changed since this answer was found, or ",
+            "is" if len(spec.lost) == 1 else "are",
+            " gone",
+        ]
+    return tag("p", why, ": included files are not shown, and not all is said beside the lines of the spec.")
+
+
+def _block(view: View, file: SpecText, lines: Sequence[Markup], block: Block) -> Markup:
+    """Return some lines of a file with their numbers and their notes."""
+    first, last = block.first, block.last
+    if block.parts:
+        both = tag("div", [_block(view, file, lines, part) for part in block.parts], class_="parts")
+    else:
+        numbers = tag("pre", "\n".join(map(str, range(first, last + 1))), class_="numbers", aria_hidden="true")
+        text = tag("pre", tag("code", Markup("\n".join(lines[first - 1 : last]))), tabindex=0)
+        both = tag("div", numbers, text, class_="lines")
+    inner = both if last - first < FOLDED else fold(f"Lines {first:,} to {last:,}", both)
+    named = sum(mark.kind in ("node", "edge") for mark in block.marks) > 1
+    notes = [note for mark in block.marks for note in _notes(view, mark, named=named)]
+    notes += [] if block.parts else _costs(view, file, first, last)
+    told = tag("ul", [tag("li", note) for note in notes], class_="costs") if notes else None
+    kind = "statement marked" if notes else "statement"
+    if block.parts:
+        return tag("div", inner, told, class_=f"{kind} whole")
+    return tag("div", inner, told, class_=kind, id=f"{file.anchor}{first}")
+
+
+def _notes(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
+    """Yield what came of a statement: links to the sections that show more."""
+    answer, problem = view.answer, view.problem
+    if mark.kind == "objective":
+        for one in (answer["objectives"][i] for i in mark.indices):
+            if one["value"] is not None:
+                yield tag("a", f"{view.amount(one['value'], one['unit'])} in this plan", href="#answer")
+    elif mark.kind == "device" and answer["devices"]:
+        loads = [each["load"] for each in (answer["devices"][d] for d in mark.indices)]
+        text = "load" if len(loads) == 1 else f"{len(loads)} devices, loads up to"
+        yield tag("a", f"{text} {view.time(max(loads))}", href="#loads")
+    elif mark.kind == "interconnect" and answer["devices"]:
+        moved = sum(each["input"] + each["output"] for each in answer["devices"])
+        yield tag(
+            "a", f"devices read and write for {view.time(moved)} in sum", href="#network" if problem.k > 1 else "#loads"
+        )
+    elif mark.kind == "graph":
+        yield tag("a", f"{counted(problem.graph.n, 'node')}, {counted(problem.graph.m, 'edge')}", href="#nodes")
+    elif mark.kind == "node":
+        yield from nodes_said(view, mark, named=named)
+    elif mark.kind == "edge":
+        yield from edges_said(view, mark, named=named)
+    elif mark.kind == "include" and view.spec is not None:
+        for i in mark.indices:
+            yield tag("a", "shown below", href=f"#file-{i + 1}")
+    elif mark.kind == "constraint":
+        yield from _of_constraints(view, mark)
+
+
+def _costs(view: View, file: SpecText, first: int, last: int) -> list[Child]:
+    """Return what the constraints of some lines cost, and which of their limits are reached, where somebody asked."""
+    found: list[Child] = []
+    for price in (view.explanation or {}).get("constraints") or ():
+        place = next(iter(price["lines"]), None)
+        if place is None or place["file"] != file.name or not first <= place["first_line"] <= last:
+            continue
+        found.append(tag("a", price["said"], href="#explained-constraints"))
+        binding = [each["name"] for each in price["slack"] if each["binding"]]
+        if binding:
+            more = f" and {len(binding) - MAX_NAMED} more" if len(binding) > MAX_NAMED else ""
+            found.append(["binding: ", name(", ".join(binding[:MAX_NAMED])), more])
+    return found
+
+
+def _of_constraints(view: View, mark: Mark) -> Iterator[Child]:
+    """Yield what the constraints of a statement hold back, and what they cost where somebody asked."""
+    rules = [view.problem.constraints[i] for i in mark.indices]
+    if any(isinstance(rule, Memory) for rule in rules) and view.evaluation is not None:
+        limit = view.problem.memory_limit
+        full = [
+            float(used / room)
+            for used, room in zip(view.evaluation.memory, limit, strict=True)
+            if 0 < room < float("inf")
+        ]
+        if full:
+            yield tag("a", f"the fullest device is at {format_share(max(full))} of its room", href="#memory")
+    labels = {rule.label.partition("[")[0] for rule in rules if isinstance(rule, Linear) and rule.soft}
+    for each in view.answer["penalties"]:
+        if each["constraint"] in labels:
+            yield tag("a", f"{view.value(each['paid'])} are paid", href="#objectives")

@@ -1,0 +1,192 @@
+"""The loads of the stages of a split against the bottleneck and the bound, with memory beside where it is limited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.core.base.units import display_unit, format_gap, format_quantity
+from mtpp_dsl.core.plans.evaluation import Evaluation
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.show.pictures.canvas import COLUMN, PAGE, Picture, bar, headed, ink, key, legend, new_picture, short
+from mtpp_dsl.show.pictures.memory import has_memory, limit_key, memory_panel
+from mtpp_dsl.show.pictures.rows import LABEL, StageRow, height, stage_rows, text_size
+from mtpp_dsl.show.report.palette import PARTS
+
+__all__ = ["draw_loads", "title_of"]
+
+MAX_CHANNELS = 8
+NAMES = {
+    "work": "work",
+    "input": "input",
+    "output": "output",
+    "overflow": "streamed parameters",
+    "deviation": "reserve for deviations",
+    "sync": "exchange of weights",
+    "forward": "forward pass",
+    "backward": "backward pass",
+}
+Bars = list[list[tuple[str, float]]]
+"""Bars below each other in one row, each of parts that are stacked."""
+
+
+def draw_loads(problem: Problem, result: Result, width: float | None = None) -> Picture:
+    """Draw a row for each stage: what its load consists of; a panel for each phase; memory in one more.
+
+    Args:
+        problem: what was asked.
+        result: with a plan without a schedule.
+        width: in inches; None for that of a column, or of a page where there are several panels.
+    """
+    assert result.plan is not None
+    assert result.evaluation is not None
+    found = result.evaluation
+    rows, left_out = stage_rows(problem, result.plan, found)
+    panels = list(found.phases.items()) or [("", found)]
+    memory = has_memory(problem, found)
+    count = len(panels) + memory
+    channels = [] if found.phases else _channels(problem, found)
+    wide = width if width is not None else COLUMN if count == 1 else PAGE
+    figure = new_picture(wide, max(1.0, height(len(rows) + len(channels))) + 1.0)
+    axes = figure.subplots(1, count, sharey=not channels, squeeze=False, width_ratios=[2] * len(panels) + [1] * memory)[
+        0
+    ]
+    shown: set[str] = set()
+    for panel, (name, part) in zip(axes, panels, strict=False):
+        shown |= _panel(panel, problem, result, rows, part, channels)
+        if name:
+            panel.set_title(short(name, 30), fontsize=7)
+    if memory:
+        memory_panel(axes[-1], problem, found, rows, named=bool(channels))
+        if channels:
+            axes[-1].set_ylim(axes[0].get_ylim())
+    said = title_of(problem, result)
+    figure.suptitle(f"{said}\n{left_out}" if left_out else said, x=0.01, ha="left", fontsize=7.5)
+    keys = [key(PARTS[name], NAMES[name]) for name in NAMES if name in shown]
+    legend(figure, [*keys, limit_key()] if memory else keys, 3 if wide < 5 else 6)
+    return figure
+
+
+def title_of(problem: Problem, result: Result) -> str:
+    """Return the name of the spec, the objective's value, and the gap."""
+    objective = problem.objective
+    said = short(objective.shown, 24)
+    if result.cost is not None:
+        said += f" {problem.valued(result.cost)}"
+    if result.gap is not None:
+        said += ", optimal" if result.status == "optimal" else f", gap {format_gap(result.gap)}"
+    return headed(problem.origin.path, said)
+
+
+def _channels(problem: Problem, found: Evaluation) -> list[tuple[str, float]]:
+    """Return the busiest channels and their loads."""
+    if not found.channels.size:
+        return []
+    busiest = np.argsort(-found.channels, kind="stable")[:MAX_CHANNELS].tolist()
+    return [(problem.network.channels[c], float(found.channels[c])) for c in busiest if found.channels[c] > 0]
+
+
+def _bars(problem: Problem, found: Evaluation, training: bool) -> Callable[[int], Bars]:
+    """Return what gives the bars of a device: what is done at the same time is in bars of its own."""
+    overlapped = problem.networked and problem.network.overlap == "full"
+    apart = problem.objective.parts == "separate"
+
+    def parts(d: int, *names: str) -> list[tuple[str, float]]:
+        return [(name, float(values[d])) for name in names if (values := getattr(found, name)).size]
+
+    def bars(d: int) -> Bars:
+        if overlapped:
+            rows = [parts(d, "work"), parts(d, "input"), parts(d, "output")]
+        else:
+            rows = [parts(d, "work", "input", "output", "overflow", "deviation")]
+        if training:
+            rows += [parts(d, "forward"), parts(d, "backward")] if apart else [parts(d, "forward", "backward")]
+        if found.sync.any():
+            rows.append(parts(d, "sync"))
+        return rows
+
+    return bars
+
+
+def _panel(
+    axes: Any,
+    problem: Problem,
+    result: Result,
+    rows: list[StageRow],
+    found: Evaluation,
+    channels: list[tuple[str, float]],
+) -> set[str]:
+    """Draw the loads of one phase, and return the names of the parts that are seen."""
+    training = bool(problem.graph.backward.any()) or problem.objective.is_iteration
+    bars_of = _bars(problem, found, training)
+    every = [bars_of(row.device) for row in rows] + [[[("sync", load)]] for _, load in channels]
+    longest = max([sum(value for _, value in one) for each in every for one in each], default=0.0)
+    limits = list(_lines(problem, result, found, longest))
+    unit, per = display_unit([longest, *(value for _, value, _ in limits)], problem.time_unit)
+    shown: set[str] = set()
+    for y, bars in enumerate(every):
+        thick = 0.8 / len(bars)
+        for i, stacked in enumerate(bars):
+            left = 0.0
+            for name, value in stacked:
+                if value > 0:
+                    looks = bar(PARTS[name]) if y < len(rows) else {**bar(PARTS["sync"]), "hatch": ""}
+                    axes.barh(y - 0.4 + thick * (i + 0.5), value / per, thick, left=left / per, **looks)
+                    shown |= {name} if y < len(rows) else set()
+                    left += value
+    _rows_named(axes, [*(row.name for row in rows), *(name for name, _ in channels)])
+    if channels:
+        axes.axhline(len(rows) - 0.5, color=ink("muted"), linewidth=0.6)
+    edge = max([longest, *(value for _, value, _ in limits)]) / per or 1.0
+    axes.set_xlim(0, edge * 1.04)
+    for line, (name, value, dashed) in enumerate(limits):
+        _line(axes, name, value, per, edge, dashed, line, problem.time_unit)
+    what = "microbatch" if problem.objective.is_iteration else "input"
+    axes.set_xlabel(f"time per {what} ({unit})" if unit else f"time per {what}")
+    axes.grid(axis="x")
+    return shown
+
+
+def _rows_named(axes: Any, names: list[str]) -> None:
+    """Name the rows, the first above."""
+    said = [short(name, LABEL + 4 if " -> " in name else LABEL) for name in names]
+    axes.set_yticks(range(len(names)), said, fontsize=text_size(len(names)))
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+
+
+def _lines(problem: Problem, result: Result, found: Evaluation, longest: float) -> Iterator[tuple[str, float, bool]]:
+    """Yield the lines that loads are held against: name, place, and whether it is dashed."""
+    objective = problem.objective
+    if found.separate or objective.quantity == "sum of bottlenecks":
+        return
+    yield ("bottleneck" if not objective.is_iteration else "largest"), max(found.bottleneck, longest), False
+    if (
+        objective.quantity == "bottleneck"
+        and result.bound is not None
+        and not found.paid
+        and found is result.evaluation
+    ):
+        yield "bound", result.bound.cost, True
+
+
+def _line(axes: Any, name: str, value: float, per: float, edge: float, dashed: bool, line: int, unit: str) -> None:
+    """Draw a line across all rows, and name it above them, each name on a line of its own."""
+    colour = ink("bound" if dashed else "bottleneck")
+    axes.axvline(value / per, color=colour, linewidth=1.0, linestyle=(0, (4, 2)) if dashed else "-", zorder=5)
+    before = value / per > 0.5 * edge
+    axes.annotate(
+        f"{name} {format_quantity(value, unit)}",
+        (value / per, 1.0),
+        (1 if before else -1, 1.5 + 7 * line),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        ha="right" if before else "left",
+        va="bottom",
+        fontsize=6,
+        color=colour,
+        annotation_clip=False,
+    )

@@ -1,0 +1,120 @@
+"""A schedule in the terminal: a row per device and link, the critical path in bold, and what it consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from rich.text import Text
+
+from mtpp_dsl.core.base.units import counted, format_quantity, format_share
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.show.report.activities import Activity, Step, Timeline
+from mtpp_dsl.show.report.columns import Row, table, wrapped
+from mtpp_dsl.show.report.loads import busiest
+
+__all__ = ["critical_path", "gantt"]
+
+WIDTH, LEAST_WIDTH = 64, 24
+"""Cells of the chart: no more, and no fewer while there is another way to fit a terminal."""
+MAX_LINKS = 8
+MAX_STEPS = 12
+_SHADES = "·░▒▓█"
+
+
+def gantt(problem: Problem, timeline: Timeline, memory: Sequence[str], width: int | None) -> list[Text]:
+    """Return the chart: every column is a share of the makespan, the darker the busier, red on the critical path.
+
+    Args:
+        problem: what was asked.
+        timeline: of the plan.
+        memory: [devices] in words what each device's nodes take; shown where a device has a memory.
+        width: of the terminal; None shows every device and every link.
+    """
+    with_memory = any(device.memory is not None for device in problem.devices)
+    critical = {id(step.activity) for step in timeline.critical}
+
+    shown, others = busiest([_covered(timeline.on[device]) for device in timeline.devices], width)
+    links = timeline.links if width is None else timeline.links[:MAX_LINKS]
+
+    def row(track: str, name: str, colour: str, holds: str) -> Row:
+        on = timeline.on[track]
+        figures = (Text(_share(_covered(on), timeline)), Text(holds, "dim"))
+        return Row(Text(track, name), partial(_row, timeline, on, critical, colour), figures, Text())
+
+    rows = []
+    for d, device in enumerate(timeline.devices):
+        if d in shown:
+            nodes = counted(sum(a.kind == "node" for a in timeline.on[device]), timeline.runs)
+            rows.append(row(device, "", "green", f"{nodes}, {memory[d]}" if with_memory else nodes))
+    rows += [row(link, "dim", "yellow", counted(len(timeline.on[link]), "transfer")) for link in links]
+    end = format_quantity(timeline.makespan, problem.time_unit)
+    rows.append(Row(Text(), lambda cells: Text(f"0{end:>{cells - 1}}", "dim"), (Text(), Text()), Text()))
+    lines = table(rows, width, WIDTH, LEAST_WIDTH)
+    if len(links) < len(timeline.links):
+        more = f"{counted(len(timeline.links) - len(links), 'link')} with less to do"
+        others = f"{others} and {more}" if others else f"and {more}"
+    return lines + wrapped(Text(others, "dim"), width)
+
+
+def critical_path(problem: Problem, timeline: Timeline, *, whole: bool) -> Text:
+    """Return what the critical path consists of, in numbers and by name; of a long one *whole* names every step."""
+    steps = timeline.critical
+    if timeline.makespan == 0:
+        return Text("nothing takes any time")
+    nodes = [step for step in steps if step.activity.kind == "node"]
+    parts = []
+    for what, kinds in (("running", ("node",)), ("sending", ("transfer",)), ("reading and writing", ("read", "write"))):
+        times = [step.activity.end - step.activity.start for step in steps if step.activity.kind in kinds]
+        if times:
+            share = sum(times) / timeline.makespan
+            parts.append(f"{what} {format_quantity(sum(times), problem.time_unit)} ({format_share(share)})")
+    waits = [step for step in nodes if step.waited == "device"]
+    if waits:
+        parts.append(f"{len(waits)} of {counted(len(nodes), timeline.runs)} wait for their device")
+    return Text.assemble("; ".join(parts), "\n", (_names(steps, whole), "dim"))
+
+
+def _names(steps: Sequence[Step], whole: bool) -> str:
+    """Return the steps as ``node (device) -> node -> …``: the device where it changes, the middle left out if long."""
+    words, device = [], ""
+    for step in steps:
+        activity = step.activity
+        if activity.kind == "node":
+            words.append(activity.name if activity.track == device else f"{activity.name} ({activity.track})")
+            device = activity.track
+    if len(words) > MAX_STEPS and not whole:
+        half = MAX_STEPS // 2
+        words = [*words[:half], f"… {len(words) - 2 * half} more …", *words[-half:]]
+    return " -> ".join(words)
+
+
+def _row(timeline: Timeline, activities: Sequence[Activity], critical: set[int], style: str, width: int) -> Text:
+    """Return one track in *width* columns: how much of each is busy; bold where the critical path passes."""
+    row = Text()
+    scale = width / timeline.makespan if timeline.makespan > 0 else 0.0
+    busy, hot = [0.0] * width, [False] * width
+    for a in activities:
+        first, last = a.start * scale, a.end * scale
+        for column in range(min(int(first), width - 1), min(int(last), width - 1) + 1):
+            part = min(last, column + 1) - max(first, column)
+            if part > 0:
+                busy[column] += part
+                hot[column] |= id(a) in critical
+    for share, bold in zip(busy, hot, strict=True):
+        level = 0 if share <= 0 else min(4, 1 + int(min(share, 0.999) * 4))
+        row.append(_SHADES[level], "dim" if level == 0 else f"bold {'red' if bold else style}" if bold else style)
+    return row
+
+
+def _covered(activities: Sequence[Activity]) -> float:
+    """Return how long at least one of *activities*, given by start, goes on."""
+    total, until = 0.0, 0.0
+    for a in activities:
+        total += max(0.0, a.end - max(a.start, until))
+        until = max(until, a.end)
+    return total
+
+
+def _share(busy: float, timeline: Timeline) -> str:
+    return format_share(busy / timeline.makespan if timeline.makespan > 0 else 0.0)

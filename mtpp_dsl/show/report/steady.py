@@ -1,0 +1,257 @@
+"""A pipeline over several microbatches: what every device and channel does when, in the steady state of its plan.
+
+The period is the bottleneck: every device begins the same jobs again after so long, for the next microbatch (see
+:mod:`mtpp_dsl.show.report.steady_jobs` for the jobs). Each job has a place in the period of its resource, no two
+overlap, and it starts with the first microbatch at the first such place after everything that it waits for.
+Microbatches start one period apart. The replicas of a stage take microbatches in turn, each for as many periods as
+there are replicas, and exchange their weights after each round. Iterations and forward and backward parts that count
+separately run pass by
+pass: see :mod:`mtpp_dsl.show.report.passes`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+from math import ceil, floor, isfinite
+
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.evaluation import Evaluation
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.show.report.activities import Activity, Kind, Step
+from mtpp_dsl.show.report.names import fold_names
+from mtpp_dsl.show.report.steady_jobs import Job, JobKind, Resource, jobs_of
+
+__all__ = ["MOST_ACTIVITIES", "Steady", "placed", "steady"]
+
+MOST_ACTIVITIES = 200_000
+"""More than these are not listed: a trace of them opens in no viewer."""
+MORE, MOST_UNASKED = 4, 64
+"""Microbatches after the pipeline is full, where nobody says how many; and as many at most."""
+EXACT = 1e-9
+"""Two times that differ by no more than this share of the period are one."""
+_CARRIED: dict[JobKind, Kind] = {
+    "read": "read",
+    "receive": "read",
+    "write": "write",
+    "send": "write",
+    "transfer": "transfer",
+}
+
+
+class Steady:
+    """The activities of a pipeline over several microbatches: to be drawn as a :class:`Timeline` is.
+
+    Attributes:
+        problem, plan: what was asked, and the answer.
+        activities: by microbatch; "node" is the kind of what a stage runs, whose ``number`` is its device.
+        microbatches: how many.
+        period: the time between two microbatches, where it is the same for all; None where passes are simulated.
+        makespan: when the last activity ends.
+        runs: what a device runs, in one word.
+        critical: empty: what holds a pipeline back is a resource that is always busy, not a path.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        plan: Plan,
+        activities: list[Activity],
+        microbatches: int,
+        period: float | None,
+        runs: str = "run",
+    ) -> None:
+        self.problem, self.plan, self.activities = problem, plan, activities
+        self.microbatches, self.period, self.runs = microbatches, period, runs
+        self.makespan = max((activity.end for activity in activities), default=0.0)
+        self.critical: list[Step] = []
+
+    @property
+    def devices(self) -> list[str]:
+        """The names of all devices, those with stages in the plan's order first."""
+        order = self.plan.order or range(self.problem.k)
+        return [self.problem.devices[d].name for d in order]
+
+    @cached_property
+    def links(self) -> list[str]:
+        """The other tracks: channels, and what devices send, receive or exchange beside their work; busiest first."""
+        busy: dict[str, float] = defaultdict(float)
+        names = {device.name for device in self.problem.devices}
+        for activity in self.activities:
+            if activity.track not in names:
+                busy[activity.track] += activity.end - activity.start
+        return sorted(busy, key=lambda track: -busy[track])
+
+    @cached_property
+    def on(self) -> dict[str, list[Activity]]:
+        """The activities of every track, by start."""
+        tracks: dict[str, list[Activity]] = {name: [] for name in (*self.devices, *self.links)}
+        for activity in sorted(self.activities, key=lambda a: (a.start, a.end)):
+            tracks[activity.track].append(activity)
+        return tracks
+
+
+def steady(problem: Problem, plan: Plan, found: Evaluation, microbatches: int | None = None) -> Steady:
+    """Return when every device and channel does what, over so many microbatches.
+
+    Args:
+        problem: whose plans are splits.
+        plan: without a schedule.
+        found: what the plan costs.
+        microbatches: how many; None for those of an iteration, or else for as many as fill the pipeline and four more.
+
+    Raises:
+        UsageError: the plan has no steady state of one period, or there would be too many activities.
+    """
+    if plan.timed:
+        raise UsageError("the plan says when everything runs: it has a schedule, and no steady state")
+    if plan.routes:
+        raise UsageError("several routes share the inputs: there is no period after which each does the same again")
+    if problem.objective.is_iteration or problem.objective.parts == "separate":
+        from mtpp_dsl.show.report.passes import passes
+
+        activities, many, runs = passes(problem, plan, found, microbatches)
+        return Steady(problem, plan, activities, many, None, runs)
+    period = found.bottleneck
+    if not (isfinite(period) and period > 0):
+        raise UsageError("nothing takes any time, or no time is enough: there is no period")
+    jobs = jobs_of(problem, plan, found)
+    rounds = {d: _rounds(plan, d) for d in range(problem.k)}
+    starts = placed(jobs, {resource: period * rounds.get(_device(resource), 1) for resource in _resources(jobs)})
+    if microbatches is None:
+        last = max((start + job.length for start, job in zip(starts, jobs, strict=True)), default=0.0)
+        microbatches = min(MOST_UNASKED, max(ceil(last / period - EXACT) + MORE, 2 * max(rounds.values())))
+    if microbatches * len(jobs) > MOST_ACTIVITIES:
+        raise UsageError(
+            f"{microbatches} microbatches of {len(jobs)} activities are more than {MOST_ACTIVITIES:,}: ask for fewer"
+        )
+    return Steady(problem, plan, _activities(problem, plan, found, jobs, starts, microbatches), microbatches, period)
+
+
+def _rounds(plan: Plan, d: int) -> int:
+    """Return how many groups of devices share the inputs of the stage of *d*."""
+    return len(plan.replicas.get(d, (d,))) // plan.shards.get(d, 1)
+
+
+def _device(resource: Resource) -> int:
+    return resource[1] if resource[0] == "device" else -1
+
+
+def _resources(jobs: Sequence[Job]) -> set[Resource]:
+    return {job.resource for job in jobs}
+
+
+def placed(jobs: Sequence[Job], period: dict[Resource, float]) -> list[float]:
+    """Return when each job starts for the first microbatch, if every resource repeats its jobs after its period.
+
+    Jobs take their places in a period in the order in which they are listed, with idle time between two of them where
+    the rest still fits behind it: so a place is found for all if what a resource has to do fits into its period.
+
+    >>> jobs = [Job("run", ("device", d), 2.0, ((d - 1, 0.0),) if d else ()) for d in (0, 1)]
+    >>> placed([*jobs, Job("run", ("device", 0), 1.0, ((1, 0.0),))], {("device", 0): 3.0, ("device", 1): 3.0})
+    [0.0, 2.0, 5.0]
+    """
+    left: dict[Resource, float] = defaultdict(float)
+    for job in jobs:
+        left[job.resource] += job.length
+    anchor: dict[Resource, float] = {}
+    taken: dict[Resource, float] = defaultdict(float)
+    starts: list[float] = []
+    for job in jobs:
+        ready = max((starts[i] + jobs[i].length + delay for i, delay in job.needs), default=0.0)
+        every, resource = period[job.resource], job.resource
+        begin = anchor.setdefault(resource, ready)
+        exact = EXACT * every
+        turn = floor((ready - begin + exact) / every)
+        place = max(taken[resource], ready - begin - turn * every)
+        if place + left[resource] > every + exact:
+            place = taken[resource]
+            turn += int(begin + turn * every + place < ready - exact)
+        starts.append(begin + turn * every + place)
+        taken[resource] = place + job.length
+        left[resource] -= job.length
+    return starts
+
+
+def _activities(
+    problem: Problem, plan: Plan, found: Evaluation, jobs: list[Job], starts: list[float], microbatches: int
+) -> list[Activity]:
+    """Return the activities of all microbatches, then exchanges of weights."""
+    names, period = [device.name for device in problem.devices], found.bottleneck
+    activities: list[Activity] = []
+    here: dict[int, list[int]] = {}
+    done: dict[int, list[int]] = defaultdict(list)
+    for m in range(microbatches):
+        here.clear()
+        for i, (job, start) in enumerate(zip(jobs, starts, strict=True)):
+            needs = tuple(number for before, _ in job.needs for number in here[before])
+            here[i] = []
+            for track in _tracks(problem, plan, job, m, names):
+                here[i].append(len(activities))
+                begin = start + m * period
+                uses = (track,)
+                kind, name = _said(problem, job, names)
+                number = job.resource[1] if kind == "node" else job.node
+                activities.append(
+                    Activity(kind, name, track, begin, begin + job.length, needs, uses, number, m, job.nodes)
+                )
+            if job.resource[0] == "device":
+                done[job.resource[1]] += here[i]
+    return activities + _exchanges(plan, found, activities, done, microbatches, names)
+
+
+def _tracks(problem: Problem, plan: Plan, job: Job, m: int, names: list[str]) -> list[str]:
+    """Return the tracks on which a job of a microbatch is seen: those of all shards of the replica whose turn it is."""
+    what, number = job.resource
+    if what == "channel":
+        return [problem.network.channels[number]]
+    if what != "device":
+        return [f"{names[number]} {what}"]
+    members, each = plan.replicas.get(number, (number,)), plan.shards.get(number, 1)
+    turn = m % (len(members) // each)
+    return [names[d] for d in members[turn * each : (turn + 1) * each]]
+
+
+def _said(problem: Problem, job: Job, names: list[str]) -> tuple[Kind, str]:
+    """Return the kind and the name of an activity."""
+    nodes = problem.graph.names
+    if job.kind == "run":
+        return "node", fold_names([nodes[v] for v in job.nodes], 4)
+    if job.kind == "stream":
+        return "stream", "stream parameters"
+    if job.kind == "reserve":
+        return "reserve", "time in reserve"
+    to = "" if job.target < 0 or job.kind in ("read", "receive") else f" -> {names[job.target]}"
+    return _CARRIED[job.kind], f"{job.kind} {nodes[job.node]}{to}"
+
+
+def _exchanges(
+    plan: Plan,
+    found: Evaluation,
+    activities: list[Activity],
+    done: dict[int, list[int]],
+    microbatches: int,
+    names: list[str],
+) -> list[Activity]:
+    """Return the exchanges of weights among the replicas of each stage, after each round of microbatches."""
+    exchanges = []
+    for lead, members in plan.replicas.items():
+        rounds, takes = _rounds(plan, lead), float(found.sync[lead])
+        if takes <= 0:
+            continue
+        of_round: dict[int, list[int]] = defaultdict(list)
+        for i in done[lead]:
+            microbatch = activities[i].microbatch
+            assert microbatch is not None
+            of_round[microbatch // rounds].append(i)
+        for turn in range(microbatches // rounds):
+            needs = tuple(of_round[turn])
+            begin = max(activities[i].end for i in needs)
+            for d in members:
+                track = f"{names[d]} exchanges"
+                exchanges.append(
+                    Activity("exchange", "weights", track, begin, begin + takes * rounds, needs, (track,), lead, turn)
+                )
+    return exchanges

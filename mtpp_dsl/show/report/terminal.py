@@ -1,0 +1,162 @@
+"""Results for people: what every device does, the objective, the bound, the gap."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from mtpp_dsl.core.base.units import counted, format_gap, format_quantity, times
+from mtpp_dsl.core.plans.evaluation import Evaluation
+from mtpp_dsl.core.plans.pipeline import Iteration, iteration_of
+from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.show.report.activities import Timeline
+from mtpp_dsl.show.report.columns import facts, wrapped
+from mtpp_dsl.show.report.gantt import critical_path, gantt
+from mtpp_dsl.show.report.loads import loads, memory
+from mtpp_dsl.show.report.reached import headed, paid, reached
+from mtpp_dsl.show.report.routes import routes
+from mtpp_dsl.show.report.target import limits_cost
+from mtpp_dsl.show.report.times import said_sources
+
+__all__ = ["summary"]
+
+_ENDED = {
+    "gap": "within the gap asked for",
+    "complete": "ran to its end",
+    "time_limit": "stopped at the time limit",
+    "interrupted": "interrupted",
+    "infeasible": "no plan exists",
+    "limit": "stopped at a limit of the solver",
+    "error": "ended by a failure",
+    "running": "still running",
+}
+
+
+def summary(problem: Problem, result: Result, width: int | None = None) -> list[Text]:
+    """Return the lines that ``mtpp solve`` prints.
+
+    Args:
+        problem: what was asked.
+        result: what was found.
+        width: of the terminal; None leaves nothing out and breaks no line, as for a file or another program.
+    """
+    lines = [*wrapped(_heading(problem), width, hanging=2), Text()]
+    if result.infeasibility is not None:
+        lines += [*_why_infeasible(result.infeasibility, width), Text()]
+    timeline = None
+    if result.plan is not None and result.evaluation is not None and result.plan.timed:
+        timeline = Timeline(problem, result.plan)
+        used = [memory(problem, result.evaluation, d) for d in range(problem.k)]
+        lines += [*gantt(problem, timeline, used, width), Text()]
+    elif result.plan is not None and result.evaluation is not None:
+        lines += [*loads(problem, result.plan, result.evaluation, width), Text()]
+        lines += [*routes(problem, result.plan, width), Text()] if result.plan.routes else []
+    return lines + facts(_facts(problem, result, timeline, whole=width is None), width)
+
+
+def _heading(problem: Problem) -> Text:
+    name = problem.origin.path or "problem"
+    graph = f"{counted(problem.graph.n, 'node')}, {counted(problem.graph.m, 'edge')}"
+    devices = f"{counted(problem.k, 'device')}, {problem.interconnect.keyword}"
+    return Text.assemble((name, "bold"), f"  {headed(problem)} · {graph} · {devices}")
+
+
+def _why_infeasible(reason: Infeasibility, width: int | None) -> list[Text]:
+    lines = wrapped(Text.assemble(("No plan exists: ", "bold red"), reason.reason), width, hanging=2)
+    if reason.clash:
+        how = "without any one of these the others can hold" if reason.minimal else "these cannot all hold"
+        lines += wrapped(Text(f"{how}:"), width, 2)
+        for constraint in times(reason.clash):
+            lines += wrapped(Text(constraint), width, 4, 6)
+    return lines
+
+
+def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole: bool) -> list[tuple[str, Text]]:
+    objective = problem.objective
+    found: list[tuple[str, Text]] = []
+    if result.objectives:
+        found += reached(problem, result)
+    elif result.cost is not None:
+        found.append((objective.shown, Text(problem.valued(result.cost), "bold")))
+    found += paid(problem, result)
+    if result.cost is not None and objective.batch is not None:
+        found.append(("makespan", Text(_makespan(problem, result.cost))))
+    if result.evaluation is not None and result.evaluation.separate:
+        found.append(("parts", Text(_parts(problem, result.evaluation))))
+    if result.plan is not None and result.evaluation is not None and objective.is_iteration:
+        found.append(("pass by pass", Text(_passes(problem, iteration_of(problem, result.plan, result.evaluation)))))
+    for name, phase in result.evaluation.phases.items() if result.evaluation is not None else ():
+        bottleneck, latency = (format_quantity(x, problem.time_unit) for x in (phase.bottleneck, phase.latency))
+        found.append((name, Text(f"bottleneck {bottleneck}, latency {latency}")))
+    if timeline is not None:
+        found.append(("critical path", critical_path(problem, timeline, whole=whole)))
+    if result.bound is not None and not result.objectives:
+        found.append(("bound", _bound(problem, result.bound)))
+    if result.objectives and result.plan is not None:
+        ended = "optimal" if result.status == "optimal" else _ended(problem, result)
+        found.append(("ended", Text(ended)))
+    elif result.gap is not None:
+        found.append(("gap", _gap(result)))
+    elif result.infeasibility is None:
+        missing = [name for name, part in (("plan", result.plan), ("bound", result.bound)) if part is None]
+        found.append(("ended", Text(f"{_ended(problem, result)}, without a {' or a '.join(missing)}")))
+    if result.target is not None:
+        found.append(("target", limits_cost(problem, result.target, result)))
+    if result.plan is not None:
+        hard = "every constraint without a penalty" if problem.soft_rows else "every constraint"
+        verified = f"{hard} and every load, independently" if result.verified else "no"
+        found.append(("verified", Text(verified)))
+    sources = said_sources(problem)
+    if result.plan is not None and sources:
+        found.append(("times", Text(sources)))
+    solver = f" with {result.solver}" if result.solver else ""
+    found.append(("method", Text(f"{result.method}{solver}, {_seconds(result.time.get('total', 0.0))}")))
+    return [*found, *(("note", Text(note)) for note in result.notes)]
+
+
+def _makespan(problem: Problem, cost: float) -> str:
+    batching = problem.batching
+    inputs = counted(batching.inputs, "input")
+    chunks = f", {batching.count} chunks of {batching.chunk}" if 1 < batching.count < batching.inputs else ""
+    carried = "per input" if batching.per_input else "per batch"
+    return f"{format_quantity(cost, problem.time_unit)} for {inputs}{chunks}; transfers {carried}"
+
+
+def _parts(problem: Problem, evaluation: Evaluation) -> str:
+    unit = problem.time_unit
+    forward, backward = (float(part.max()) for part in (evaluation.forward, evaluation.backward))
+    return f"forward {format_quantity(forward, unit)}, backward {format_quantity(backward, unit)}: the largest loads"
+
+
+def _passes(problem: Problem, iteration: Iteration) -> str:
+    """Return what an iteration takes where its passes are simulated, and what none of these stages is faster than."""
+    unit, schedule = problem.time_unit, problem.objective.schedule
+    least = format_quantity(iteration.bound, unit)
+    if iteration.simulated is None:
+        return f"not simulated, as there are too many; {least} at least with these stages"
+    time = format_quantity(iteration.simulated, unit)
+    return f"{time} as {schedule} orders them; {least} at least with these stages"
+
+
+def _bound(problem: Problem, bound: Bound) -> Text:
+    word = "no plan is below" if problem.objective.sense == "minimize" else "no plan is above"
+    value = problem.valued(bound.cost)
+    return Text.assemble((value, "bold"), f"  {word} this: {bound.method} by {bound.by}, {bound.proof}")
+
+
+def _ended(problem: Problem, result: Result) -> str:
+    """Return why the search ended: of several objectives, each but the last has a share of the time."""
+    if problem.later and result.termination == "time_limit":
+        return "an objective used up its share of the time"
+    return _ENDED["complete" if result.termination == "gap" and result.plan is None else result.termination]
+
+
+def _gap(result: Result) -> Text:
+    assert result.gap is not None
+    if result.status == "optimal":
+        return Text.assemble(("0 %", "bold green"), "  optimal")
+    return Text.assemble((format_gap(result.gap), "bold"), f"  {_ENDED[result.termination]}")
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 0.95 else f"{seconds:.2f} s"

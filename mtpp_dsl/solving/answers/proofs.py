@@ -1,0 +1,146 @@
+"""What an answer says that no plan beats, or that there is none, derived again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.base.units import format_quantity
+from mtpp_dsl.core.constraints import BatchSizes, Constraint, PinChunks
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.protocols import Checker, Method
+from mtpp_dsl.core.errors import Refused, UsageError, VerificationError, did_you_mean
+from mtpp_dsl.core.problem.counting import recognised
+from mtpp_dsl.core.problem.problem import Problem
+
+__all__ = ["Claim", "Finding", "check_bound", "check_infeasible"]
+
+ROUNDING = 1e-9
+"""Relative: values of objectives are written and read as decimals, some of them inverted."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What an answer says that no plan beats.
+
+    Attributes:
+        value: of the objective.
+        cost: the bottleneck that this means.
+        method: that found it.
+        certificate: as it stands in the answer; None without one.
+    """
+
+    value: float
+    cost: float
+    method: str
+    certificate: Mapping[str, Any] | None
+
+    @classmethod
+    def of(cls, problem: Problem, data: object) -> Claim | None:
+        """Return the claim of a JSON answer of the right shape, None of one that makes none."""
+        bound = data.get("bound") if isinstance(data, Mapping) else None
+        if not isinstance(bound, Mapping):
+            return None
+        value = bound["value"]
+        if value is None:  # no limit to the throughput
+            value = problem.objective.value(0.0)
+        certificate = bound.get("certificate")
+        cost = value if problem.objective.sense == "minimize" else problem.objective.value(value)
+        return cls(value, cost, str(bound.get("method")), certificate)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of a claim that nothing refutes: whether it was proved again, and a sentence for the reader."""
+
+    proved: bool
+    text: str
+
+
+def check_bound(problem: Problem, claim: Claim, limits: Limits) -> Finding:
+    """Derive the bound again: from its certificate, or, without one, as ``simple`` computes it.
+
+    What is asked of one of several phases is proved of that phase alone, as it was found: plans and costs are the same.
+
+    Raises:
+        VerificationError: the certificate does not prove the bound.
+        UsageError: there is no checker of its kind, or the time did not suffice.
+    """
+    value = format_quantity(claim.value, problem.objective.unit(problem.time_unit), decimal=problem.origin.decimal)
+    problem = problem.in_one_phase or problem
+    if claim.certificate is None:
+        return _without_certificate(problem, claim, value, limits)
+    kind = str(claim.certificate["kind"])
+    known = registry.available(registry.PROOFS)
+    if kind not in known:
+        raise UsageError(
+            f"the bound {value} by {claim.method} was not checked: its certificate is of kind {kind!r:.40}, and no "
+            f"checker is of that kind{did_you_mean(kind, known)} (there are: {', '.join(known)}); it may come from a "
+            f"plug-in or from another version"
+        )
+    checker: Checker = registry.load(registry.PROOFS, kind)()
+    data = {name: given for name, given in claim.certificate.items() if name != "kind"}
+    try:
+        proved = checker.prove(recognised(problem).problem, data, limits)
+    except Refused as error:
+        raise VerificationError(f"the bound {value} by {claim.method} is not proved: {error}") from None
+    if not claim.cost <= proved * (1 + ROUNDING):
+        shown = problem.objective.value(proved)
+        raise VerificationError(f"the bound {value} by {claim.method} is not proved: its certificate proves {shown!r}")
+    return Finding(
+        True, f"bound {value} by {claim.method}: re-checked from its certificate ({kind}), proved again here"
+    )
+
+
+def _without_certificate(problem: Problem, claim: Claim, value: str, limits: Limits) -> Finding:
+    """Compute the bound again where ``simple`` proves as much; else say that it is only claimed.
+
+    Raises:
+        VerificationError: the bound is said to be that of ``simple``, and is more.
+    """
+    if claim.cost <= 0:
+        return Finding(True, f"bound {value} by {claim.method}: proved, as no cost is negative")
+    simple: Method = registry.load(registry.METHODS, "simple")()
+    found = None if simple.accepts(problem) is not None else simple.solve(problem, limits, Progress()).bound
+    if found is not None and claim.cost <= found.cost * (1 + ROUNDING):
+        return Finding(True, f"bound {value} by {claim.method}: it has no certificate; computed again here, and proved")
+    if claim.method == "simple":
+        shown = "none" if found is None else repr(problem.objective.value(found.cost))
+        raise VerificationError(f"the bound {value} by simple is not proved: computed again, it is {shown}")
+    text = f"bound {value} by {claim.method}: only claimed, not proved here: it has no certificate"
+    if found is not None and found.cost > 0:
+        least = problem.valued(found.cost)
+        text += f"; counting alone proves {least}"
+    return Finding(False, text)
+
+
+def check_infeasible(problem: Problem, clash: Sequence[str]) -> Finding:
+    """Show again by counting, where that is enough, that there is no plan; by the constraints that are named alone.
+
+    Raises:
+        VerificationError: the spec has no such constraint, or those named leave a plan as far as counting tells.
+    """
+    constraints: dict[str, list[Constraint]] = {}
+    for constraint in problem.constraints:
+        constraints.setdefault(_anywhere(str(constraint)), []).append(constraint)
+    unknown = next((name for name in clash if _anywhere(name) not in constraints), None)
+    if unknown is not None:
+        raise VerificationError(f"infeasible.clash: {unknown!r:.80} is no constraint of the spec")
+    if quick(problem) is None:
+        return Finding(False, "no plan exists: only claimed, not proved here: counting alone does not show it")
+    named = [constraint for name in clash for constraint in constraints[_anywhere(name)]]
+    sizes = [c for c in problem.constraints if isinstance(c, (BatchSizes, PinChunks)) and c not in named]
+    found = quick(problem.with_constraints([*sizes, *named]))
+    if found is None:
+        raise VerificationError("infeasible.clash: these constraints alone do not exclude every plan")
+    return Finding(True, f"no plan exists: {found.reason}; shown again here, by counting")
+
+
+def _anywhere(constraint: str) -> str:
+    """Return a constraint as messages show it, without the folder of its place: specs move."""
+    return re.sub(r"\((?:[^()]*[/\\])?([^()/\\]*:\d+)\)$", r"(\1)", constraint)

@@ -1,0 +1,149 @@
+"""Whether a JSON answer is one: the part of JSON Schema that ``report/schema.json`` is written in, read by hand.
+
+``jsonschema`` would do as well, with three more packages at run time; a test holds the two against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from math import isfinite
+from sys import float_info
+from typing import Any
+
+from mtpp_dsl.core.errors import UsageError, did_you_mean
+from mtpp_dsl.solving.answers.json import schema
+
+__all__ = ["KEYWORDS", "check_shape", "faults"]
+
+MAX_FAULTS = 5
+"""Faults of one answer that are told."""
+
+WORDS = {
+    "object": "an object",
+    "array": "a list",
+    "string": "a string",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "null": "null",
+}
+
+KEYWORDS = {
+    *("type", "enum", "const", "required", "properties", "additionalProperties", "items", "oneOf"),
+    *("minimum", "minItems", "maxItems", "description", "title", "$schema"),
+}
+"""What a schema may say; another keyword would be ignored, and a test finds it."""
+
+
+def check_shape(data: object, what: str, part: str | None = None) -> None:
+    """Check that *data* is an answer as the schema says; of a *part*, that it may be that, with what it leaves out.
+
+    Args:
+        data: JSON.
+        what: what messages call it.
+        part: a property of the schema, such as "plan".
+
+    Raises:
+        UsageError: it is not, with the first faults.
+    """
+    rule = schema(1) if isinstance(data, Mapping) and _same(data.get("schema"), 1) else schema()
+    if part is not None:
+        rule = next(each for each in rule["properties"][part]["oneOf"] if each["type"] == "object")
+        rule = {**rule, "required": []}
+    found = list(islice(faults(data, rule, part or ""), MAX_FAULTS))
+    if found:
+        raise UsageError(f"{what} is no answer of mtpp as its JSON schema says:\n" + "\n".join(f"  {f}" for f in found))
+
+
+def faults(data: object, rule: Mapping[str, Any], place: str) -> Iterator[str]:
+    """Yield where *data* is not what a schema says; *place* is what messages call it, "" for the whole."""
+    where = place or "the answer"
+    if "oneOf" in rule:
+        yield from _one_of(data, rule, place)
+        return
+    kinds = _kinds(rule)
+    if kinds and not any(_is(data, kind) for kind in kinds):
+        yield f"{where} is {_shown(data)}, not {' or '.join(WORDS[kind] for kind in kinds)}"
+        return
+    if "const" in rule and not _same(data, rule["const"]):
+        yield f"{where} is {_shown(data)}, not {rule['const']!r}"
+    if "enum" in rule and not any(_same(data, value) for value in rule["enum"]):
+        yield f"{where} is {_shown(data)}, not one of {', '.join(map(str, rule['enum']))}"
+    if isinstance(data, (int, float)) and not isinstance(data, bool):
+        if abs(data) > float_info.max or not isfinite(data):
+            yield f"{where} is {_shown(data)}, not a number that can be computed with"
+        elif data < rule.get("minimum", data):
+            yield f"{where} is {_shown(data)}; the least is {rule['minimum']}"
+    elif isinstance(data, Mapping):
+        yield from _object(data, rule, place)
+    elif isinstance(data, list):
+        if not rule.get("minItems", 0) <= len(data) <= rule.get("maxItems", len(data)):
+            yield f"{where} has {len(data)} entries"
+        for i, item in enumerate(data):
+            yield from faults(item, rule.get("items", {}), f"{place}[{i}]")
+
+
+def _one_of(data: object, rule: Mapping[str, Any], place: str) -> Iterator[str]:
+    """Yield the faults of the alternative whose type fits; the alternatives of our schema differ in their types."""
+    for each in rule["oneOf"]:
+        if any(_is(data, kind) for kind in _kinds(each)):
+            yield from faults(data, each, place)
+            return
+    words = dict.fromkeys(WORDS[kind] for each in rule["oneOf"] for kind in _kinds(each))
+    yield f"{place or 'the answer'} is {_shown(data)}, not {' or '.join(words)}"
+
+
+def _object(data: Mapping[str, Any], rule: Mapping[str, Any], place: str) -> Iterator[str]:
+    known, others = rule.get("properties", {}), rule.get("additionalProperties", True)
+    dot = f"{place}." if place else ""
+    for name in rule.get("required", ()):
+        if name not in data:
+            yield f"{dot}{name} is missing"
+    for name, value in data.items():
+        if name in known:
+            yield from faults(value, known[name], f"{dot}{name}")
+        elif others is False:
+            yield f"{dot}{name:.40} is no field{did_you_mean(name, known)}"
+        elif isinstance(others, Mapping):
+            yield from faults(value, others, f"{dot}{name:.40}")
+        else:
+            yield from faults(value, {}, f"{dot}{name:.40}")
+
+
+def _kinds(rule: Mapping[str, Any]) -> list[str]:
+    kinds = rule.get("type", [])
+    return [kinds] if isinstance(kinds, str) else list(kinds)
+
+
+def _is(data: object, kind: str) -> bool:
+    match kind:
+        case "null":
+            return data is None
+        case "boolean":
+            return isinstance(data, bool)
+        case "string":
+            return isinstance(data, str)
+        case "integer":
+            whole = isinstance(data, int) or (isinstance(data, float) and isfinite(data) and data == int(data))
+            return whole and not isinstance(data, bool)
+        case "number":
+            return isinstance(data, (int, float)) and not isinstance(data, bool)
+        case "array":
+            return isinstance(data, list)
+        case _:
+            return isinstance(data, Mapping)
+
+
+def _same(data: object, value: object) -> bool:
+    return isinstance(data, bool) == isinstance(value, bool) and data == value
+
+
+def _shown(data: object) -> str:
+    if data is None or isinstance(data, bool):
+        return {None: "null", True: "true", False: "false"}[data]
+    if isinstance(data, (Mapping, list)):
+        return "an object" if isinstance(data, Mapping) else "a list"
+    if isinstance(data, int) and abs(data) > float_info.max:
+        return "a number of more digits than can be computed with"
+    return f"{data!r:.40}"

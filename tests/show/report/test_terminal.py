@@ -1,0 +1,110 @@
+"""What a terminal shows: whole names and figures at every width, and the snapshots of them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.text import Text
+
+import mtpp_dsl
+from mtpp_dsl.core.plans.result import Bound, Infeasibility
+from mtpp_dsl.show.report.columns import Row, facts, table, wrapped
+from mtpp_dsl.show.report.terminal import summary
+from tests.screens import CASES, SNAPSHOTS, screens
+from tests.tools.snapshots import snapshot
+from tests.tree import ROOT
+
+QUICK = ROOT / "examples" / "quickstart.mtpp"
+SAID = ("more", "with", "that", "do", "nothing", "less", "nodes")
+WORDS = st.text("ab[].", min_size=1, max_size=70)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_snapshot(case: str) -> None:
+    """Every case looks as it is kept (python -m tests.tools.snapshots draws them again; look at what changes)."""
+    assert snapshot(case) == (SNAPSHOTS / f"{case}.txt").read_text(encoding="utf-8")
+
+
+def test_every_snapshot_is_a_case() -> None:
+    """No file is left over from a case that is gone."""
+    assert {path.stem for path in SNAPSHOTS.iterdir()} == set(CASES)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_nothing_is_cut(case: str) -> None:
+    """No name and no figure of a pipe is cut at any width, and no line is wider than the terminal but for one word."""
+    shown = dict(screens(case))
+    words = set(re.sub(r"[^\w\[\].%/]", " ", shown[None]).split())
+    for width, text in shown.items():
+        if width is None:
+            continue
+        for line in text.splitlines():
+            assert len(line) <= width or len(line.split()) == 1, line
+        for word in re.sub(r"[^\w\[\].%/]", " ", text).split():
+            if numbered := re.fullmatch(r"(.*?\d+)\.\.\d+", word):  # modules that are whole take one place
+                assert any(name.startswith(f"{numbered[1]}.") for name in words), word
+                continue
+            assert word in words or word.isdigit() or word in SAID, word
+
+
+def test_all_devices_and_names_are_in_a_pipe() -> None:
+    """Where no terminal limits it, nothing is left out: every device has a line, with every one of its nodes."""
+    problem, _ = CASES["many_devices"]()
+    text = dict(screens("many_devices"))[None]
+    assert all(name in text for name in problem.graph.names)
+    assert all(f"\n{device.name} " in text for device in problem.devices)
+
+
+@given(
+    st.lists(st.tuples(WORDS, WORDS, WORDS, st.lists(WORDS, max_size=9)), min_size=1, max_size=4), st.integers(20, 220)
+)
+def test_rows_keep_their_words(cells: list[tuple[str, str, str, list[str]]], width: int) -> None:
+    """Whatever the words and the width, every word stays whole, and only a word alone is wider than the terminal."""
+    rows = [
+        Row(Text(name), lambda cells: Text("#" * cells), (Text(one), Text(two)), Text(" ".join(more)))
+        for name, one, two, more in cells
+    ]
+    for columns in (width, None):
+        lines = [line.plain for line in table(rows, columns, 28, 10)]
+        words = " ".join(lines).split()
+        wanted = [word for name, one, two, more in cells for word in (name, one, two, *more)]
+        assert [word for word in words if word != "·" and word.strip("#")] == wanted
+        if columns is None:
+            assert len(lines) == len(rows)
+        else:
+            longest = 2 + max(len(one) for _, one, _, _ in cells)  # the first figure always stands beside the bar
+            assert all(len(line) <= max(columns, longest) or len(line.split()) == 1 for line in lines)
+
+
+@given(st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1)), min_size=1, max_size=4), st.integers(20, 220))
+def test_facts_keep_their_words(pairs: list[tuple[str, list[str]]], width: int) -> None:
+    """Labels and the words beside them, or below them, stay whole."""
+    lines = [line.plain for line in facts(((label, Text(" ".join(words))) for label, words in pairs), width)]
+    assert " ".join(lines).split() == [word for label, words in pairs for word in (label, *words)]
+
+
+def test_figures_keep_their_units() -> None:
+    """A line never ends between a figure and its unit, and a long word is indented less where that helps."""
+    lines = [line.plain for line in wrapped(Text("no more than 14.465 ms in all"), 15)]
+    assert lines == ["no more than", "14.465 ms in", "all"]
+    assert [line.plain for line in wrapped(Text("x" * 19), 20, indent=4)] == [" " + "x" * 19]
+
+
+def test_an_ending_without_a_plan_is_no_gap() -> None:
+    """A bound whose own search has ended within its gap has no gap to a plan."""
+    problem = mtpp_dsl.load(QUICK)
+    result = mtpp_dsl.Result("gap", bound=Bound(0.01, "guess", "trusted", "highs"), time={"total": 0.1})
+    shown = "\n".join(line.plain for line in summary(problem, result))
+    assert "ran to its end, without a plan" in shown
+    assert "within the gap" not in shown
+
+
+def test_equal_constraints_that_clash_are_counted() -> None:
+    """Those of a target, one for each layer, are told once."""
+    why = Infeasibility("no plan", ("memory", *["colocate (target llama-cpp)"] * 30))
+    result = mtpp_dsl.Result("infeasible", infeasibility=why, time={"total": 0.1})
+    shown = [line.plain.strip() for line in summary(mtpp_dsl.load(QUICK), result)]
+    assert shown[3:6] == ["these cannot all hold:", "memory", "colocate (target llama-cpp), 30 times"]

@@ -1,0 +1,73 @@
+"""Every plug-in in the registry, ours or installed, keeps to its contract."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.registry import BACKENDS, FORMATS, FORMULATIONS, GENERATORS, METHODS
+from mtpp_dsl.exchange.formats.workload import Workload
+from mtpp_dsl.exchange.model.json import text_of
+from mtpp_dsl.solving import testing
+from tests.amount import stride
+from tests.exchange.formats.test_formats import MOIRAI, MSR
+from tests.small_models import llama
+
+LONG = ("annealing", "auto", "configuration", "ea", "lns", "milp-split", "placeto", "split-bound")
+"""Methods that take long for each sample: tried on an eighth of them, and on all in make test-all."""
+SAMPLES = {"msr": MSR, "moirai": MOIRAI, "model": json.loads(text_of(llama(1)))}
+
+
+def names(group: str) -> list[str]:
+    return list(registry.available(group))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names(FORMULATIONS))
+def test_formulations(name: str) -> None:
+    """A formulation's plans are plans, its bounds bounds, and an exact one is exact."""
+    testing.check_formulation(registry.load(FORMULATIONS, name)(), every_claim=stride(6))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names(METHODS))
+def test_methods(name: str) -> None:
+    """A method's plans are plans and its bounds bounds; it stops when it should."""
+    method = registry.load(METHODS, name)()
+    testing.check_method(method, every=stride(8) if name in LONG else 1, every_claim=stride(48 if name in LONG else 12))
+    if hasattr(method, "available") and not method.available().ok:
+        pytest.skip(f"{name} is not installed ({method.available().install}): only its messages were checked")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names(BACKENDS))
+def test_backends(name: str) -> None:
+    """A solver's incumbents and bounds are right; one that is not here says how to install it."""
+    backend = registry.load(BACKENDS, name)()
+    testing.check_backend(backend)
+    if not backend.available().ok:
+        pytest.skip(f"{name} is not installed ({backend.available().install}): only its messages were checked")
+
+
+@pytest.mark.parametrize("name", names(FORMATS))
+def test_formats(name: str, tmp_path: Path) -> None:
+    """A format reads its sample, and refuses what is none."""
+    plugin = registry.load(FORMATS, name)()
+    sample = tmp_path / f"sample.nodes{plugin.suffixes[0]}"
+    if name in SAMPLES:
+        sample.write_text(json.dumps(SAMPLES[name]))
+    elif hasattr(plugin, "write"):
+        plugin.write(Workload(Graph.create("ab", [(0, 1)], work=1.5)), sample)
+    else:
+        pytest.skip("its sample is in the tests of its importer")
+    testing.check_format(registry.load(FORMATS, name)(), [sample])
+
+
+@pytest.mark.parametrize("name", names(GENERATORS))
+def test_generators(name: str) -> None:
+    """A generator makes the same graph of the same parameters."""
+    testing.check_generator(name, registry.load(GENERATORS, name))
