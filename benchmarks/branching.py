@@ -20,7 +20,8 @@ from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.regal import regal
-from mtpp_dsl.solvers.methods.partition import Branching, Ideals
+from mtpp_dsl.solvers.methods.branching import Branching
+from mtpp_dsl.solvers.methods.partition import Ideals
 
 METHODS: dict[str, type[Branching] | type[Ideals]] = {"branching": Branching, "ideals": Ideals}
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.language.lowering.analysis import Analysis
     from mtpp_dsl.language.lowering.lower import Spec
     from mtpp_dsl.language.lowering.lower_costs import with_times
-    from mtpp_dsl.show.explaining.difference import diff
+    from mtpp_dsl.show.explaining.comparing import diff
     from mtpp_dsl.show.explaining.explain import explain
     from mtpp_dsl.solving.api import analyse, load, read, solve
     from mtpp_dsl.solving.drivers.export import export
@@ -79,7 +79,7 @@ _HOME = {
     "Store": "sweeps.store.store",
     "analyse": "solving.api",
     "bench": "sweeps.run.bench",
-    "diff": "show.explaining.difference",
+    "diff": "show.explaining.comparing",
     "evaluate": "core.plans.evaluation",
     "explain": "show.explaining.explain",
     "export": "solving.drivers.export",

@@ -1,5 +1,5 @@
 """``python -m mtpp_dsl`` is ``mtpp``."""
 
-from mtpp_dsl.cli import main
+from mtpp_dsl.cli.main import main
 
 main()

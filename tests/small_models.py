@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from mtpp_dsl.exchange.model.model import Amount, Model, Operator, Source, Symbol, Tensor, Weight
+from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.names import Names
+from mtpp_dsl.exchange.model.parts import Amount, Operator, Source, Symbol, Tensor, Weight
 
 SYMBOLS = MappingProxyType({"batch": Symbol(1, 1, 1024), "seq": Symbol(16, 1, 4096)})
 

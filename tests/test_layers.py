@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from mtpp_dsl.core import registry
 from tests.tree import ROOT, files
 
 MODULES = {name: path for path, name in files().items()}
@@ -169,11 +171,6 @@ CP_SAT = {
 SOLVER_PACKAGES = {"highspy", "pyscipopt", "gurobipy", "ortools", "cplex", "xpress"}
 
 
-def at_once(path: Path) -> set[str]:
-    """Return our modules that a file imports when it is itself imported."""
-    return {name for name in imported(ast.parse(path.read_text(encoding="utf-8")).body) if name in MODULES}
-
-
 def imports(path: Path) -> Iterator[str]:
     """Yield what a file imports, wherever in it."""
     return imported(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
@@ -274,10 +271,49 @@ def test_ortools_stays_in_its_process() -> None:
     assert {name for name in MODULES if CP_SAT & set(IMPORTS[name])} <= CP_SAT
 
 
-def test_modules_do_not_need_each_other() -> None:
-    """No two modules wait for each other when they are imported."""
-    graph = {name: {other for other in at_once(path) if other != name} for name, path in MODULES.items()}
+def test_no_modules_import_each_other() -> None:
+    """No ring of imports: in functions, for types alone, and of the packages around what is imported included."""
+    around = {name: set(itertools.accumulate(name.split(".")[:-1], "{}.{}".format)) - {"mtpp_dsl"} for name in MODULES}
+    graph = {name: ({*IMPORTS[name]} | around[name]) & {*MODULES} - {name} for name in MODULES}
     list(TopologicalSorter(graph).static_order())
+
+
+UPWARDS = {  # what a package reaches by name alone, though it is above it or beside it
+    "core.problem": {"language.builder"},
+    "core.plans": {"show", "show.notebook", "show.pictures", "show.report", "solving.answers"},
+    "language.syntax": {"grammars"},
+    "language.words": {"grammars"},
+    "editor.setup": {""},
+    "solving": {"solving.drivers", "solvers.methods.mip", "solvers.runtime.portfolio", "solvers.schedule.list"},
+    "solving.plugins": {"", "solvers.methods.mip"},
+    "show.explaining": {"solvers.schedule.list"},
+    "sweeps.file": {"solvers.reductions"},
+    "cli": {"", "cli.bench", "show", "solvers.methods", "solvers.reductions", "solvers.schedule.learning"},
+    "solvers.algorithms": {"solvers.schedule.list"},
+    "solvers.methods": {"solvers.methods.mip"},
+}
+
+
+@pytest.mark.parametrize("where", sorted({package(name) for name in MODULES} - {"core.registry"}))
+def test_imports_by_name(where: str) -> None:
+    """What is imported by a string, for :func:`late`, a plug-in or a process, is below, or listed above."""
+    found = {package(module) for name in MODULES if package(name) == where for module in named(MODULES[name])}
+    assert found - {where} <= MAY[where] | UPWARDS.get(where, set())
+
+
+def test_registry_names_what_is_there() -> None:
+    """Each built-in plug-in is in a module that is there."""
+    for table in registry.BUILTIN.values():
+        assert {value.partition(":")[0] for value in table.values()} <= {*MODULES}
+
+
+def named(path: Path) -> Iterator[str]:
+    """Yield the modules of ours that the strings of a file name, with or without an object in them."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            module = node.value.partition(":")[0]
+            if module in MODULES:
+                yield module
 
 
 def test_core_starts_light() -> None:

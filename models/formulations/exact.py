@@ -40,7 +40,6 @@ from mtpp_dsl.core.plans.plan import Plan, quotient_order
 from mtpp_dsl.core.problem.colocation import ordered_edges
 from mtpp_dsl.core.problem.custom import CustomConstraint
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.problem.in_order import line_of
 from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, Net, hypergraph
@@ -165,7 +164,7 @@ class Exact(Scoped, CutoffFormulation):
             return f"{self.name} splits nodes over devices only where no stage recomputes; use ideals"
         if not rules or rules[0].schedule == "gpipe" or problem.k == 1:
             return None
-        line = line_of(problem)
+        line = problem.line
         if alike or (line is not None and len(line.filled) == problem.k):
             return None
         if line is not None:
@@ -228,7 +227,7 @@ class Exact(Scoped, CutoffFormulation):
 
     def _count_stages(self, model: Any, problem: Problem, view: Hypergraph, on: assignment.On) -> None:
         """Add what stages keep, by the number of stages after them."""
-        in_order, line = model.layout.in_order, line_of(problem)
+        in_order, line = model.layout.in_order, problem.line
         if in_order:
             empty_first(model, on)
         place = range(problem.k) if line is None else np.argsort(np.array(line.devices)).tolist()
@@ -473,7 +472,7 @@ def layout_of(problem: Problem, view: Hypergraph, *, symmetric: bool = True) -> 
     Figure 3 takes devices that are all alike, one graph to be split acyclically, and two blocks or more.
     """
     classes = interchangeable(problem) if symmetric else [(d,) for d in range(problem.k)]
-    line = line_of(problem) is not None  # its rows leave no cycle
+    line = problem.line is not None  # its rows leave no cycle
     parts = [] if line else [view.edges(tails, heads) for tails, heads in ordered_edges(problem)]
     whole = problem.acyclic and not problem.graph.backward.any()
     alike = len(classes) == 1 and bool(problem.allowed.all())

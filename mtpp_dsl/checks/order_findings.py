@@ -12,7 +12,7 @@ from mtpp_dsl.checks.unfilled import unfilled
 from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.core.constraints import InOrder
 from mtpp_dsl.core.problem.colocation import together
-from mtpp_dsl.core.problem.in_order import line_of, listed_devices
+from mtpp_dsl.core.problem.in_order import listed_devices
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["behind", "too_few"]
@@ -20,7 +20,7 @@ __all__ = ["behind", "too_few"]
 
 def behind(problem: Problem) -> Iterator[Finding]:
     """Find a node that comes after another one, and that no device may have which is as far along their order."""
-    line = None if problem.objective.batch is not None else line_of(problem)
+    line = None if problem.objective.batch is not None else problem.line
     if line is None:
         return
     home = together(problem)

@@ -254,7 +254,8 @@ def solve(
     7 verification failed · 130 interrupted, 143 terminated (the best plan and bound so far are still printed and
     written; a second signal ends at once).
     """
-    from mtpp_dsl.cli.solve import SolveCall, solve_and_report
+    from mtpp_dsl.cli.solve import solve_and_report
+    from mtpp_dsl.cli.solve_call import SolveCall
 
     return solve_and_report(
         SolveCall(

@@ -11,7 +11,7 @@ from mtpp_dsl.cli.streams import UNWRITTEN
 from mtpp_dsl.core.base.files import read_json
 from mtpp_dsl.core.base.writing import check_writable, write_text
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.show.explaining.difference import check_point, diff
+from mtpp_dsl.show.explaining.comparing import check_point, diff
 from mtpp_dsl.solving.answers.again import points_of
 from mtpp_dsl.solving.answers.json import dumps
 

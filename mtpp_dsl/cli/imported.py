@@ -13,7 +13,8 @@ from mtpp_dsl.core.base.writing import check_writable
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.model.grouping import group
 from mtpp_dsl.exchange.model.json import write
-from mtpp_dsl.exchange.model.model import Amount, Model
+from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.parts import Amount
 from mtpp_dsl.exchange.model.sizes import Size, value
 
 __all__ = ["finish", "prepare", "sizes_of"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE
 from mtpp_dsl.cli.pictures import plots_of
 from mtpp_dsl.cli.progress import Watcher
-from mtpp_dsl.cli.screen import say, screen_width, show
+from mtpp_dsl.cli.screen import say, screen_width, show, write_file
 from mtpp_dsl.cli.signals import listener
+from mtpp_dsl.cli.solve_call import SolveCall
 from mtpp_dsl.cli.streams import UNWRITTEN
 from mtpp_dsl.core.base.writing import write_text
 from mtpp_dsl.core.contracts.progress import Progress
@@ -22,9 +22,6 @@ from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.json import dumps
 from mtpp_dsl.solving.drivers.front import front
-
-if TYPE_CHECKING:
-    from mtpp_dsl.cli.solve import SolveCall
 
 __all__ = ["check_front_call", "front_and_report"]
 
@@ -107,7 +104,6 @@ def front_and_report(
 
 def _report(call: SolveCall, found: Front) -> bool:
     """Print and write the front; return whether all files could be written. Where one could not, it is printed."""
-    from mtpp_dsl.cli.solve import write_file
     from mtpp_dsl.show.report.fronts import front_table, front_to_json
 
     data, all_written = front_to_json(found), True

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from mtpp_dsl.cli.screen import say
+from mtpp_dsl.cli.screen import say, write_file
+from mtpp_dsl.cli.solve_call import SolveCall
 from mtpp_dsl.core.base.writing import write_text
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.errors import UsageError
@@ -18,9 +18,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.again import Answered
 from mtpp_dsl.solving.answers.claims import cost_of_value
 from mtpp_dsl.solving.answers.json import dumps
-
-if TYPE_CHECKING:
-    from mtpp_dsl.cli.solve import SolveCall
 
 __all__ = ["check_pictures", "front_of", "picture_paths", "plots_of", "result_of", "write_pictures"]
 
@@ -82,8 +79,6 @@ def write_pictures(call: SolveCall, problem: Problem, result: Result) -> bool:
 
     Where an answer has none, such as one without a plan, that is said and no failure.
     """
-    from mtpp_dsl.cli.solve import write_file
-
     written = True
     if call.trace is not None:
         text = _trace(call, problem, result)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mtpp_dsl.cli.screen import write_file
 from mtpp_dsl.core.base.late import late
 from mtpp_dsl.core.errors import UsageError
 
@@ -127,7 +128,6 @@ def _drawn(call: ReportCall, asked: list[tuple[str | None, Path]]) -> bool:
         UsageError: the answer has no such picture; a front has no other than that of its points.
     """
     from mtpp_dsl.cli.pictures import front_of, result_of
-    from mtpp_dsl.cli.solve import write_file
     from mtpp_dsl.core.base.files import read_json
     from mtpp_dsl.show.pictures.plotting import plot, plot_front
     from mtpp_dsl.solving.answers.again import points_of, read_answer
@@ -225,7 +225,6 @@ def searched_page(problem: Any, given: Any, limit: float | None, *, quiet: bool,
 def write_page(text: str, path: Path, *, quiet: bool) -> bool:
     """Write a page, or print it; return whether it could be written."""
     from mtpp_dsl.cli.screen import say
-    from mtpp_dsl.cli.solve import write_file
     from mtpp_dsl.core.base.writing import write_text
 
     if path == STDOUT:

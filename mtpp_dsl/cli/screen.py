@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtpp_dsl.core.text.visible import visible
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["console", "say", "screen_width", "show", "tell_warnings"]
+__all__ = ["console", "say", "screen_width", "show", "tell_warnings", "write_file"]
 
 
 def say(line: str, *, stderr: bool = False) -> None:
@@ -62,3 +63,13 @@ def tell_warnings(problem: Problem) -> None:
     for warning in problem.warnings:
         placed = re.search(r"(: |^)warning(\[[^]]*\])?: ", warning.partition("\n")[0])
         say(warning if placed else f"warning: {warning}", stderr=True)
+
+
+def write_file(path: Path, write: Callable[[Path], None]) -> bool:
+    """Write a file; complain and return False if that is not possible."""
+    try:
+        write(path)
+    except OSError as error:
+        say(f"error: cannot write {path}: {error.strerror or error}", stderr=True)
+        return False
+    return True

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -15,8 +14,9 @@ from mtpp_dsl.cli.pareto import check_front_call, front_and_report
 from mtpp_dsl.cli.pictures import check_pictures, picture_paths, write_pictures
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.report import searched_page, what_if_seconds, write_page
-from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
+from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings, write_file
 from mtpp_dsl.cli.signals import listener
+from mtpp_dsl.cli.solve_call import SolveCall
 from mtpp_dsl.cli.streams import UNWRITTEN
 from mtpp_dsl.core.base.files import read_json
 from mtpp_dsl.core.base.late import late
@@ -34,7 +34,7 @@ from mtpp_dsl.solving.answers.again import under_target
 from mtpp_dsl.solving.answers.json import dumps, result_to_json
 from mtpp_dsl.solving.api import find_method, solve
 
-__all__ = ["SolveCall", "solve_and_report", "write_file"]
+__all__ = ["solve_and_report"]
 
 
 STDOUT = Path("-")
@@ -49,46 +49,6 @@ TAKERS = {
     "policy": "placeto has it",
 }
 """Options that single methods take."""
-
-
-@dataclass(frozen=True)
-class SolveCall:
-    """The arguments of ``mtpp solve``, as given."""
-
-    spec: Path
-    define: list[str]
-    scenario: str | None
-    include: list[Path]
-    method: str
-    solver: str
-    time_limit: str
-    gap: str
-    threads: int | None
-    scheduler: str | None
-    seed: int
-    start: Path | None
-    solver_option: list[str]
-    coarsen: str | None
-    channels: int | None
-    module_time_limit: str | None
-    module_method: str | None
-    policy: Path | None
-    target: str | None
-    json: Path | None
-    checkpoint: Path | None
-    write_model: Path | None
-    trace: Path | None
-    gantt: Path | None
-    html: Path | None
-    what_if: str | None
-    pareto: str | None
-    points: int | None
-    plot: list[str]
-    microbatches: int | None
-    sweep: list[str]
-    db: Path | None
-    quiet: bool
-    verbose: bool
 
 
 def solve_and_report(call: SolveCall) -> int:
@@ -237,16 +197,6 @@ def _write_page(call: SolveCall, problem: Problem, result: Result, more: float |
         threads=call.threads,
     )
     return write_page(text, call.html, quiet=True)
-
-
-def write_file(path: Path, write: Callable[[Path], None]) -> bool:
-    """Write a file; complain and return False if that is not possible."""
-    try:
-        write(path)
-    except OSError as error:
-        say(f"error: cannot write {path}: {error.strerror or error}", stderr=True)
-        return False
-    return True
 
 
 def _exit_code(result: Result, *, only_bounds: bool) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 __all__ = [
     "Acyclic",
@@ -36,6 +36,7 @@ __all__ = [
     "Pin",
     "PinChunks",
     "Pipelining",
+    "PluginConstraint",
     "Repeat",
     "Replicate",
     "Robust",
@@ -80,6 +81,16 @@ class Constraint:
 
     def __str__(self) -> str:
         return f"{self.keyword} ({self.origin})" if self.origin else self.keyword
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginConstraint(Constraint):
+    """A constraint that a plug-in adds to the language: see :class:`mtpp_dsl.contracts.CustomConstraint`."""
+
+    def refusal(self, problem: Any) -> str | None:
+        """Return why the constraint means nothing in *problem*, or None; asked when the problem is made."""
+        del problem
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,6 @@ from mtpp_dsl.core.contracts.protocols import Gives, Method
 from mtpp_dsl.core.contracts.scopes import Scoped
 from mtpp_dsl.core.contracts.traits import MethodBase
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.in_order import line_of
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.methods.shared_scopes import (
@@ -92,7 +91,7 @@ class Annealing(Scoped, MethodBase):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why sets would have to be convex that no order of the devices makes so, or None."""
-        if any(problem.of(InOrder)) and line_of(problem) is None:
+        if any(problem.of(InOrder)) and problem.line is None:
             return "annealing keeps one order of all devices"
         if _in_columns(problem):
             convex = next((c for c in problem.of(Contiguous) if not problem.acyclic), None)

@@ -41,7 +41,7 @@ from mtpp_dsl.sweeps.tables.runs import NEEDED, Runs
 from mtpp_dsl.sweeps.tables.tables import Table, make_table
 
 if TYPE_CHECKING:
-    from mtpp_dsl.cli.solve import SolveCall
+    from mtpp_dsl.cli.solve_call import SolveCall
 
 __all__ = ["small_sweep"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.batches import batch_lengths, shipments
 from mtpp_dsl.core.plans.decisions import Values
 from mtpp_dsl.core.plans.network_loads import carried
-from mtpp_dsl.core.plans.plan import Plan, plan_of
+from mtpp_dsl.core.plans.plan import Plan, Planned, plan_of
 from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.plans.stages import Keeping, ring_time, shard_speedup, stages_after
 from mtpp_dsl.core.plans.subgraphs import traffic
@@ -29,9 +29,6 @@ from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.replication import synchronises
-
-if TYPE_CHECKING:
-    from mtpp_dsl.core.plans.result import Result
 
 __all__ = ["Evaluation", "evaluate"]
 
@@ -129,7 +126,7 @@ class Evaluation(Picklable):
         return float((self.load if self.alone is None else self.alone).sum()) + self.carried
 
 
-def evaluate(problem: Problem, plan: Plan | Result | Mapping[str, object]) -> Evaluation:
+def evaluate(problem: Problem, plan: Plan | Planned | Mapping[str, object]) -> Evaluation:
     """Return what *plan* costs, which may be given as an answer's JSON, or as ``{node: device}``, too.
 
     On links and trees see :mod:`mtpp_dsl.core.problem.network`.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,10 +25,7 @@ from mtpp_dsl.core.problem.graph import Ints, frozen
 from mtpp_dsl.core.problem.in_order import listed_devices
 from mtpp_dsl.core.problem.problem import Problem
 
-if TYPE_CHECKING:
-    from mtpp_dsl.core.plans.result import Result
-
-__all__ = ["Plan", "device_order", "plan_of", "quotient_order"]
+__all__ = ["Plan", "Planned", "device_order", "plan_of", "quotient_order"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -294,7 +291,15 @@ class Plan(Picklable):
         )
 
 
-def plan_of(problem: Problem, given: Plan | Result | Mapping[str, object]) -> Plan:
+class Planned(Protocol):
+    """What has a plan, as a result does."""
+
+    @property
+    def plan(self) -> Plan | None:
+        """Return the plan, if there is one."""
+
+
+def plan_of(problem: Problem, given: Plan | Planned | Mapping[str, object]) -> Plan:
     """Return a plan that is given as one, as a result that has one, or as what :meth:`Plan.from_json` reads.
 
     Raises:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mtpp_dsl.core.problem.devices import Device
     from mtpp_dsl.core.problem.interconnects import Interconnect
     from mtpp_dsl.core.problem.objective import Objective
-    from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["MAX_CHUNKS", "Batching", "batching", "check_batches", "menus"]
 
@@ -73,36 +72,44 @@ class Batching(Short, Picklable):
         return frozen(np.isfinite(self.time[:, :, 1:]).any(axis=2), np.bool_)
 
 
-def batching(problem: Problem) -> Batching:
-    """Return the batches of *problem*, whose objective is a batched throughput.
+def batching(
+    objective: Objective, graph: Graph, devices: Sequence[Device], constraints: Sequence[Constraint], alone: Floats
+) -> Batching:
+    """Return the batches of a problem, whose objective is a batched throughput.
 
     A batch takes what the graph's table by device name, or by device type, says of it. Where that says nothing of a
     node at any size, p inputs take ``overhead + time * (fixed + (1 - fixed) * p)``.
+
+    Args:
+        objective: of the problem.
+        graph: of the problem.
+        devices: of the problem.
+        constraints: of the problem.
+        alone: [n, devices] what one input takes.
 
     Raises:
         DeviceError: a table has times of a node on a device for other sizes than the device supports; a device has an
             overhead, which would count for batches and for the operators of times that a law has made.
         UsageError: memory below what the parameters take.
     """
-    objective, graph = problem.objective, problem.graph
     assert objective.batch is not None
-    for device in problem.devices:
+    for device in devices:
         if device.overhead and TimeSource.MODELLED in graph.time_sources.get(device.name, ()):
             raise DeviceError(
                 f"device {device.name!r}: its overhead would count twice, for every operator in the times that the law "
                 "makes of costs, and for every batch; leave it out, and write a law with an overhead of its own",
                 device.name,
             )
-    chunk, sizes = _chunks(objective, _sizes(objective.batch, len(problem.devices), problem.constraints))
+    chunk, sizes = _chunks(objective, _sizes(objective.batch, len(devices), constraints))
     count = objective.batch // chunk
     check_table(
-        "the times of batches", (graph.n, "nodes"), (problem.k, "devices"), (count + 1, "sizes of batches in chunks")
+        "the times of batches", (graph.n, "nodes"), (len(devices), "devices"), (count + 1, "sizes of batches in chunks")
     )
-    time = np.full((graph.n, problem.k, count + 1), np.inf)
+    time = np.full((graph.n, len(devices), count + 1), np.inf)
     time[:, :, 0] = 0.0
-    for d, device in enumerate(problem.devices):
+    for d, device in enumerate(devices):
         for size in sizes[d]:
-            time[:, d, size] = _takes(graph, device, problem.time[:, d], size * chunk)
+            time[:, d, size] = _takes(graph, device, alone[:, d], size * chunk)
     share = graph.memory - graph.params
     if (share < 0).any():
         v = int(np.flatnonzero(share < 0)[0])
@@ -118,7 +125,7 @@ def batching(problem: Problem) -> Batching:
         weights=graph.params,
         share=frozen(share * chunk, np.float64),
         per_input=objective.transfer == "per_input",
-        repeat=_repeat(problem.constraints, count, sizes),
+        repeat=_repeat(constraints, count, sizes),
     )
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.core.problem.in_order import line_of
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["colocated", "convex_edges", "cycle", "numbered", "ordered_edges", "strong", "together"]
@@ -57,7 +56,7 @@ def colocated(problem: Problem) -> Ints:
 def ordered_edges(problem: Problem) -> list[tuple[Ints, Ints]]:
     """Return the tails and heads of the edges of each part of the graph whose quotient must be acyclic."""
     asked: set[str] = {constraint.parts for constraint in problem.of(Acyclic)}
-    if line_of(problem) is not None:
+    if problem.line is not None:
         asked.add("both")
     if not asked:
         return []
@@ -79,7 +78,7 @@ def convex_edges(problem: Problem) -> dict[bool, tuple[Ints, Ints, tuple[int, ..
             d for constraint in asked for d in (range(problem.k) if constraint.devices is None else constraint.devices)
         }
         acyclic = any(constraint.parts in kinds for constraint in problem.of(Acyclic))
-        if devices and not acyclic and line_of(problem) is None:
+        if devices and not acyclic and problem.line is None:
             found[backward] = (*_edges_of_part(problem, backward=backward), tuple(sorted(devices)))
     return found
 

@@ -11,17 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 from mtpp_dsl.core.base.pickling import Picklable
 from mtpp_dsl.core.base.shown import Short
-from mtpp_dsl.core.constraints import Constraint
+from mtpp_dsl.core.constraints import PluginConstraint
 from mtpp_dsl.core.errors import Refused
-
-if TYPE_CHECKING:
-    from mtpp_dsl.core.problem.devices import Device
-    from mtpp_dsl.core.problem.graph import Graph
-    from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["DECISIONS", "CustomConstraint", "Cut", "Load", "On", "Option", "Said", "Statement"]
 
@@ -110,7 +108,7 @@ class Load(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CustomConstraint(Constraint):
+class CustomConstraint(PluginConstraint):
     """Base class of the constraints of plug-ins: a frozen dataclass whose fields can be hashed and pickled.
 
     A constraint takes plans away and does nothing else: a bound for the problem without it is a bound for the problem

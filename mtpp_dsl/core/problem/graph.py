@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mtpp_dsl.core.base.pickling import Picklable
 from mtpp_dsl.core.base.prefixes import Prefixes
+from mtpp_dsl.core.base.shown import Short
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.costs import Costs
 from mtpp_dsl.core.problem.graph_origin import GraphOrigin
@@ -25,7 +26,6 @@ from mtpp_dsl.core.problem.graph_origin import GraphOrigin
 if TYPE_CHECKING:
     import networkx as nx
 
-    from mtpp_dsl.core.problem.phases import Phase
 
 __all__ = ["BatchTimes", "Bools", "Floats", "Graph", "Ints", "check_lines"]
 
@@ -311,6 +311,22 @@ class Graph(Picklable):
         for e in range(self.m):
             view.add_edge(self.names[self.tails[e]], self.names[self.heads[e]], size=float(self.sizes[e]))
         return view
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Phase(Short, Picklable):
+    """One of several phases, such as the prefill and the decode of a language model.
+
+    Attributes:
+        name: of the phase.
+        weight: how often the phase runs for one input, where all phases are taken together; more than zero.
+        graph: an ordinary graph with the work, the outputs, the sizes of edges and the times of this phase. Its nodes,
+            edges, parameters and memory are those of the other phases.
+    """
+
+    name: str
+    weight: float
+    graph: Graph
 
 
 def check_lines(names: Sequence[str], what: str) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mtpp_dsl.core.constraints import Acyclic, Constraint, InOrder
 from mtpp_dsl.core.errors import ConstraintError
 
-if TYPE_CHECKING:
-    from mtpp_dsl.core.problem.problem import Problem
-
-__all__ = ["Line", "check_order", "in_line", "line_of", "listed_devices", "ordered_devices"]
+__all__ = ["Line", "check_order", "in_line", "listed_devices", "ordered_devices"]
 
 
 class Line(NamedTuple):
@@ -46,7 +43,11 @@ def check_order(constraints: Sequence[Constraint], names: Sequence[str]) -> None
 
 
 def in_line(constraints: Sequence[Constraint], k: int) -> Line | None:
-    """Return the order of all *k* devices that the constraints give; None where they give none, or two."""
+    """Return the order of all *k* devices that the constraints give; None where they give none, or two.
+
+    >>> in_line([InOrder(devices=(1, 0)), InOrder(devices=(0,), empty="never")], 2)
+    Line(devices=(1, 0), filled=frozenset({0}))
+    """
     rules = [rule for rule in constraints if isinstance(rule, InOrder)]
     orders = [listed_devices(rule, k) for rule in rules]
     devices = next((order for order in orders if len(order) == k), None)
@@ -58,19 +59,6 @@ def in_line(constraints: Sequence[Constraint], k: int) -> Line | None:
     return Line(
         devices, frozenset(d for rule, order in zip(rules, orders, strict=True) if rule.empty == "never" for d in order)
     )
-
-
-def line_of(problem: Problem) -> Line | None:
-    """Return the order of all devices that the constraints of *problem* give; None where they give none, or two.
-
-    >>> from mtpp_dsl.problem import Device, Problem, Shared
-    >>> from mtpp_dsl.core.problem.graph import Graph
-    >>> graph, devices = Graph.create(["a", "b"], [(0, 1)]), [Device("x"), Device("y")]
-    >>> rules = [InOrder(devices=(1, 0)), InOrder(devices=(0,), empty="never")]
-    >>> line_of(Problem.create(graph, devices, Shared(1.0), constraints=rules))
-    Line(devices=(1, 0), filled=frozenset({0}))
-    """
-    return in_line(problem.constraints, problem.k)
 
 
 def ordered_devices(constraints: Sequence[Constraint], k: int) -> bool:

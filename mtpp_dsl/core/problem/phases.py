@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mtpp_dsl.core.base.pickling import Picklable
-from mtpp_dsl.core.base.shown import Short
 from mtpp_dsl.core.constraints import (
     Acyclic,
     Bottleneck,
@@ -28,6 +26,7 @@ from mtpp_dsl.core.constraints import (
     Memory,
     On,
     Pin,
+    PluginConstraint,
     Separate,
     Used,
     decisions_in,
@@ -35,8 +34,7 @@ from mtpp_dsl.core.constraints import (
     phases_in,
 )
 from mtpp_dsl.core.errors import ConstraintError, UsageError
-from mtpp_dsl.core.problem.custom import CustomConstraint
-from mtpp_dsl.core.problem.graph import Floats, Graph, Ints, frozen
+from mtpp_dsl.core.problem.graph import Floats, Graph, Ints, Phase, frozen
 
 if TYPE_CHECKING:
     from mtpp_dsl.core.problem.devices import Device
@@ -48,7 +46,6 @@ MEANT = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, InOrder, Linear, 
 
 __all__ = [
     "MEANT",
-    "Phase",
     "check_phases",
     "mixed_graph",
     "of_one_phase",
@@ -60,22 +57,6 @@ __all__ = [
     "summed",
     "summed_latencies",
 ]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Phase(Short, Picklable):
-    """One of several phases, such as the prefill and the decode of a language model.
-
-    Attributes:
-        name: of the phase.
-        weight: how often the phase runs for one input, where all phases are taken together; more than zero.
-        graph: an ordinary graph with the work, the outputs, the sizes of edges and the times of this phase. Its nodes,
-            edges, parameters and memory are those of the other phases.
-    """
-
-    name: str
-    weight: float
-    graph: Graph
 
 
 def phased_graph(graphs: Mapping[str, Graph], weights: Mapping[str, float] | None = None) -> Graph:
@@ -175,7 +156,7 @@ def only_phase(objectives: Sequence[Objective], constraints: Sequence[Constraint
     A plug-in's constraint may read the times and loads of all phases together, so there is none beside it.
     """
     terms = list(_all_terms(objectives, constraints))
-    if len(objectives) > 1 or any(isinstance(one, CustomConstraint) for one in constraints):
+    if len(objectives) > 1 or any(isinstance(one, PluginConstraint) for one in constraints):
         return None
     if any(isinstance(x, Largest) for each in terms for x in decisions_in(each)):
         return None
@@ -197,7 +178,7 @@ def summed_latencies(
     if any(a <= 0 or not isinstance(decision, Latency) for decision, a in terms):
         return None
     rows = [decision for row in constraints if isinstance(row, Linear) for decision in decisions_in(row.terms)]
-    if any(isinstance(one, CustomConstraint) for one in constraints) or not all(
+    if any(isinstance(one, PluginConstraint) for one in constraints) or not all(
         isinstance(x, (On, Used)) for x in rows
     ):
         return None
@@ -308,7 +289,7 @@ def check_phases(
             "overflow streams parameters for each input of one phase; with phases, say 'constraint memory'"
         )
     for constraint in constraints:
-        if type(constraint) not in MEANT and not isinstance(constraint, CustomConstraint):
+        if type(constraint) not in MEANT and not isinstance(constraint, PluginConstraint):
             raise ConstraintError(f"constraint {constraint} has no meaning in several phases yet", constraint.origin)
     odd = next((one for one in objectives if not one.is_linear and one.quantity != "bottleneck"), None)
     if odd is not None:

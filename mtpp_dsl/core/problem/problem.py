@@ -24,6 +24,7 @@ from mtpp_dsl.core.constraints import (
     Memory,
     Pin,
     PinChunks,
+    PluginConstraint,
     Replicate,
     Robust,
     Shard,
@@ -32,10 +33,9 @@ from mtpp_dsl.core.constraints import (
 from mtpp_dsl.core.errors import ConstraintError, UsageError
 from mtpp_dsl.core.problem.batching import Batching, batching, check_batches
 from mtpp_dsl.core.problem.copying import check_copies
-from mtpp_dsl.core.problem.custom import CustomConstraint
 from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints, frozen
-from mtpp_dsl.core.problem.in_order import check_order, ordered_devices
+from mtpp_dsl.core.problem.in_order import Line, check_order, in_line, ordered_devices
 from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Links, Shared, Tree
 from mtpp_dsl.core.problem.network import Network, network_of
 from mtpp_dsl.core.problem.networked import check_network, check_tree
@@ -55,14 +55,12 @@ from mtpp_dsl.core.problem.replication import check_groups, check_replicas
 from mtpp_dsl.core.problem.robustness import check_robust, deviations
 from mtpp_dsl.core.problem.several import settled_objectives
 from mtpp_dsl.core.problem.soundness import check_devices, check_links, check_magnitudes, check_members
-from mtpp_dsl.core.problem.sources import untimed
 from mtpp_dsl.core.problem.staging import check_shards, check_stages
-from mtpp_dsl.core.problem.targeting import Targeted
 from mtpp_dsl.core.problem.transfers import Transfers, transfers
 from mtpp_dsl.core.problem.tying import with_ties
-from mtpp_dsl.core.problem.unread import unread
+from mtpp_dsl.core.problem.unread import unread, untimed
 
-__all__ = ["Origin", "Problem", "running_times"]
+__all__ = ["Origin", "Problem", "Targeted", "running_times"]
 
 C = TypeVar("C", bound=Constraint)
 
@@ -91,6 +89,19 @@ class Origin(Short, Picklable):
     files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     scenario: str | None = None
     text: str | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Targeted(Short, Picklable):
+    """The runtime that a problem is for.
+
+    Attributes:
+        name: of the target.
+        stated: the constraints without those that the target stands for.
+    """
+
+    name: str
+    stated: tuple[Constraint, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +197,7 @@ class Problem(Picklable):
         )
         if objective.batch is not None:
             problem.batching  # noqa: B018  raises where times or memories are missing
-        for custom in problem.of(CustomConstraint):
+        for custom in problem.of(PluginConstraint):
             reason = custom.refusal(problem)
             if reason is not None:
                 raise ConstraintError(f"constraint {custom.keyword}: {reason}", custom.origin)
@@ -207,7 +218,7 @@ class Problem(Picklable):
         Raises:
             UsageError: the problem has what no spec can say; says what.
         """
-        text: str = late("mtpp_dsl.language.builder.of_problem:to_spec")(self)
+        text: str = late("mtpp_dsl.language.builder.builder:to_spec")(self)
         return text
 
     def with_constraints(self, constraints: Sequence[Constraint]) -> Problem:
@@ -497,7 +508,12 @@ class Problem(Picklable):
         """What batches there can be, and what they take; of a batched throughput only."""
         if self.objective.batch is None:
             raise UsageError(f"to {self.objective} is about one sample, not about a batch")
-        return batching(self)
+        return batching(self.objective, self.graph, self.devices, self.constraints, self.time)
+
+    @cached_property
+    def line(self) -> Line | None:
+        """The one order of all devices that the constraints give; None where they give none, or two."""
+        return in_line(self.constraints, self.k)
 
     @cached_property
     def transfers(self) -> Transfers:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
 from mtpp_dsl.core.problem.costs import TimeSource
-from mtpp_dsl.core.problem.graph import frozen
+from mtpp_dsl.core.problem.graph import Graph, Ints, frozen
+from mtpp_dsl.core.problem.problem import Problem
 
-if TYPE_CHECKING:
-    from mtpp_dsl.core.problem.devices import Device
-    from mtpp_dsl.core.problem.graph import Graph, Ints
-    from mtpp_dsl.core.problem.problem import Problem
-
-__all__ = ["counted_sources", "sources_of", "untimed"]
+__all__ = ["counted_sources", "sources_of"]
 
 
 def sources_of(problem: Problem) -> Ints:
@@ -40,24 +35,6 @@ def counted_sources(problem: Problem) -> Mapping[str, int]:
         source.name.lower(): int((runs & (sources == source)).sum())
         for source in (TimeSource.MODELLED, TimeSource.MEASURED, TimeSource.GIVEN)
     }
-
-
-def untimed(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
-    """Yield a warning where nodes have costs and nobody has made times of them: they would take no time at all."""
-    for each in [phase.graph for phase in graph.phases] or [graph]:
-        if each.costs is None or each.work.any():
-            continue
-        lacking = [device.name for device in devices if not _timed(each, device)]
-        if lacking:
-            yield (
-                f"nodes have costs, and no times were made of them on {lacking[0]}, where they take none: give "
-                "the graph mtpp_dsl.with_times(graph, devices)"
-            )
-            return
-
-
-def _timed(graph: Graph, device: Device) -> bool:
-    return device.name in graph.device_times or bool({device.name, device.type} & {*graph.times})
 
 
 def _alone(graph: Graph, problem: Problem) -> Ints:

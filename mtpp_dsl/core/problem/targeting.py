@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from dataclasses import fields, replace
 
-from mtpp_dsl.core.base.pickling import Picklable
-from mtpp_dsl.core.base.shown import Short
-from mtpp_dsl.core.constraints import Constraint, Memory
+from mtpp_dsl.core.constraints import Memory
 from mtpp_dsl.core.errors import PluginError
+from mtpp_dsl.core.problem.problem import Problem, Targeted
 
-if TYPE_CHECKING:
-    from mtpp_dsl.core.problem.problem import Problem
-
-__all__ = ["Targeted", "free_of", "targeted"]
+__all__ = ["free_of", "targeted"]
 
 UNUSED_MEMORY = "[MTPP-W401]"
 """The code of the warning that no constraint uses a memory."""
 ADDED = ("constraints", "warnings")
 """What targets may add to."""
-
-
-@dataclass(frozen=True, repr=False)
-class Targeted(Short, Picklable):
-    """The runtime that a problem is for.
-
-    Attributes:
-        name: of the target.
-        stated: the constraints without those that the target stands for.
-    """
-
-    name: str
-    stated: tuple[Constraint, ...]
 
 
 def targeted(problem: Problem, name: str, restrict: Callable[[Problem], Problem]) -> Problem:

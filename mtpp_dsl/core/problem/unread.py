@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.core.problem.interconnects import Interconnect
     from mtpp_dsl.core.problem.objective import Objective
 
-__all__ = ["unread"]
+__all__ = ["unread", "untimed"]
 
 DEFAULT_TYPE = "accelerator"
 
@@ -197,3 +197,21 @@ def _laws(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
 def _listed(sizes: Sequence[int], most: int = 6) -> str:
     words = [str(size) for size in sizes[:most]] + [f"{len(sizes) - most} more sizes"] * (len(sizes) > most)
     return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+
+
+def untimed(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
+    """Yield a warning where nodes have costs and nobody has made times of them: they would take no time at all."""
+    for each in [phase.graph for phase in graph.phases] or [graph]:
+        if each.costs is None or each.work.any():
+            continue
+        lacking = [device.name for device in devices if not _timed(each, device)]
+        if lacking:
+            yield (
+                f"nodes have costs, and no times were made of them on {lacking[0]}, where they take none: give "
+                "the graph mtpp_dsl.with_times(graph, devices)"
+            )
+            return
+
+
+def _timed(graph: Graph, device: Device) -> bool:
+    return device.name in graph.device_times or bool({device.name, device.type} & {*graph.times})

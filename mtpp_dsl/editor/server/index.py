@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
 from mtpp_dsl.core.text.source import Source, Span
-from mtpp_dsl.language.lowering.choosing import all_of
 from mtpp_dsl.language.syntax import tree
 
 __all__ = ["GLOBAL", "Declared", "Index", "Occurrence", "walk"]
@@ -60,21 +58,6 @@ class Index:
 
     occurrences: tuple[Occurrence, ...]
     declared: Declared
-
-    @classmethod
-    def of(cls, statements: Sequence[tuple[tree.Statement, Path]], own: Iterable[tree.Statement]) -> Index:
-        """Return the index of the statements of a spec, conditional ones among them, and of its text's own."""
-        from mtpp_dsl.editor.server.names import names_of
-
-        every = list({id(each): each for each in [*own, *all_of(statements)]}.values())
-        declared = Declared.of(every)
-        found: dict[tuple[int, int, int], Occurrence] = {}
-        for statement in every:
-            for each in names_of(statement, declared):
-                key = id(each.span.source), each.span.start, each.span.stop
-                if key not in found or each.role == "definition":
-                    found[key] = each
-        return cls(tuple(found.values()), declared)
 
     @cached_property
     def definitions(self) -> Mapping[str, tuple[Occurrence, ...]]:

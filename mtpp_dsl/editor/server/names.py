@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
-from mtpp_dsl.editor.server.index import GLOBAL, KINDS, Declared, Occurrence
+from mtpp_dsl.editor.server.index import GLOBAL, KINDS, Declared, Index, Occurrence
 from mtpp_dsl.editor.server.names_in_expressions import Env, Expressions, unquoted
+from mtpp_dsl.language.lowering.choosing import all_of
 from mtpp_dsl.language.lowering.graph_items import NODE_OPTIONS
 from mtpp_dsl.language.lowering.lower_devices import DEVICE_OPTIONS
 from mtpp_dsl.language.syntax import tree
 
 __all__ = ["names_of"]
+
+
+def index_of(statements: Sequence[tuple[tree.Statement, Path]], own: Iterable[tree.Statement]) -> Index:
+    """Return the index of the statements of a spec, conditional ones among them, and of its text's own."""
+    every = list({id(each): each for each in [*own, *all_of(statements)]}.values())
+    declared = Declared.of(every)
+    found: dict[tuple[int, int, int], Occurrence] = {}
+    for statement in every:
+        for each in names_of(statement, declared):
+            key = id(each.span.source), each.span.start, each.span.stop
+            if key not in found or each.role == "definition":
+                found[key] = each
+    return Index(tuple(found.values()), declared)
 
 
 def names_of(statement: tree.Statement, declared: Declared) -> Iterator[Occurrence]:

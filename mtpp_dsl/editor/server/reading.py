@@ -11,6 +11,7 @@ from pathlib import Path
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.editor.server.index import Index
+from mtpp_dsl.editor.server.names import index_of
 from mtpp_dsl.editor.server.positions import Lines, plain
 from mtpp_dsl.editor.server.uris import uri_of
 from mtpp_dsl.language.lowering.analysis import Analysis
@@ -101,7 +102,7 @@ class Reading:
     @cached_property
     def index(self) -> Index:
         """Where names are declared and used, in the text and in what it includes."""
-        return Index.of(self.read.statements, self.read.own)
+        return index_of(self.read.statements, self.read.own)
 
     def analysed(self, analysis: Analysis) -> Reading:
         """Return this reading with the analysis of its text."""

@@ -17,7 +17,8 @@ from mtpp_dsl.exchange.importers.torch_export import cause
 from mtpp_dsl.exchange.importers.torch_inputs import TYPES
 from mtpp_dsl.exchange.importers.torch_model import model_of
 from mtpp_dsl.exchange.importers.torch_training import Training, arguments_of, training_of
-from mtpp_dsl.exchange.model.model import Model, Source
+from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.parts import Source
 from mtpp_dsl.exchange.model.sizes import Size
 
 __all__ = ["PHASES", "Asked", "from_hf", "make_model"]

@@ -13,7 +13,7 @@ from mtpp_dsl.exchange.importers.torch_assemble import Kept
 from mtpp_dsl.exchange.importers.torch_export import cause, export_module
 from mtpp_dsl.exchange.importers.torch_inputs import Given
 from mtpp_dsl.exchange.importers.torch_training import Training
-from mtpp_dsl.exchange.model.model import Symbol
+from mtpp_dsl.exchange.model.parts import Symbol
 from mtpp_dsl.exchange.model.sizes import Size
 
 __all__ = ["Asked", "NotThisPhase", "input_names", "inputs_of", "step_of"]

@@ -10,7 +10,8 @@ from heapq import heappop, heappush
 from typing import Any
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.model.model import Amount, Model, Operator, Symbol, Tensor, Weight
+from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.parts import Amount, Operator, Symbol, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size
 
 __all__ = ["joined"]

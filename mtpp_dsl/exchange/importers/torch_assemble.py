@@ -14,7 +14,7 @@ from mtpp_dsl.exchange.importers.torch_graph import Call, Drawn, Value
 from mtpp_dsl.exchange.importers.torch_kinds import dtype_name, operation
 from mtpp_dsl.exchange.importers.torch_names import module_path
 from mtpp_dsl.exchange.importers.torch_sizes import NotAFormula, size_of
-from mtpp_dsl.exchange.model.model import Operator, Tensor, Weight
+from mtpp_dsl.exchange.model.parts import Operator, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size
 
 __all__ = ["Kept", "Parts", "parts_of"]

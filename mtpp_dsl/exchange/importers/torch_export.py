@@ -11,7 +11,7 @@ from typing import Any
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.torch_inputs import Given
-from mtpp_dsl.exchange.model.model import Symbol
+from mtpp_dsl.exchange.model.parts import Symbol
 from mtpp_dsl.exchange.model.sizes import symbols_of, value
 
 __all__ = ["Exported", "cause", "export", "export_module"]

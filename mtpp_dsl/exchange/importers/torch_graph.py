@@ -11,7 +11,7 @@ from mtpp_dsl.exchange.importers.torch_export import Exported
 from mtpp_dsl.exchange.importers.torch_kinds import dtype_name, kind_of
 from mtpp_dsl.exchange.importers.torch_names import is_whole_slice, operator_names
 from mtpp_dsl.exchange.importers.torch_sizes import NotAFormula, size_of
-from mtpp_dsl.exchange.model.model import Weight
+from mtpp_dsl.exchange.model.parts import Weight
 from mtpp_dsl.exchange.model.sizes import Size
 
 __all__ = ["Call", "Drawn", "Value", "draw"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
-from mtpp_dsl.exchange.model.model import Symbol
+from mtpp_dsl.exchange.model.parts import Symbol
 from mtpp_dsl.exchange.model.sizes import Size, symbols_of
 
 __all__ = ["Given", "Input", "formulas_given", "numbers_given", "read_input", "sizes_to_trace", "tensors_for"]

@@ -16,7 +16,8 @@ from mtpp_dsl.exchange.importers.torch_export import cause, export, with_sizes
 from mtpp_dsl.exchange.importers.torch_graph import draw
 from mtpp_dsl.exchange.importers.torch_inputs import Given, Input, sizes_to_trace, tensors_for
 from mtpp_dsl.exchange.importers.torch_training import Training, arguments_of, training_of, with_backward
-from mtpp_dsl.exchange.model.model import Model, Source, Symbol
+from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.parts import Source, Symbol
 from mtpp_dsl.exchange.model.sizes import Size
 
 __all__ = ["check_target", "from_torch", "import_torch", "made_by", "model_of"]

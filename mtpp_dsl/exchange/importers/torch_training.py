@@ -13,7 +13,7 @@ from mtpp_dsl.exchange.importers.torch_backward import Backward, Derived
 from mtpp_dsl.exchange.importers.torch_costs import bytes_of
 from mtpp_dsl.exchange.importers.torch_graph import Call, Drawn, Value
 from mtpp_dsl.exchange.importers.torch_sizes import NotAFormula
-from mtpp_dsl.exchange.model.model import Operator, Tensor, Weight
+from mtpp_dsl.exchange.model.parts import Operator, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size
 
 __all__ = ["OPTIMIZERS", "Training", "training_of", "with_backward"]

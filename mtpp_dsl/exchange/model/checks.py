@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mtpp_dsl.core.base.spec_limits import MAX_EDGES, MAX_NAME
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.exchange.model.kinds import GROUPS, KINDS, ROLES, TYPES
+from mtpp_dsl.exchange.model.parts import ModelParts, Operator, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import EXPERTS_READ, MAX_VALUE, symbols_of
-
-if TYPE_CHECKING:
-    from mtpp_dsl.exchange.model.model import Model, Operator, Tensor, Weight
 
 __all__ = ["MAX_LAYER", "MAX_OPERATORS", "MAX_PHASES", "MAX_SYMBOLS", "MAX_TENSORS", "check_model"]
 
@@ -27,7 +25,7 @@ MAX_BYTES = 2**60
 """Of one weight, or its state."""
 
 
-def check_model(model: Model) -> None:
+def check_model(model: ModelParts) -> None:
     """Refuse a model that cannot be meant.
 
     Raises:
@@ -60,7 +58,7 @@ def check_model(model: Model) -> None:
     _Checks(model).check()
 
 
-def _check_words(model: Model) -> None:
+def _check_words(model: ModelParts) -> None:
     """Check the names of everything, and that symbols and phases are names of the language."""
     _unique("operator", (operator.name for operator in model.operators))
     _unique("tensor", (tensor.name for tensor in model.tensors))
@@ -104,7 +102,7 @@ def _check_text(what: str, text: str) -> None:
 class _Checks:
     """Checks the items of one model; what has been found good once is not looked at again."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: ModelParts) -> None:
         self.model = model
         self.good: set[str] = set()
         self.phases = set(model.phases)
@@ -142,9 +140,9 @@ class _Checks:
         name, model = tensor.name, self.model
         self._type(f"tensor {name!r}", tensor.dtype)
         self._amount(name, "bytes", tensor.bytes)
-        self._numbers(f"readers of tensor {name!r}", tensor.readers, model.n, "operator")
+        self._numbers(f"readers of tensor {name!r}", tensor.readers, len(model.operators), "operator")
         if tensor.producer is not None:
-            self._numbers(f"the producer of tensor {name!r}", (tensor.producer,), model.n, "operator")
+            self._numbers(f"the producer of tensor {name!r}", (tensor.producer,), len(model.operators), "operator")
             if tensor.readers and tensor.readers[0] <= tensor.producer:
                 reader, producer = model.operators[tensor.readers[0]].name, model.operators[tensor.producer].name
                 raise UsageError(

@@ -16,7 +16,8 @@ from mtpp_dsl.core.problem.graph_origin import GraphOrigin, Tie
 from mtpp_dsl.core.problem.phases import phased_graph
 from mtpp_dsl.exchange.model.choices import Choices, choices, stored_bytes
 from mtpp_dsl.exchange.model.grouping import Grouping, group
-from mtpp_dsl.exchange.model.model import Amount, Model, Operator
+from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.parts import Amount, Operator
 from mtpp_dsl.exchange.model.sizes import Values
 from mtpp_dsl.exchange.model.working import working_bytes
 

@@ -16,7 +16,8 @@ from mtpp_dsl.core.base.writing import write_text
 from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.text.visible import escaped
 from mtpp_dsl.exchange.model.checks import MAX_OPERATORS, MAX_TENSORS
-from mtpp_dsl.exchange.model.model import Model, Operator, Source, Symbol, Tensor, Weight
+from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.parts import Operator, Source, Symbol, Tensor, Weight
 
 __all__ = ["FORMAT", "VERSION", "is_model", "model_of", "read", "text_of", "write"]
 

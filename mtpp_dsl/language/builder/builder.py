@@ -17,6 +17,7 @@ from mtpp_dsl.language import algebra
 from mtpp_dsl.language.algebra import Expression, constant
 from mtpp_dsl.language.builder.items import Block, Items, family
 from mtpp_dsl.language.builder.of_graph import items_of
+from mtpp_dsl.language.builder.of_problem import statements_of
 from mtpp_dsl.language.builder.rules import Names, Rules
 from mtpp_dsl.language.builder.said import Said, joined, named_calls, says, source
 from mtpp_dsl.language.words.written import expression, named, option_list, quoted, value
@@ -25,7 +26,7 @@ from mtpp_dsl.language.words.written import name as checked_name
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["Builder"]
+__all__ = ["Builder", "to_spec"]
 
 _OBJECTIVES = ("bottleneck", "makespan", "latency", "throughput", "iteration")
 
@@ -76,10 +77,9 @@ class Builder(Items, Rules):
         Raises:
             UsageError: the problem has what no spec can say; says what.
         """
-        from mtpp_dsl.language.builder.of_problem import fill
-
         builder = cls()
-        fill(builder, problem)
+        builder._graph, builder._tables = problem.graph, True
+        builder._statements += [Said(text, None) for text in statements_of(problem)]
         return builder
 
     def __repr__(self) -> str:
@@ -388,11 +388,6 @@ class Builder(Items, Rules):
         with named_calls(text, starts, calls):
             return read(text).problem(params, graph=self._graph, scenario=scenario)
 
-    def take(self, graph: Graph, statements: Iterable[str]) -> None:
-        """Use a graph whose tables of times are said by *statements*, and say these."""
-        self._graph, self._tables = graph, True
-        self._statements += [Said(text, None) for text in statements]
-
     def _items_of_graph(self) -> list[Said]:
         """Return the graph as text, a whole one too."""
         graph = self._graph
@@ -423,3 +418,15 @@ def _within(domain: object) -> str:
     if isinstance(domain, range) and domain.step == 1 and domain:
         return f"{domain.start}..{domain.stop - 1}"
     return value(domain, "within")
+
+
+def to_spec(problem: Problem) -> str:
+    """Return a spec that says what *problem* is, formatted; reading it gives an equal problem.
+
+    Equal are the graph, the devices, what joins them, all times, the objectives and the constraints. Where it came
+    from, and what was warned of, is not said.
+
+    Raises:
+        UsageError: the problem has what no spec can say; says what.
+    """
+    return Builder.of(problem).text()

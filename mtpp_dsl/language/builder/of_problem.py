@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,35 +25,18 @@ from mtpp_dsl.language.builder.of_tree import hung, split_options, switches
 from mtpp_dsl.language.syntax.reserved_words import RESERVED
 from mtpp_dsl.language.words.written import named, option_list, percent, quantity, quoted, value
 
-if TYPE_CHECKING:
-    from mtpp_dsl.language.builder.builder import Builder
-
-__all__ = ["fill", "to_spec"]
+__all__ = ["statements_of"]
 
 _PLAIN = Device("")
 
 
-def to_spec(problem: Problem) -> str:
-    """Return a spec that says what *problem* is, formatted; reading it gives an equal problem.
-
-    Equal are the graph, the devices, what joins them, all times, the objectives and the constraints. Where it came
-    from, and what was warned of, is not said.
-
-    Raises:
-        UsageError: the problem has what no spec can say; says what.
-    """
-    from mtpp_dsl.language.builder.builder import Builder
-
-    return Builder.of(problem).text()
-
-
-def fill(builder: Builder, problem: Problem) -> None:
-    """Say all of *problem* to a builder that is empty.
+def statements_of(problem: Problem) -> list[str]:
+    """Return the statements that say all of *problem* but its graph.
 
     Raises:
         UsageError: the problem has what no spec can say.
     """
-    builder.take(problem.graph, [text for part in _PARTS for text in part(problem)])
+    return [text for part in _PARTS for text in part(problem)]
 
 
 def _phases(problem: Problem) -> Iterator[str]:

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-import numpy as np
-
-from mtpp_dsl.core.base.files import Folders
 from mtpp_dsl.core.base.shown import Short
-from mtpp_dsl.core.base.units import counted
-from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.core.text.visible import visible
-from mtpp_dsl.core.views.symmetry import interchangeable
-from mtpp_dsl.show.explaining.called import called_all
-from mtpp_dsl.show.explaining.moved import Moved, moved
-from mtpp_dsl.show.explaining.reasons import reasons
-from mtpp_dsl.show.explaining.renamed import called_there, matched
-from mtpp_dsl.show.explaining.sides import SAME, Side, asked_differently, objectives_of, side_of, stages_of, traded
+from mtpp_dsl.show.explaining.called import called, called_all
+from mtpp_dsl.show.explaining.moved import Moved, folded
+from mtpp_dsl.show.explaining.renamed import called_there
+from mtpp_dsl.show.explaining.sides import SAME, Side, objectives_of, stages_of, traded
 
-__all__ = ["DIFF_VERSION", "Difference", "diff", "diff_schema", "difference"]
+__all__ = ["DIFF_VERSION", "Difference", "diff_schema"]
 
 DIFF_VERSION = 1
 Better = Literal["a", "b", "equal"]
@@ -126,9 +117,7 @@ class Difference(Short):
 
     def words(self) -> list[str]:
         """Return it in words."""
-        from mtpp_dsl.show.explaining.difference_words import words
-
-        return words(self)
+        return _words(self)
 
 
 def diff_schema() -> dict[str, Any]:
@@ -154,151 +143,133 @@ def _side(side: Side) -> dict[str, Any]:
     }
 
 
-def diff(
-    a: Result | str | os.PathLike[str],
-    b: Result | str | os.PathLike[str],
-    *,
-    spec: str | os.PathLike[str] | None = None,
-    search: Folders = (),
-    points: tuple[int | None, int | None] = (None, None),
-) -> Difference:
-    """Compare two answers: what moved, loads before and after, objectives and bounds, and why one is better.
-
-    Args:
-        a: a result, or the path of an answer's JSON.
-        b: another one.
-        spec: where the spec of answers that are read is now; left out, where they say.
-        search: folders where ``include`` looks.
-        points: of fronts, which point of each, from 1.
-
-    Raises:
-        UsageError: a file is no answer of mtpp, or a front of which no point is chosen.
-    """
-    where = None if spec is None else Path(spec)
-    return difference(
-        side_of(a, "the first", where, search, points[0]), side_of(b, "the second", where, search, points[1])
-    )
+MOST_MOVES, MOST_LOADS = 12, 12
 
 
-def difference(a: Side, b: Side) -> Difference:
-    """Return how two sides differ."""
-    asked = (*asked_differently(a, b), *_objectives_differ(a, b))
-    notes = [f"{side.name} is compared by its JSON alone: {side.why}" for side in (a, b) if side.why]
-    better, cannot = _better(a, b)
-    notes += [cannot] if cannot else []
-    if asked and better is not None:
-        notes.append("the questions differ, so that the better value need not be of the better plan")
-    notes += [] if asked else _contradictions(a, b)
-    renamed = {} if asked else _renamed(a, b)
-    before = {node: tuple(renamed.get(name, name) for name in where) for node, where in a.assignment.items()}
-    after = b.assignment
-    notes += [
-        f"{side.name} has no plan: its status is {side.answer['status']}" for side in (a, b) if not side.assignment
-    ]
-    notes += [
-        f"{side.name} has several routes: the first of them is compared"
-        for side in (a, b)
-        if side.answer["plan"] is not None and side.answer["plan"].get("routes")
-    ]
-    both = before and after
-    moves = moved(before, after) if both else []
-    why: list[str] = []
-    if better in ("a", "b") and not asked:
-        named = replace(a, name="A"), replace(b, name="B")
-        worse, best = named if better == "b" else named[::-1]
-        back = {new: old for old, new in renamed.items()}
-        flows = (
-            moves
-            if better == "b"
-            else [Moved(one.nodes, _back(one.target, back), _back(one.source, back), one.words) for one in moves]
-        )
-        # of the worse one, devices get the names that they have in the better one
-        why = list(reasons(worse, best, renamed if better == "b" else back, flows))
-    return Difference(
-        a,
-        b,
-        asked,
-        better,
-        renamed,
-        tuple(moves),
-        sum(before[node] == after[node] for node in before if node in after) if both else 0,
-        tuple(node for node in before if node not in after) if both else (),
-        tuple(node for node in after if node not in before) if both else (),
-        tuple(why),
-        tuple(notes),
-    )
+def _words(found: Difference) -> list[str]:
+    """Return a difference in words, a line an entry, indented by its leading spaces."""
+    a, b = found.a, found.b
+    said = [f"A  {_answer(a)}", f"B  {_answer(b)}", ""]
+    if found.asked:
+        said += ["they answer different questions:", *(f"  {one}" for one in found.asked)]
+    trade = traded(a, b)
+    said.append(_trade(trade) if trade else _verdict(found))
+    for i, (x, y) in enumerate(zip(objectives_of(a), objectives_of(b), strict=False)):
+        if (i or trade) and x["name"] == y["name"] and None not in (x["value"], y["value"]) and _value(x) != _value(y):
+            said.append(f"  {x['name']}: {_value(x)} -> {_value(y)}")
+    said += [f"  {reason}" for reason in found.reasons]
+    changed = [*_moves(found), *_loads(found)]
+    said += ["", *changed] if changed else []
+    return [*said, *(["", *(f"note: {note}" for note in found.notes)] if found.notes else [])]
 
 
-def _back(names: tuple[str, ...], back: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(back.get(name, name) for name in names)
+def _value(objective: Mapping[str, Any]) -> str:
+    return format_quantity(objective["value"], objective["unit"])
 
 
-def _objectives_differ(a: Side, b: Side) -> list[str]:
-    one, other = ([(x["name"], x["sense"], x["unit"], x.get("batch")) for x in objectives_of(side)] for side in (a, b))
-    if one == other:
-        return []
-    said = [" then ".join(f"{sense} {name}" for name, sense, _, _ in each) for each in (one, other)]
-    if said[0] == said[1]:
-        return ["the objective: its unit, or its batch"]
-    return [f"the objective: {said[0]} and {said[1]}"]
+def _answer(side: Side) -> str:
+    """Return an answer in a line: its file, its value, its bound, and whether these are only what the file says."""
+    objective = side.answer["objective"]
+    unchecked = ", which is not checked, says" if side.why else ""
+    said = [f"{side.name}{unchecked}: {side.answer['status']}"]
+    said += [f"{each['name']} {_value(each)}" for each in objectives_of(side) if each["value"] is not None]
+    if side.bound is not None:
+        said.append(f"bound {format_quantity(side.bound, objective['unit'])}")
+    if side.answer["gap"] is not None and side.answer["status"] != "optimal":
+        said.append(f"gap {format_gap(side.answer['gap'])}")
+    return ", ".join([*said, f"by {side.answer['method']}"])
 
 
-def _better(a: Side, b: Side) -> tuple[Better | None, str]:
-    """Return which answer has the better value, by the first objective that differs; and why that cannot be said."""
-    one, other = a.answer["objective"], b.answer["objective"]
-    if (one["name"], one["sense"], one["unit"]) != (other["name"], other["sense"], other["unit"]):
-        return None, "their objectives differ, so that their values cannot be compared"
-    if traded(a, b):
-        return None, ""
-    for x, y in zip(objectives_of(a), objectives_of(b), strict=False):
-        if (x["name"], x["sense"]) != (y["name"], y["sense"]):
-            break
-        if x["value"] is None or y["value"] is None:
-            if a.assignment and b.assignment:
-                return None, "a value is missing, so that they cannot be compared"
-            return None, ""
-        if abs(x["value"] - y["value"]) > SAME * max(abs(x["value"]), abs(y["value"])):
-            return ("b" if (y["value"] < x["value"]) == (x["sense"] == "minimize") else "a"), ""
-    return "equal", ""
+def _verdict(found: Difference) -> str:
+    """Return in a sentence which of the two is better."""
+    if found.better is None:
+        return "which is better cannot be said"
+    if found.better == "equal":
+        same = " and have the same plan" if found.same_plan and not found.renamed else ""
+        if found.same_plan and found.renamed:
+            same = " and have the same plan, with alike devices named otherwise"
+        return f"both are equally good{same}"
+    x, y = found.a.value, found.b.value
+    best = "B" if found.better == "b" else "A"
+    if x is None or y is None or abs(x - y) <= SAME * max(abs(x), abs(y)):
+        return f"{best} is better, in a later objective"
+    ratio = found.ratio
+    share = "" if ratio is None or ratio <= 0 else f", by {format_gap(abs((ratio if best == 'B' else 1 / ratio) - 1))}"
+    name = found.a.answer["objective"]["name"]
+    word = "less" if (y < x) == (best == "B") else "more"
+    return f"{best} is better{share}: {word} {name}"
 
 
-def _contradictions(a: Side, b: Side) -> list[str]:
-    """Return where the bound of one answer to a question is beyond the plan of the other: then one of them is wrong."""
-    found = []
-    for one, other in ((a, b), (b, a)):
-        if one.bound is None or other.value is None:
-            continue
-        sign = 1 if one.answer["objective"]["sense"] == "minimize" else -1
-        if sign * (one.bound - other.value) > 1e-6 * abs(other.value):
-            found.append(
-                f"the bound of {one.name} is beyond the plan of {other.name}: one of them is wrong (mtpp verify)"
-            )
-    if (a.answer["status"] == "infeasible" and b.assignment) or (b.answer["status"] == "infeasible" and a.assignment):
-        found.append("one says that no plan exists, and the other has one: one of them is wrong (mtpp verify)")
-    return found
+def _trade(differ: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
+    """Return in a sentence in what each of two points of a front is better."""
+    better: dict[str, list[str]] = {"A": [], "B": []}
+    for x, y in differ:
+        less = x["value"] < y["value"]
+        word = "less" if x["sense"] == "minimize" else "more"
+        better["A" if less == (x["sense"] == "minimize") else "B"].append(f"{word} {x['name']}")
+    said = [f"{which} has {' and '.join(names)}" for which, names in better.items()]
+    return f"neither is better in all objectives of the front: {', '.join(said)}"
 
 
-def _renamed(a: Side, b: Side) -> dict[str, str]:
-    """Return the devices of *a* that are called otherwise in *b*: as fits most nodes, within those that are alike."""
-    if a.plan is None or b.plan is None or a.problem is None or a.plan.replicas or b.plan.replicas:
-        return {}
-    if a.plan.routes or b.plan.routes:
-        return {}
-    names = [device.name for device in a.problem.devices]
-    one, other = (np.asarray(side.plan.assignment) for side in (a, b) if side.plan is not None)
-    to = matched(one, other, interchangeable(a.problem), a.problem.k)
-    return {names[d]: names[e] for d, e in enumerate(to.tolist()) if d != e}
+def _moves(found: Difference) -> Iterator[str]:
+    """Yield what moved, and how devices are named."""
+    both = bool(found.a.assignment) and bool(found.b.assignment)
+    if not both:
+        return
+    if found.renamed:
+        pairs = ", ".join(f"{called(old)} -> {called(new)}" for old, new in found.renamed.items())
+        yield f"alike devices that have other names in B: {pairs}; below they are called as in B"
+    many = sum(len(one.nodes) for one in found.moved)
+    if not found.moved and not found.stayed:
+        yield "they have no node in common"
+    elif found.moved:
+        yield f"{counted(many, 'node')} moved, {found.stayed:,} stayed:"
+    else:
+        yield f"no node moved: all {found.stayed:,} are where they were"
+    for one in found.moved[:MOST_MOVES]:
+        yield f"  {one.words}: {called_all(one.source)} -> {called_all(one.target)}"
+    if len(found.moved) > MOST_MOVES:
+        yield f"  and {counted(len(found.moved) - MOST_MOVES, 'smaller group')}"
+    yield from found.stages[:MOST_MOVES]
+    if len(found.stages) > MOST_MOVES:
+        yield f"and {counted(len(found.stages) - MOST_MOVES, 'more change')} of stages"
+    for which, names, side in (("A", found.only_a, found.a), ("B", found.only_b, found.b)):
+        if names:
+            yield f"only {which} has {counted(len(names), 'node')}: {folded(names, list(side.assignment))}"
 
 
-def check_point(point: str | None) -> tuple[int | None, int | None]:
-    """Return which point of either front ``--point 1,3``, or ``--point 2`` for both, asks for.
+def _loads(found: Difference) -> Iterator[str]:
+    """Yield the loads that have changed, the largest change first."""
+    unit = _time_unit(found.a)
+    if unit != _time_unit(found.b):
+        yield "loads are in different units"
+        return
+    rows = [row for row in found.rows() if _changed(row[2], row[3])]
+    if not rows or not (found.a.loads and found.b.loads):
+        return
+    yield "loads:"
+    rows.sort(key=lambda row: -abs((row[3] or 0.0) - (row[2] or 0.0)))
+    for one, other, x, y in rows[:MOST_LOADS]:
+        name = other or one
+        before, after = ("not there" if load is None else format_quantity(load, unit) for load in (x, y))
+        yield f"  {called(name)}: {before} -> {after}{_change(x, y)}"
+    if len(rows) > MOST_LOADS:
+        yield f"  and {len(rows) - MOST_LOADS} more"
 
-    Raises:
-        UsageError: it says no such numbers.
-    """
-    if point is None:
-        return None, None
-    said = [part.strip() for part in point.split(",")]
-    if not 1 <= len(said) <= 2 or not all(part.isdecimal() and int(part) >= 1 for part in said):
-        raise UsageError(f"--point {point}: write the numbers of the points, from 1, as --point 1,3")
-    return int(said[0]), int(said[-1])
+
+def _changed(x: float | None, y: float | None) -> bool:
+    return abs((x or 0.0) - (y or 0.0)) > SAME * max(abs(x or 0.0), abs(y or 0.0))
+
+
+def _change(x: float | None, y: float | None) -> str:
+    if not x or y is None:
+        return ""
+    return f" ({'+' if y > x else '-'}{format_gap(abs(y / x - 1))})"
+
+
+def _time_unit(side: Side) -> str:
+    """Return the unit of loads; of JSON alone, that of the objective where that is a time."""
+    if side.problem is not None:
+        return side.problem.time_unit
+    unit: str = side.answer["objective"]["unit"]
+    return "s" if unit in ("s", "1/s") else ""

@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.problem.graph import Ints
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Small
 
 if TYPE_CHECKING:
     from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
     from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, Outside, ShapeStates, StageCosts
-    from mtpp_dsl.solvers.algorithms.stages.sweep import Store
 
-__all__ = ["CHUNK", "STAGE_SWEEP"]
+__all__ = ["CHUNK", "STAGE_SWEEP", "Store"]
 
 PAIRS_WORTH_COMPILING = 8_000
 CHUNK = 2_000_000
 """Pairs of ideals and labels between two looks at the clock."""
+
+
+class Store(NamedTuple):
+    """Labels, of which those of one ideal and state form a list.
+
+    Attributes:
+        value: [room, components].
+        ideal, state, shape, parent: [room] where the label is, and the stage and the label that led there.
+        next: [room] the next of its list, or of the free labels; -1 for none.
+        head: [ideals, states] the first of each list; -1 for none.
+        stamp: [ideals] the last ideal from which each was reached.
+        taken: [2] how many labels were ever taken, and the first free one or -1.
+    """
+
+    value: Ints
+    ideal: Small
+    state: Small
+    shape: Small
+    parent: Ints
+    next: Ints
+    head: Ints
+    stamp: Small
+    taken: Ints
 
 
 def _sweep_stages(

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Ints, frozen
-from mtpp_dsl.core.problem.in_order import line_of
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
 from mtpp_dsl.solvers.algorithms.stages.costs import ShapeStates, shape_states
@@ -18,7 +17,7 @@ __all__ = ["line_states", "staged_types", "states_of_table"]
 
 def staged_types(problem: Problem) -> DeviceTypes:
     """Return the types of devices for chains of stages: where devices are in an order, one of each, in that order."""
-    types, line = device_types(problem), line_of(problem)
+    types, line = device_types(problem), problem.line
     if line is None:
         return types
     old = types.of[list(line.devices)]
@@ -43,7 +42,7 @@ def states_of_table(table: StageTable, problem: Problem, *, backwards: bool = Fa
         problem: whose devices may be in an order.
         backwards: whether chains begin with the last stage.
     """
-    if line_of(problem) is not None:
+    if problem.line is not None:
         return line_states(table, problem, backwards=backwards)
     stages = int(table.types.counts.sum()) if table.counts_stages else 0
     return shape_states(table.types.counts, table.take, stages=stages)
@@ -56,7 +55,7 @@ def line_states(table: StageTable, problem: Problem, *, backwards: bool = False)
     after it has to. Of two chains of the same ideal the one that has come less far has more devices left; that tells
     which is better only if none between has to have a node.
     """
-    line = line_of(problem)
+    line = problem.line
     assert line is not None
     k = problem.k
     place = np.arange(k)[::-1] if backwards else np.arange(k)  # of each type, in the order in which chains go

@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, Small
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, Outside, ShapeStates, StageCosts
-from mtpp_dsl.solvers.algorithms.stages.kernel import CHUNK, STAGE_SWEEP
+from mtpp_dsl.solvers.algorithms.stages.kernel import CHUNK, STAGE_SWEEP, Store
 
-__all__ = ["StageStep", "Stages", "Store", "sweep_stages"]
+__all__ = ["StageStep", "Stages", "sweep_stages"]
 
 LABEL_BYTES = 8 * 6
 FIRST_ROOM = 1024
@@ -33,29 +33,6 @@ class StageStep(NamedTuple):
 
     supernodes: Ints
     shape: int
-
-
-class Store(NamedTuple):
-    """Labels, of which those of one ideal and state form a list.
-
-    Attributes:
-        value: [room, components].
-        ideal, state, shape, parent: [room] where the label is, and the stage and the label that led there.
-        next: [room] the next of its list, or of the free labels; -1 for none.
-        head: [ideals, states] the first of each list; -1 for none.
-        stamp: [ideals] the last ideal from which each was reached.
-        taken: [2] how many labels were ever taken, and the first free one or -1.
-    """
-
-    value: Ints
-    ideal: Small
-    state: Small
-    shape: Small
-    parent: Ints
-    next: Ints
-    head: Ints
-    stamp: Small
-    taken: Ints
 
 
 class Stages:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.contracts.limits import Limits
@@ -13,44 +13,14 @@ from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, by
-from mtpp_dsl.solvers.backends.cpsat.request import Asked, Reply
+from mtpp_dsl.solvers.backends.cpsat.protocols import Lower, Whole
+from mtpp_dsl.solvers.backends.cpsat.request import Reply
 from mtpp_dsl.solvers.backends.cpsat.unsupported import effort
-from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
-__all__ = ["Lower", "Run", "Whole"]
+__all__ = ["Run"]
 
 S = TypeVar("S")
-
-
-class Whole(Protocol[S]):
-    """The protocol of a problem in whole numbers: see :class:`mtpp_dsl.solvers.backends.cpsat.sample_problem.Whole`."""
-
-    @property
-    def scale(self) -> Scale:
-        """Return how times become whole numbers."""
-
-    @property
-    def request(self) -> Asked[S]:
-        """Return what CP-SAT is asked."""
-
-    @property
-    def complete(self) -> bool:
-        """Return whether a problem that has any plan has one by the cutoff of the request."""
-
-    def plans(self, solution: S) -> list[Plan]:
-        """Return the plans that a solution stands for."""
-
-    def over(self, plan: Plan) -> bool:
-        """Return whether a plan needs the tolerance of a memory limit."""
-
-
-class Lower(Protocol[S]):
-    """The protocol of what turns a problem into whole numbers: see :func:`.sample_problem.lower`."""
-
-    def __call__(
-        self, problem: Problem, plan: Plan | None = None, *, strict: bool = False, at_least: float = 0.0
-    ) -> Whole[S]: ...
 
 
 class Run(Generic[S]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import BatchSizes, PinChunks, Repeat
@@ -11,11 +11,9 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine
+from mtpp_dsl.solvers.backends.cpsat.protocols import Lower
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.unsupported import effort
-
-if TYPE_CHECKING:
-    from mtpp_dsl.solvers.backends.cpsat.call import Lower
 
 __all__ = ["clash"]
 

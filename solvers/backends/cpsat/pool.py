@@ -11,7 +11,7 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
-from mtpp_dsl.solvers.backends.cpsat.call import Whole
+from mtpp_dsl.solvers.backends.cpsat.protocols import Whole
 from mtpp_dsl.solvers.backends.cpsat.request import Asked, Reply
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 

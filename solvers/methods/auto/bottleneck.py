@@ -16,7 +16,8 @@ from mtpp_dsl.solvers.methods.auto.lanes import lanes
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
-from mtpp_dsl.solvers.methods.partition import Branching, Ideals, SliceGraph
+from mtpp_dsl.solvers.methods.branching import Branching
+from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.methods.shared_scopes import SLICES
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, attempt, run_lane

@@ -9,7 +9,8 @@ from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.bounds import Configuration
-from mtpp_dsl.solvers.methods.partition import Branching, Ideals, SliceGraph
+from mtpp_dsl.solvers.methods.branching import Branching
+from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 
 __all__ = ["lanes"]

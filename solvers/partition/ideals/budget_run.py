@@ -17,7 +17,6 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Infeasibility
-from mtpp_dsl.core.problem.in_order import line_of
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
@@ -89,7 +88,7 @@ class BudgetTable:
         table = with_deviations(table, problem)
         budgets: list[tuple[int, float]] = []
         for one in found:
-            table, rows = _with_budget(table, one, first, counted=line_of(problem) is None)
+            table, rows = _with_budget(table, one, first, counted=problem.line is None)
             budgets = [(p + (rows[0][0] <= p), most) for p, most in budgets] if rows else budgets
             budgets += rows
         members = tuple(
@@ -98,7 +97,7 @@ class BudgetTable:
         )
         table = replace(table, types=replace(table.types, members=members))
         states = states_of_table(table, problem)
-        if line_of(problem) is None:
+        if problem.line is None:
             states = states._replace(open=states.open & within_budgets(problem, devices, states.used)[states.to])
         return cls(table, states, tuple(budgets), devices.members)
 

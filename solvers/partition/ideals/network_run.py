@@ -15,7 +15,6 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.core.problem.in_order import line_of
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.algorithms.homes.home_search import Crowded, HomeSearch
@@ -76,7 +75,7 @@ class NetworkRun(IdealsSearch):
         super().__init__(problem, limits, progress, patience)
         self._most_bytes = most_bytes
         self._shipping, self._of = shipping_of(problem)
-        self._line = line_of(problem)
+        self._line = problem.line
         if self._line is not None:
             self._shipping = shipping_in_line(self._shipping, self._line)
         self._proves = problem.acyclic

@@ -11,7 +11,6 @@ from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Bottleneck, Contiguous, Decision, InOrder, Largest, Latency
 from mtpp_dsl.core.problem.colocation import together
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.core.problem.in_order import line_of
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.chains.chain import Chain
 from mtpp_dsl.solvers.algorithms.chains.least_walk import Walk
@@ -30,11 +29,7 @@ Terms = Iterable[tuple[Decision, float]]
 
 def places_in_chain(problem: Problem) -> Ints | None:
     """Return [n] the place of each node in the chain that the graph is, where colocated nodes are one; None if none."""
-    if (
-        (any(problem.of(InOrder)) and line_of(problem) is None)
-        or problem.k > MAX_DEVICES
-        or problem.graph.backward.any()
-    ):
+    if (any(problem.of(InOrder)) and problem.line is None) or problem.k > MAX_DEVICES or problem.graph.backward.any():
         return None
     of = together(problem)
     tails, heads = of[problem.graph.tails], of[problem.graph.heads]
@@ -176,7 +171,7 @@ def walk_of(problem: Problem, at: Ints) -> Walk | None:
 
 def _bar(problem: Problem, place: Floats, move: Floats) -> None:
     """Set to ``inf`` what an order of the devices forbids: where the chain begins and ends, and ways back."""
-    line = line_of(problem)
+    line = problem.line
     if line is None:
         return
     n, k, at = len(place), problem.k, np.array(line.devices)

@@ -9,7 +9,6 @@ import numpy as np
 
 from mtpp_dsl.core.constraints import Bottleneck, Decision, Latency, Linear, Load, On, Used
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints, frozen
-from mtpp_dsl.core.problem.in_order import line_of
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
@@ -109,7 +108,7 @@ def refusal(problem: Problem) -> str | None:
     if found.load.any() and np.isfinite(problem.overflow_limit).any():
         return "ideals adds up no prices of loads where parameters are streamed; say 'constraint memory'"
     for row in problem.of(Linear):
-        if limit_of(row) is None and line_of(problem) is not None:
+        if limit_of(row) is None and problem.line is not None:
             return (
                 f"ideals does not support constraint {row} beside a linear objective where devices are in an order: "
                 "it takes limits of the bottleneck"
@@ -125,7 +124,7 @@ def refusal(problem: Problem) -> str | None:
 def crowd(problem: Problem, *sums: Priced) -> str | None:
     """Return why there are too many ways to have used some devices of each type, or thresholds of deviations."""
     kinds = priced_types(problem, *sums)
-    if line_of(problem) is not None and problem.robust is None:
+    if problem.line is not None and problem.robust is None:
         return None
     shapes = sum(len(thresholds(problem, group[0])) for group in kinds.members)
     if shapes > MAX_SHAPES:
@@ -214,7 +213,7 @@ def most_load(problem: Problem) -> float:
 def priced_types(problem: Problem, *sums: Priced) -> DeviceTypes:
     """Return the types of the devices, with those apart that prices, places or budgets tell apart."""
     types = staged_types(problem)
-    if line_of(problem) is not None:
+    if problem.line is not None:
         return types
     found = budgets_of(problem)
     others = [] if isinstance(found, str) else [one.sums for one in found]

@@ -16,7 +16,6 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.core.problem.in_order import line_of
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_of, measure
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
@@ -139,7 +138,7 @@ class PricedRun(IdealsSearch):
     def _states(self) -> ShapeStates:
         """Return the states, those beyond a budget closed."""
         states = states_of_table(self._table, self._original)
-        if line_of(self._original) is not None:  # states do not tell which devices are used, and rows are refused
+        if self._original.line is not None:  # states do not tell which devices are used, and rows are refused
             return states
         fine = within_budgets(self._original, self._devices, states.used)
         return states._replace(open=states.open & fine[states.to])

@@ -18,7 +18,6 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.core.problem.in_order import line_of
 from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
@@ -90,7 +89,7 @@ class StagesRun(IdealsSearch):
         super().__init__(problem, limits, progress, patience)
         self._slices, self._most_bytes = slices, most_bytes
         self._devices = as_verified(staged_types(problem), problem)
-        line = line_of(problem)
+        line = problem.line
         self._absorbs = line is None or not line.filled  # nodes may move to where others are
         self._parts = problem.objective.quantity == "separate iteration"
         self._table: StageTable | None = None
@@ -154,7 +153,7 @@ class StagesRun(IdealsSearch):
             return
         assert isinstance(link, (Shared, Host))
         kept = [c for c in problem.constraints if not isinstance(c, (InOrder, StageMemory))]
-        kept += [Acyclic()] if line_of(problem) is not None else []
+        kept += [Acyclic()] if problem.line is not None else []
         relaxed = replace(problem.asking(Objective("bottleneck"), kept), interconnect=replace(link, overflow=False))
         limits = self._limits.within(WITHOUT_SHARE * self._limits.remaining, start=None)
         found = Run(relaxed, limits, Aside(self._progress), self._slices, self._most_bytes).result()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.core.constraints import InOrder, Replicate, Shard
-from mtpp_dsl.core.problem.in_order import line_of
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types, too_many_states
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
@@ -24,14 +23,14 @@ MAX_BITS = 60
 
 def too_large(problem: Problem) -> str | None:
     """Return why there are too many devices on a network, or None."""
-    if problem.k <= MAX_DEVICES or (line_of(problem) is not None and problem.k <= MAX_BITS):
+    if problem.k <= MAX_DEVICES or (problem.line is not None and problem.k <= MAX_BITS):
         return None
     return f"there are {problem.k} devices; on links and trees, ideals goes through the sets of at most {MAX_DEVICES}"
 
 
 def unfit_for_line(problem: Problem) -> str | None:
     """Return why stages in the order of devices are none of all devices, or not of one row of them, or None."""
-    if line_of(problem) is None:
+    if problem.line is None:
         orders = list(problem.of(InOrder))
         one = "one order" if len(orders) > 1 else "an order"
         return f"ideals takes {one} of all devices, and constraint {orders[0]} leaves some out, or there are several"
@@ -40,7 +39,7 @@ def unfit_for_line(problem: Problem) -> str | None:
 
 def unsupported(problem: Problem, name: str = "ideals") -> str | None:
     """Return why there are too many device types, or other ones than replicas may have, or None."""
-    if line_of(problem) is not None:
+    if problem.line is not None:
         return None
     if of_stages(problem):
         return told_apart(problem, name) or _unfit_for_stages(problem, name)

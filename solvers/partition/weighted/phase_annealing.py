@@ -13,7 +13,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.colocation import together
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.core.problem.in_order import line_of
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.partition.weighted.phase_instance import phase_costs, phase_state
 from mtpp_dsl.solvers.partition.weighted.phase_moves import MOVE
@@ -47,7 +46,7 @@ def anneal_phases(problem: Problem, limits: Limits, progress: Progress, patience
 
 def _with_filled(problem: Problem) -> Problem:
     """Return the problem with a row for each device that has to have a node, so that moves are charged for it."""
-    line = line_of(problem)
+    line = problem.line
     if line is None or not line.filled:
         return problem
     rows = [Linear(label="filled", terms=((Used(d), 1.0),), sense=">=", rhs=1.0) for d in sorted(line.filled)]
@@ -66,7 +65,7 @@ class _Run:
         self._costs = phase_costs(_with_filled(problem), self._of)
         self._random = np.random.default_rng(limits.seed)
         n, k = self._costs.allowed.shape
-        self._line = line_of(problem)
+        self._line = problem.line
         self._steps = min(MAX_FIRST, max(MIN_STEPS, moves * n * k // 10))
 
     def result(self) -> Result:

@@ -17,7 +17,8 @@ from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.model.graphs import graph_of
-from mtpp_dsl.exchange.model.model import Model, Operator, Tensor, Weight
+from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.parts import Operator, Tensor, Weight
 from tests.small_models import gpt, llama
 
 DEVICE = Device("a", memory=1e12, peak={"bf16": 1e12}, bandwidth=1e12)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.model.model import Model, Operator
+from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.parts import Operator
 from mtpp_dsl.runtimes.profiling.tables import profile_of_table
 from mtpp_dsl.runtimes.profiling.traces import profile_of_trace
 from tests.onnx_models import light

@@ -22,7 +22,8 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.solvers.methods.annealing import Annealing
-from mtpp_dsl.solvers.methods.partition import MAX_HALVED, Branching, Ideals
+from mtpp_dsl.solvers.methods.branching import MAX_HALVED, Branching
+from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.partition.branching import branching as method
 from mtpp_dsl.solvers.partition.branching import chains_run as run
 from mtpp_dsl.solvers.partition.branching import halves_run, weights

@@ -24,7 +24,8 @@ from mtpp_dsl.core.problem.interconnects import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.homes.of_problem import is_exact
 from mtpp_dsl.solvers.methods.bounds import Configuration, Count, Node
-from mtpp_dsl.solvers.methods.partition import Branching, Ideals, SliceGraph
+from mtpp_dsl.solvers.methods.branching import Branching
+from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.reductions.fuse import Fuse
 from tests.networks import random_problem

@@ -106,7 +106,7 @@ import sys, mtpp_dsl.core.registry as registry
 from tests.solving.plugins.test_supervision import Deaf
 registry_load = registry.load
 registry.load = lambda group, name: Deaf if name == "met" else registry_load(group, name)
-from mtpp_dsl.cli import main
+from mtpp_dsl.cli.main import main
 sys.argv = ["mtpp", "solve", "examples/quickstart.mtpp", "--method", "met", "--time-limit", "1s", "-D", "k=3"]
 main()
 """

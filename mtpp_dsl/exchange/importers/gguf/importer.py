@@ -14,7 +14,8 @@ from pathlib import Path
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.gguf.layers import LAYER, Layers
 from mtpp_dsl.exchange.importers.gguf.reader import Header, read_table
-from mtpp_dsl.exchange.model.model import Model, Source, Symbol
+from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.parts import Source, Symbol
 
 __all__ = ["PHASES", "from_gguf"]
 

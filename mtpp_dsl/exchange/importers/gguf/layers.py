@@ -13,8 +13,8 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.gguf.reader import Header, Table
 from mtpp_dsl.exchange.importers.module_paths import layer_of, role_of
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, size_of, symbol
-from mtpp_dsl.exchange.model.model import Operator, Tensor, Weight
 from mtpp_dsl.exchange.model.names import Names, language_name
+from mtpp_dsl.exchange.model.parts import Operator, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size
 
 __all__ = ["LAYER", "Layers"]

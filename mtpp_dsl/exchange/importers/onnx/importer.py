@@ -17,8 +17,9 @@ from mtpp_dsl.exchange.importers.onnx.names import path_of
 from mtpp_dsl.exchange.importers.onnx.shapes import Shapes, shapes_of
 from mtpp_dsl.exchange.importers.onnx.types import TYPES
 from mtpp_dsl.exchange.importers.polynomials import Amount, size_of
-from mtpp_dsl.exchange.model.model import Model, Operator, Source, Symbol, Tensor, Weight
+from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.names import Names, language_name
+from mtpp_dsl.exchange.model.parts import Operator, Source, Symbol, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size
 
 __all__ = ["from_onnx"]

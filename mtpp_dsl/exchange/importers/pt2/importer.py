@@ -17,8 +17,9 @@ from mtpp_dsl.exchange.importers.pt2.expressions import amount_of
 from mtpp_dsl.exchange.importers.pt2.formulas import RESHAPES, Call, flop_of, kind_of
 from mtpp_dsl.exchange.importers.torch_kinds import GATHERS
 from mtpp_dsl.exchange.model.kinds import TYPES as KNOWN
-from mtpp_dsl.exchange.model.model import Model, Operator, Source, Symbol, Tensor, Weight
+from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.names import Names
+from mtpp_dsl.exchange.model.parts import Operator, Source, Symbol, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size, symbols_of, value
 
 __all__ = ["from_pt2"]

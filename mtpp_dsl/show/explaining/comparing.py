@@ -1,0 +1,172 @@
+"""Compare two answers: which is better and why, what moved, what was asked otherwise, what contradicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from mtpp_dsl.core.base.files import Folders
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.views.symmetry import interchangeable
+from mtpp_dsl.show.explaining.difference import Better, Difference
+from mtpp_dsl.show.explaining.moved import Moved, moved
+from mtpp_dsl.show.explaining.reasons import reasons
+from mtpp_dsl.show.explaining.renamed import matched
+from mtpp_dsl.show.explaining.sides import SAME, Side, asked_differently, objectives_of, side_of, traded
+
+__all__ = ["check_point", "diff", "difference"]
+
+
+def diff(
+    a: Result | str | os.PathLike[str],
+    b: Result | str | os.PathLike[str],
+    *,
+    spec: str | os.PathLike[str] | None = None,
+    search: Folders = (),
+    points: tuple[int | None, int | None] = (None, None),
+) -> Difference:
+    """Compare two answers: what moved, loads before and after, objectives and bounds, and why one is better.
+
+    Args:
+        a: a result, or the path of an answer's JSON.
+        b: another one.
+        spec: where the spec of answers that are read is now; left out, where they say.
+        search: folders where ``include`` looks.
+        points: of fronts, which point of each, from 1.
+
+    Raises:
+        UsageError: a file is no answer of mtpp, or a front of which no point is chosen.
+    """
+    where = None if spec is None else Path(spec)
+    return difference(
+        side_of(a, "the first", where, search, points[0]), side_of(b, "the second", where, search, points[1])
+    )
+
+
+def difference(a: Side, b: Side) -> Difference:
+    """Return how two sides differ."""
+    asked = (*asked_differently(a, b), *_objectives_differ(a, b))
+    notes = [f"{side.name} is compared by its JSON alone: {side.why}" for side in (a, b) if side.why]
+    better, cannot = _better(a, b)
+    notes += [cannot] if cannot else []
+    if asked and better is not None:
+        notes.append("the questions differ, so that the better value need not be of the better plan")
+    notes += [] if asked else _contradictions(a, b)
+    renamed = {} if asked else _renamed(a, b)
+    before = {node: tuple(renamed.get(name, name) for name in where) for node, where in a.assignment.items()}
+    after = b.assignment
+    notes += [
+        f"{side.name} has no plan: its status is {side.answer['status']}" for side in (a, b) if not side.assignment
+    ]
+    notes += [
+        f"{side.name} has several routes: the first of them is compared"
+        for side in (a, b)
+        if side.answer["plan"] is not None and side.answer["plan"].get("routes")
+    ]
+    both = before and after
+    moves = moved(before, after) if both else []
+    why: list[str] = []
+    if better in ("a", "b") and not asked:
+        named = replace(a, name="A"), replace(b, name="B")
+        worse, best = named if better == "b" else named[::-1]
+        back = {new: old for old, new in renamed.items()}
+        flows = (
+            moves
+            if better == "b"
+            else [Moved(one.nodes, _back(one.target, back), _back(one.source, back), one.words) for one in moves]
+        )
+        # of the worse one, devices get the names that they have in the better one
+        why = list(reasons(worse, best, renamed if better == "b" else back, flows))
+    return Difference(
+        a,
+        b,
+        asked,
+        better,
+        renamed,
+        tuple(moves),
+        sum(before[node] == after[node] for node in before if node in after) if both else 0,
+        tuple(node for node in before if node not in after) if both else (),
+        tuple(node for node in after if node not in before) if both else (),
+        tuple(why),
+        tuple(notes),
+    )
+
+
+def _back(names: tuple[str, ...], back: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(back.get(name, name) for name in names)
+
+
+def _objectives_differ(a: Side, b: Side) -> list[str]:
+    one, other = ([(x["name"], x["sense"], x["unit"], x.get("batch")) for x in objectives_of(side)] for side in (a, b))
+    if one == other:
+        return []
+    said = [" then ".join(f"{sense} {name}" for name, sense, _, _ in each) for each in (one, other)]
+    if said[0] == said[1]:
+        return ["the objective: its unit, or its batch"]
+    return [f"the objective: {said[0]} and {said[1]}"]
+
+
+def _better(a: Side, b: Side) -> tuple[Better | None, str]:
+    """Return which answer has the better value, by the first objective that differs; and why that cannot be said."""
+    one, other = a.answer["objective"], b.answer["objective"]
+    if (one["name"], one["sense"], one["unit"]) != (other["name"], other["sense"], other["unit"]):
+        return None, "their objectives differ, so that their values cannot be compared"
+    if traded(a, b):
+        return None, ""
+    for x, y in zip(objectives_of(a), objectives_of(b), strict=False):
+        if (x["name"], x["sense"]) != (y["name"], y["sense"]):
+            break
+        if x["value"] is None or y["value"] is None:
+            if a.assignment and b.assignment:
+                return None, "a value is missing, so that they cannot be compared"
+            return None, ""
+        if abs(x["value"] - y["value"]) > SAME * max(abs(x["value"]), abs(y["value"])):
+            return ("b" if (y["value"] < x["value"]) == (x["sense"] == "minimize") else "a"), ""
+    return "equal", ""
+
+
+def _contradictions(a: Side, b: Side) -> list[str]:
+    """Return where the bound of one answer to a question is beyond the plan of the other: then one of them is wrong."""
+    found = []
+    for one, other in ((a, b), (b, a)):
+        if one.bound is None or other.value is None:
+            continue
+        sign = 1 if one.answer["objective"]["sense"] == "minimize" else -1
+        if sign * (one.bound - other.value) > 1e-6 * abs(other.value):
+            found.append(
+                f"the bound of {one.name} is beyond the plan of {other.name}: one of them is wrong (mtpp verify)"
+            )
+    if (a.answer["status"] == "infeasible" and b.assignment) or (b.answer["status"] == "infeasible" and a.assignment):
+        found.append("one says that no plan exists, and the other has one: one of them is wrong (mtpp verify)")
+    return found
+
+
+def _renamed(a: Side, b: Side) -> dict[str, str]:
+    """Return the devices of *a* that are called otherwise in *b*: as fits most nodes, within those that are alike."""
+    if a.plan is None or b.plan is None or a.problem is None or a.plan.replicas or b.plan.replicas:
+        return {}
+    if a.plan.routes or b.plan.routes:
+        return {}
+    names = [device.name for device in a.problem.devices]
+    one, other = (np.asarray(side.plan.assignment) for side in (a, b) if side.plan is not None)
+    to = matched(one, other, interchangeable(a.problem), a.problem.k)
+    return {names[d]: names[e] for d, e in enumerate(to.tolist()) if d != e}
+
+
+def check_point(point: str | None) -> tuple[int | None, int | None]:
+    """Return which point of either front ``--point 1,3``, or ``--point 2`` for both, asks for.
+
+    Raises:
+        UsageError: it says no such numbers.
+    """
+    if point is None:
+        return None, None
+    said = [part.strip() for part in point.split(",")]
+    if not 1 <= len(said) <= 2 or not all(part.isdecimal() and int(part) >= 1 for part in said):
+        raise UsageError(f"--point {point}: write the numbers of the points, from 1, as --point 1,3")
+    return int(said[0]), int(said[-1])
