@@ -50,7 +50,7 @@ from mtpp_dsl.solving.answers.json import schema
 from mtpp_dsl.solving.api import find_method
 from tests.amount import stride
 from tests.pages import DOCS, FENCE, PAGES, ROOT, Block, anchors, blocks, links
-from tests.tools import tables
+from tests.tools import rooms, tables
 from tests.tools.picture import PICTURE, words
 from tests.tools.situations import SITUATIONS, Situation
 from tests.tree import files
@@ -402,6 +402,11 @@ def test_floor_plan() -> None:
         "solvers/schedule/state/",
     }  # used, not sought
     assert there - told <= inner | {"mtpp_dsl/", "solvers/"}
+
+
+def test_picture_of_the_rooms() -> None:
+    """It shows who imports whom: ``python -m tests.tools.rooms`` draws it anew."""
+    assert rooms.PICTURE.read_text(encoding="utf-8") == rooms.drawn()
 
 
 @pytest.mark.parametrize("page", tables.PAGES)
