@@ -100,8 +100,7 @@ def validate(
         progress: to watch and to stop the search.
 
     Raises:
-        mtpp_dsl.core.contracts.targets.UnsoundSplit: a layer is lost, doubled or swapped, or there are too many or too
-        few stages.
+        mtpp_dsl.contracts.UnsoundSplit: a layer is lost, doubled or swapped, or there are too many or too few stages.
         UsageError: the file is not of that form, or the problem is about what the runtime cannot do.
         PluginError: there is no such target.
     """
