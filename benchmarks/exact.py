@@ -28,7 +28,7 @@ from mtpp_dsl.models.formulations.fig3 import Fig3
 from mtpp_dsl.models.relaxations.superblock import Superblock
 from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 from mtpp_dsl.solvers.backends.mip.highs import Highs
-from mtpp_dsl.solvers.methods.mip.one_model import Solved, solve_one
+from mtpp_dsl.solvers.methods.mip.one_model import SolvedModel, solve_one
 from mtpp_dsl.solving import api
 
 MODELS = ("er", "ba", "ws")
@@ -56,7 +56,7 @@ def relaxed(formulation: Formulation, problem: Problem) -> float:
     return float(highs.getInfo().objective_function_value) * float(model.cost_scale)
 
 
-def solved(formulation: Formulation, problem: Problem, start: Plan, seconds: float) -> Solved:
+def solved(formulation: Formulation, problem: Problem, start: Plan, seconds: float) -> SolvedModel:
     """Return what HiGHS makes of a formulation."""
     limits = Limits(time=seconds, threads=1, start=start)
     return solve_one(formulation, Highs(), problem, limits, Progress(), lambda *_: None)

@@ -31,8 +31,8 @@ from mtpp_dsl.runtimes.execution.parts import origin_of, stages_of
 from mtpp_dsl.runtimes.execution.stage_file import flat
 from mtpp_dsl.runtimes.execution.timing import CLOCKS, Clock
 from mtpp_dsl.runtimes.execution.torch_inputs import index_limits, random_args, signature_of
-from mtpp_dsl.runtimes.execution.torch_split import Recipe
-from mtpp_dsl.runtimes.profiling.measuring import Effort
+from mtpp_dsl.runtimes.execution.torch_split import TorchRecipe
+from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort
 from mtpp_dsl.runtimes.profiling.session import profile_of_jobs
 from mtpp_dsl.runtimes.profiling.torch_profile import torch_jobs
 
@@ -87,7 +87,7 @@ def small() -> Any:
 
 def profiled(model: Model, folder: Path, clock: Clock, seconds: float) -> int:
     """Write model.json and profile.json; return how many operators were measured."""
-    jobs = torch_jobs(CODE, model, SIZES, "cpu", Effort(seconds=seconds, clock=clock), 1)
+    jobs = torch_jobs(CODE, model, SIZES, "cpu", MeasuringEffort(seconds=seconds, clock=clock), 1)
     facts = machine_facts(1, clock, ("torch",))
     profile, journal = profile_of_jobs(jobs, model, "here", SIZES, facts, folder / "part", lambda *_: None)
     write(model, folder / "model.json")
@@ -122,7 +122,7 @@ def measured(problem: Problem, plans: Sequence[Plan], rounds: int, clock: Clock)
         parts = stages_of(problem, plan)
         names = [[model.operators[i].name for i in part.operators] for part in parts]
         devices = [problem.devices[part.device].name for part in parts]
-        splits.append(Recipe(CODE, 0, signature_of(model), names, devices).build())
+        splits.append(TorchRecipe(CODE, 0, signature_of(model), names, devices).build())
     limits = index_limits(splits[0].graph_module)
     (args,) = random_args(signature_of(model), SIZES, limits, 1, 0)
     times: list[list[list[float]]] = [[[] for _ in split.stages] for split in splits]

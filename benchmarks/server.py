@@ -20,7 +20,7 @@ from time import process_time
 from mtpp_dsl.editor.server.document import Replacement
 from mtpp_dsl.editor.server.features.problems import problems
 from mtpp_dsl.editor.server.workspace import Workspace
-from mtpp_dsl.language.syntax.rereading import Memory
+from mtpp_dsl.language.syntax.rereading import ParsedBefore
 
 URI = "untitled:long"
 
@@ -58,7 +58,7 @@ def measured(lines: int, most: int) -> dict[str, list[float]]:
     texts = Workspace()
     text = spec(lines)
     texts.open(URI, text)
-    memories: dict[Path | None, Memory] = {}
+    memories: dict[Path | None, ParsedBefore] = {}
     found: dict[str, list[float]] = {"syntax": [], "all": [], "afresh": []}
     typed = list(keys(text))
     step = max(1, len(typed) // most)

@@ -26,7 +26,7 @@ from mtpp_dsl.sweeps.file.file import read_sweep
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.run.loop import run_sweep
 from mtpp_dsl.sweeps.run.processes import descendants, memory
-from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.store.outcome import RunOutcome
 from mtpp_dsl.sweeps.store.store import Store
 
 SWEEP = """mtpp-sweep = 1
@@ -64,7 +64,7 @@ class Meter:
         """Note the time."""
         self.began_at[run.key] = monotonic()
 
-    def ended(self, run: Run, outcome: Outcome) -> None:
+    def ended(self, run: Run, outcome: RunOutcome) -> None:
         """Note what the run took beside its solve."""
         taken = monotonic() - self.began_at.pop(run.key)
         self.overheads.append(taken - (outcome.seconds or 0.0))

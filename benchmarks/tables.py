@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from mtpp_dsl.sweeps.file.run import Run, digest
-from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.store.outcome import RunOutcome
 from mtpp_dsl.sweeps.store.rows import COLUMNS, row_of
 from mtpp_dsl.sweeps.store.store import Store
 
@@ -32,7 +32,7 @@ CALLS = {
 }
 
 
-def made(count: int) -> list[tuple[Run, Outcome]]:
+def made(count: int) -> list[tuple[Run, RunOutcome]]:
     """Return runs with outcomes: all methods and seeds on as many problems as it takes; some fail."""
     draw, found = random.Random(0), []
     while len(found) < count:
@@ -50,7 +50,7 @@ def made(count: int) -> list[tuple[Run, Outcome]]:
                 log = [(0.01 * (i + 1), value * (1 + 1 / (i + 1)), best * (1 - 1 / (i + 2))) for i in range(20)]
                 fine = {"status": "feasible", "value": value, "bound": best * 0.9, "gap": 1 - best * 0.9 / value}
                 kind = {"status": "memory"} if draw.random() < 0.03 else fine | {"log": log}
-                outcome = Outcome(
+                outcome = RunOutcome(
                     **kind, sense="minimize", objective="makespan", unit="s", nodes=nodes, edges=2 * nodes, devices=4,
                     seconds=draw.uniform(0.1, 60), cpu=1.0, total=60.0, memory=10**8, machine="made",
                 )  # fmt: skip

@@ -6,13 +6,13 @@ from typing import Any
 
 from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.models.blocks.components import constrain
-from mtpp_dsl.models.blocks.split_nets import Split
+from mtpp_dsl.models.blocks.split_nets import SplitNets
 from mtpp_dsl.models.blocks.tensor_cut import Cut
 
 __all__ = ["border_cut"]
 
 
-def border_cut(model: Any, *, exact: bool, split: Split | None = None) -> Cut:
+def border_cut(model: Any, *, exact: bool, split: SplitNets | None = None) -> Cut:
     """Add what two blocks pay, which is the same for both; returned as ``cut(d)``.
 
     Formula: ``c[u] >= y[p,1] - y[v,1]`` for every net u, its producer p and every consumer v; 1 for split nets.

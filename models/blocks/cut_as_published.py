@@ -9,7 +9,7 @@ from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
-from mtpp_dsl.models.blocks.split_nets import Split
+from mtpp_dsl.models.blocks.split_nets import SplitNets
 from mtpp_dsl.models.blocks.tensor_cut import Cut, indicators
 
 __all__ = ["published_cut"]
@@ -21,7 +21,7 @@ def published_cut(
     parts: Sequence[int],
     exact: Sequence[int] = (),
     paying: Sequence[int] | None = None,
-    split: Split | None = None,
+    split: SplitNets | None = None,
 ) -> Cut:
     """Add what ``tensor_cut`` adds by weaker rows, to measure by.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.models.blocks.components import constrain
-from mtpp_dsl.models.facts.clashes import Clashes
+from mtpp_dsl.models.facts.clashes import ClashPairs
 
 __all__ = ["disjunction"]
 
@@ -15,7 +15,7 @@ __all__ = ["disjunction"]
 def disjunction(
     model: Any,
     name: str,
-    found: Clashes,
+    found: ClashPairs,
     owner: Mapping[int, int],
     use: Callable[[Any, Any], Any],
     start: Callable[[Any], Any],

@@ -32,7 +32,7 @@ from mtpp_dsl.models.blocks.bottleneck import Loads
 from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.facts.linear_cost import LOADS, unit_of
 from mtpp_dsl.models.facts.scaling import Scale
-from mtpp_dsl.models.facts.user_rows import PASSED, Row, rows_of
+from mtpp_dsl.models.facts.user_rows import PASSED, UserRow, rows_of
 
 __all__ = [
     "Pushed",
@@ -126,7 +126,7 @@ def _latest(problem: Problem) -> Floats:
     return late
 
 
-def rows(problem: Problem, constraint: Linear, unit: float, most: Floats) -> list[Row]:
+def rows(problem: Problem, constraint: Linear, unit: float, most: Floats) -> list[UserRow]:
     """Return what *constraint* becomes in a model, ready for a solver; *most* is :func:`greatest`."""
     limit = limits_of(problem, unit, most)
     limits = {decision: limit(decision) for decision, _ in constraint.terms}
@@ -223,7 +223,7 @@ def linear(model: Any, problem: Problem, value: Callable[[Decision], Any], unit:
     add_rows(model, sides, value)
 
 
-def add_rows(model: Any, sides: Sequence[Sequence[Row]], value: Callable[[Decision], Any]) -> None:
+def add_rows(model: Any, sides: Sequence[Sequence[UserRow]], value: Callable[[Decision], Any]) -> None:
     """Add rows, and the values that they leave no choice; *value* gives the variable of a decision."""
     part = model.linear = pyo.Block(concrete=True)
     part.rows = pyo.ConstraintList()

@@ -11,7 +11,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.linear_cost import (
-    Measure,
+    LinearMeasure,
     expanded,
     margin_of,
     measure_of,
@@ -86,7 +86,9 @@ def penalties(model: Any, problem: Problem, value: Value, most: Value, unit: flo
     return total
 
 
-def linear_objective(model: Any, problem: Problem, value: Value, measure: Measure, paid: Any, unit: float) -> None:
+def linear_objective(
+    model: Any, problem: Problem, value: Value, measure: LinearMeasure, paid: Any, unit: float
+) -> None:
     """Add a linear objective.
 
     Formula: minimise ``(constant + sum a x) / scale``, with the other sign where it is maximised, and what is *paid*.

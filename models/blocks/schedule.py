@@ -10,12 +10,12 @@ from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
-from mtpp_dsl.models.facts.times import Times
+from mtpp_dsl.models.facts.times import LinkTimes
 
 __all__ = ["schedule"]
 
 
-def schedule(model: Any, times: Times, home: Ints, on: On, floor: float) -> None:
+def schedule(model: Any, times: LinkTimes, home: Ints, on: On, floor: float) -> None:
     """Add starts ``s``, ends ``f``, the makespan ``C`` and the objective, which is C.
 
     Formula: ``f[v] = s[v] + sum_d time[v,d] on(v,d)``; ``s[v] >= sum_d head[v,d] on(v,d)``;

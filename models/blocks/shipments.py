@@ -10,7 +10,7 @@ from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.core.problem.interconnects import Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.assignment import On
-from mtpp_dsl.models.facts.shipments import Shipped, private, subtree
+from mtpp_dsl.models.facts.shipments import ShippedTensor, private, subtree
 
 __all__ = ["Taken", "shipments"]
 
@@ -32,7 +32,7 @@ class Taken:
 
 
 def shipments(
-    model: Any, problem: Problem, on: On, tensors: Sequence[Shipped], unit: float, *, latency: bool = False
+    model: Any, problem: Problem, on: On, tensors: Sequence[ShippedTensor], unit: float, *, latency: bool = False
 ) -> Taken:
     """Add what devices pay for tensors on a network, and what channels carry.
 
@@ -66,7 +66,7 @@ Ships = list[dict[tuple[int, int], Any]]
 """For every level of a tensor's size, the share of it that goes from one device to another."""
 
 
-def _ship(part: Any, problem: Problem, on: On, tensor: Shipped) -> Ships:
+def _ship(part: Any, problem: Problem, on: On, tensor: ShippedTensor) -> Ships:
     """Add where a tensor goes.
 
     Formula: ``w[d,e] <= on(p,d)``; ``sum_{d != e} w[d,e] + on(p,e) >= on(v,e)`` for every reader v. A pair that nothing
@@ -89,7 +89,7 @@ def _ship(part: Any, problem: Problem, on: On, tensor: Shipped) -> Ships:
     return found
 
 
-def _total(problem: Problem, tensor: Shipped, ships: Ships, unit: float) -> Any:
+def _total(problem: Problem, tensor: ShippedTensor, ships: Ships, unit: float) -> Any:
     """Return what all shipments of a tensor take, one after the other."""
     net = problem.network
     return sum(
@@ -99,7 +99,7 @@ def _total(problem: Problem, tensor: Shipped, ships: Ships, unit: float) -> Any:
     )
 
 
-def _pay(part: Any, problem: Problem, tensor: Shipped, ships: Ships, unit: float, taken: Taken) -> None:
+def _pay(part: Any, problem: Problem, tensor: ShippedTensor, ships: Ships, unit: float, taken: Taken) -> None:
     """Add what devices pay for the shipments of a tensor, and what they load channels with.
 
     Formula, with ``send = once``: ``s[d] >= sum of costs(d,e) w[d,e]`` for every e, and ``z[c] >= size / B_c sum of w
@@ -150,7 +150,7 @@ def _pay(part: Any, problem: Problem, tensor: Shipped, ships: Ships, unit: float
             taken.channels[c] = taken.channels.get(c, 0.0) + sum(over)
 
 
-def _cut(part: Any, problem: Problem, on: On, tensor: Shipped, unit: float, taken: Taken) -> None:
+def _cut(part: Any, problem: Problem, on: On, tensor: ShippedTensor, unit: float, taken: Taken) -> None:
     """Add what a tensor loads uplinks with: ``tensor_cut`` with the devices below as parts.
 
     Formula: ``up[x] >= X[p,x] - X[v,x]``, ``down[x] >= X[v,x] - X[p,x]`` with ``X[v,x] = sum of on(v,d) below x``, for
@@ -195,7 +195,7 @@ def _cut(part: Any, problem: Problem, on: On, tensor: Shipped, unit: float, take
             taken.channels[channel] = taken.sends[d] + taken.receives[d]
 
 
-def _forbid(part: Any, problem: Problem, on: On, tensors: Sequence[Shipped]) -> None:
+def _forbid(part: Any, problem: Problem, on: On, tensors: Sequence[ShippedTensor]) -> None:
     """Hold tensors within the parts of a tree that nothing joins."""
     apart = problem.network.rate <= 0
     if not apart.any():

@@ -11,13 +11,13 @@ import numpy as np
 from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
-from mtpp_dsl.models.facts.within import Facts
+from mtpp_dsl.models.facts.within import BlockFacts
 
-__all__ = ["Split", "split_cut"]
+__all__ = ["SplitNets", "split_cut"]
 
 
 @dataclass(frozen=True)
-class Split:
+class SplitNets:
     """Nets of which no block of the plans of interest holds all pins: every block that holds one pays.
 
     Attributes:
@@ -31,18 +31,18 @@ class Split:
     everywhere: bool = True
 
     @classmethod
-    def of(cls, facts: Facts, several: Collection[int] = (), *, everywhere: bool = True) -> Split:
+    def of(cls, facts: BlockFacts, several: Collection[int] = (), *, everywhere: bool = True) -> SplitNets:
         """Return what *facts* say of the nets."""
         split = np.flatnonzero(facts.split).tolist()
         return cls({u: facts.cliques[u] for u in split}, several, everywhere)
 
 
-def split_cut(model: Any, part: Any, on: On, split: Split) -> None:
+def split_cut(model: Any, part: Any, on: On, split: SplitNets) -> None:
     """Add what blocks pay for split nets.
 
     Formula: ``c[u,d] >= sum_{m in clique} on(m,d)``; ``c[u,d] >= on(m,d)`` for every other pin m; and, where the
     clique is a single pin, ``sum_d c[u,d] >= 2``.
-    Source -> target: nets of :class:`Split` -> rows on the ``c`` of *part*, in place of those of ``tensor_cut``.
+    Source -> target: nets of :class:`SplitNets` -> rows on the ``c`` of *part*, in place of those of ``tensor_cut``.
     Exact for plans of which the facts hold. Reference: must-cut nets (notes on bounds, 2.2 and 4).
     """
     pins = {u: [p] for u, p, _ in model.EU}

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
-from mtpp_dsl.models.blocks.split_nets import Split, split_cut
+from mtpp_dsl.models.blocks.split_nets import SplitNets, split_cut
 
 __all__ = ["Cut", "indicators", "tensor_cut"]
 
@@ -22,7 +22,7 @@ def tensor_cut(
     parts: Sequence[int],
     exact: Sequence[int] = (),
     paying: Sequence[int] | None = None,
-    split: Split | None = None,
+    split: SplitNets | None = None,
 ) -> Cut:
     """Add what each of *parts* pays for tensors; returned as ``cut(d)``, an expression in the model's unit.
 
@@ -44,7 +44,7 @@ def tensor_cut(
         paying: see above.
         split: nets of which no block holds all pins, with rows of their own.
     """
-    split = split or Split({})
+    split = split or SplitNets({})
     part = model.tensors = pyo.Block(concrete=True)
     part.D = pyo.Set(initialize=list(parts))
     part.c = pyo.Var(model.U, part.D, bounds=lambda _, _u, d: (0, None if d in split.several else 1))

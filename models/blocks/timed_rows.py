@@ -27,7 +27,7 @@ from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.linear import add_rows, most_paid, pushed_up
 from mtpp_dsl.models.facts.linear_cost import named_decisions
 from mtpp_dsl.models.facts.times import carries
-from mtpp_dsl.models.facts.user_rows import Row, rows_of
+from mtpp_dsl.models.facts.user_rows import UserRow, rows_of
 
 __all__ = ["limits_of", "timed_rows", "timed_values", "unreadable_times"]
 
@@ -140,7 +140,7 @@ def unreadable_times(problem: Problem, most: float, unit: float) -> str | None:
     return None
 
 
-def _rows(constraint: Linear, limit: Callable[[Decision], float], unit: float) -> list[Row]:
+def _rows(constraint: Linear, limit: Callable[[Decision], float], unit: float) -> list[UserRow]:
     sides = rows_of(constraint, unit, {decision: limit(decision) for decision, _ in constraint.terms})
     for row in sides:
         row.tighten()

@@ -10,12 +10,12 @@ import numpy as np
 from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.core.problem.graph import Graph, Ints
 from mtpp_dsl.models.blocks.assignment import On
-from mtpp_dsl.models.facts.times import Times
+from mtpp_dsl.models.facts.times import LinkTimes
 
 __all__ = ["ends", "routed_edges", "transfer"]
 
 
-def routed_edges(times: Times, graph: Graph, home: Ints) -> dict[int, list[tuple[int, int]]]:
+def routed_edges(times: LinkTimes, graph: Graph, home: Ints) -> dict[int, list[tuple[int, int]]]:
     """Return for every edge that may take time, or may not go everywhere, between which devices it may go."""
     may, found = times.may, {}
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
@@ -28,7 +28,7 @@ def routed_edges(times: Times, graph: Graph, home: Ints) -> dict[int, list[tuple
 
 def transfer(
     model: Any,
-    times: Times,
+    times: LinkTimes,
     graph: Graph,
     home: Ints,
     on: On,
@@ -82,7 +82,7 @@ def transfer(
 
 
 def ends(
-    model: Any, times: Times, routes: dict[int, list[tuple[int, int]]], sent: Sequence[int]
+    model: Any, times: LinkTimes, routes: dict[int, list[tuple[int, int]]], sent: Sequence[int]
 ) -> Callable[[Any, Any], Any]:
     """Add at which ends edges take time, ``w``; return ``w(e, thing)``: k senders, then k receivers.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.blocks.order import Step
-from mtpp_dsl.models.facts.within import Facts
+from mtpp_dsl.models.facts.within import BlockFacts
 
 __all__ = ["steps_of", "windows"]
 
@@ -17,7 +17,7 @@ MAX_MIDDLES = 600
 """Nodes up to which pairs are held against all others between them; in larger graphs edges alone take steps."""
 
 
-def windows(model: Any, facts: Facts, borders: Sequence[int]) -> None:
+def windows(model: Any, facts: BlockFacts, borders: Sequence[int]) -> None:
     """Fix the prefixes that can hold a node only, or only not.
 
     Formula: ``y[v,b] = 0`` if ``borders[b] <= earliest(v)``; ``y[v,b] = 1`` if ``borders[b] > latest(v)``.
@@ -40,7 +40,7 @@ def windows(model: Any, facts: Facts, borders: Sequence[int]) -> None:
                 model.y[v, b].fix(1)
 
 
-def steps_of(facts: Facts) -> list[Step]:
+def steps_of(facts: BlockFacts) -> list[Step]:
     """Return how far apart nodes are, without the pairs that follow from nodes between them."""
     distance, after = facts.distance, facts.after
     if len(distance) > MAX_MIDDLES:

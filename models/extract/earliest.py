@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Graph
 
-__all__ = ["Arc", "Order", "earliest", "order_of"]
+__all__ = ["Arc", "ItemOrder", "earliest", "order_of"]
 
 Arc = tuple[int, int, float]
 """The second item starts no sooner than the first's start and this much later; -1 for the beginning of all."""
@@ -19,7 +19,7 @@ CLOSE = 1e-13
 """A start that is later by less than this share of the longest is the same: cycles of lags end."""
 
 
-class Order:
+class ItemOrder:
     """Items 0..count-1 (nodes, then transfers as n + edge) in an order that precedence and devices allow.
 
     Attributes:
@@ -31,7 +31,7 @@ class Order:
         self.items, self.arcs = items, arcs
 
 
-def order_of(graph: Graph, takes: Floats, carry: Floats, uses: Sequence[Sequence[int]], middle: Floats) -> Order:
+def order_of(graph: Graph, takes: Floats, carry: Floats, uses: Sequence[Sequence[int]], middle: Floats) -> ItemOrder:
     """Return the order in which the items follow each other where they want the same.
 
     Of the items whose predecessors are behind, the one whose middle is first comes next: middles of two that do not
@@ -76,10 +76,10 @@ def order_of(graph: Graph, takes: Floats, carry: Floats, uses: Sequence[Sequence
         for other in after:
             arcs.append((item, other, float(length[item])))
             free(other)
-    return Order(items, arcs)
+    return ItemOrder(items, arcs)
 
 
-def earliest(order: Order, lags: Sequence[Arc] = ()) -> Floats | None:
+def earliest(order: ItemOrder, lags: Sequence[Arc] = ()) -> Floats | None:
     """Return the earliest start of every item; None if lags go round in a circle.
 
     One pass over the order is enough without *lags*; they may lead back, and passes are repeated until nothing moves.

@@ -11,14 +11,14 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.models.extract.earliest import Arc, Order, earliest, order_of
+from mtpp_dsl.models.extract.earliest import Arc, ItemOrder, earliest, order_of
 from mtpp_dsl.models.facts.lags import lags
 
-__all__ = ["Solution", "retimed"]
+__all__ = ["SolverDecisions", "retimed"]
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class SolverDecisions:
     """What a solver decided.
 
     Attributes:
@@ -31,7 +31,7 @@ class Solution:
     flown: Floats
 
 
-def retimed(problem: Problem, solution: Solution, otherwise: Floats) -> Plan:
+def retimed(problem: Problem, solution: SolverDecisions, otherwise: Floats) -> Plan:
     """Return the plan in which everything is as early as the order of *solution* and the labelled constraints allow.
 
     *otherwise*, [n] starts, stand where there are no such times: the solver has used its tolerances, and whoever
@@ -60,7 +60,7 @@ def retimed(problem: Problem, solution: Solution, otherwise: Floats) -> Plan:
     return Plan.create(problem, where, schedule=schedule)
 
 
-def _times(problem: Problem, order: Order, where: Ints, takes: Floats) -> Floats | None:
+def _times(problem: Problem, order: ItemOrder, where: Ints, takes: Floats) -> Floats | None:
     """Return the earliest starts of nodes and transfers, with the lags of labelled constraints."""
     end = problem.graph.n + problem.graph.m
     work = np.bincount(where, takes, problem.k)
@@ -84,4 +84,4 @@ def _times(problem: Problem, order: Order, where: Ints, takes: Floats) -> Floats
         assert before is not None
         asked.append((before, lag.after, lag.by))
     last: list[Arc] = [(v, end, time) for v, time in enumerate(takes.tolist())]
-    return earliest(Order([*order.items, end], [*order.arcs, *last]), asked)
+    return earliest(ItemOrder([*order.items, end], [*order.arcs, *last]), asked)

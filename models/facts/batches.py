@@ -13,9 +13,9 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph
 from mtpp_dsl.core.views.lanes import Lanes
-from mtpp_dsl.models.facts.clashes import Items
+from mtpp_dsl.models.facts.clashes import ClashItems
 from mtpp_dsl.models.facts.reach import reach
-from mtpp_dsl.models.facts.times import ABOVE, Times, carries, heads_of, tails_of
+from mtpp_dsl.models.facts.times import ABOVE, LinkTimes, carries, heads_of, tails_of
 from mtpp_dsl.models.facts.user_rows import PASSED
 
 __all__ = ["BatchTimes", "batch_horizon", "batch_items", "batch_times", "copied", "pinned", "slots_in_time"]
@@ -31,7 +31,7 @@ class BatchTimes:
         growing: [m, k, k] what every further chunk adds to a transfer.
     """
 
-    times: Times
+    times: LinkTimes
     takes: Floats
     growing: Floats
 
@@ -78,7 +78,7 @@ def batch_times(problem: Problem, view: Hypergraph, most: float, unit: float) ->
         late = (head + tail)[:, :, None] + takes > most
         takes[:, :, 1:][late[:, :, 1:]] = np.inf
     apart = np.isfinite(least)
-    times = Times(most, least, carry, np.where(apart, head, np.inf), np.where(apart, tail, np.inf))
+    times = LinkTimes(most, least, carry, np.where(apart, head, np.inf), np.where(apart, tail, np.inf))
     return BatchTimes(times, takes, _growing(problem) / unit)
 
 
@@ -128,7 +128,7 @@ def batch_horizon(problem: Problem, *, free: bool = True) -> float:
     return min(total, float(whole.min()) if free else np.inf) * (1 + 1e-9)
 
 
-def batch_items(found: BatchTimes, graph: Graph, lanes: Lanes) -> Items:
+def batch_items(found: BatchTimes, graph: Graph, lanes: Lanes) -> ClashItems:
     """Return the batches on their devices, that of v in lane d as number ``v * k + d``.
 
     Those that take no time are in nobody's way. With one chunk precedence orders batches; with more, two of a node and
@@ -151,7 +151,7 @@ def batch_items(found: BatchTimes, graph: Graph, lanes: Lanes) -> Items:
                 after[np.ix_(here, here)] |= np.triu(np.ones((lanes.slots, lanes.slots), np.bool_), 1)
     head, tail = times.head.ravel(), times.tail.ravel()
     everywhere = np.ones(machines)
-    return Items(
+    return ClashItems(
         head[:, None] * everywhere,
         length.reshape(n * k, machines),
         tail[:, None] * everywhere,
@@ -169,7 +169,7 @@ def slots_in_time(found: BatchTimes, v: int, lanes: Iterable[int]) -> bool:
     return not any((found.takes[v, lane, 1:] == 0).any() for lane in lanes)
 
 
-def copied(graph: Graph, times: Times, copies: int) -> tuple[Graph, Times]:
+def copied(graph: Graph, times: LinkTimes, copies: int) -> tuple[Graph, LinkTimes]:
     """Return as many copies of *graph* as there are chunks, side by side, and their times.
 
     Node v of copy c is number ``c * n + v``, edge e is ``c * m + e``.
@@ -181,7 +181,7 @@ def copied(graph: Graph, times: Times, copies: int) -> tuple[Graph, Times]:
     def repeated(values: Floats) -> Floats:
         return np.tile(values, (copies,) + (1,) * (values.ndim - 1))
 
-    return Graph.create(names, edges), Times(
+    return Graph.create(names, edges), LinkTimes(
         times.most, repeated(times.time), repeated(times.carry), repeated(times.head), repeated(times.tail)
     )
 

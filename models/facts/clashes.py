@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph
-from mtpp_dsl.models.facts.times import Times
+from mtpp_dsl.models.facts.times import LinkTimes
 
-__all__ = ["Clashes", "Items", "clashes", "node_items", "transfer_items"]
+__all__ = ["ClashItems", "ClashPairs", "clashes", "node_items", "transfer_items"]
 
 
 @dataclass(frozen=True, eq=False)
-class Items:
+class ClashItems:
     """What runs without a break and alone on what it uses: nodes on devices, transfers at both ends.
 
     Attributes:
@@ -33,7 +33,7 @@ class Items:
 
 
 @dataclass(frozen=True, eq=False)
-class Clashes:
+class ClashPairs:
     """Pairs i < j of items and things on which they may meet.
 
     Attributes:
@@ -48,15 +48,15 @@ class Clashes:
     never: list[tuple[int, int, int]]
     slack: dict[tuple[int, int], float]
 
-    def named(self, names: Sequence[int]) -> Clashes:
+    def named(self, names: Sequence[int]) -> ClashPairs:
         """Return the same of items called *names* in place of 0, 1, …."""
         either, only, never = (
             [(names[i], names[j], thing) for i, j, thing in found] for found in (self.either, self.only, self.never)
         )
-        return Clashes(either, only, never, {(names[i], names[j]): slack for (i, j), slack in self.slack.items()})
+        return ClashPairs(either, only, never, {(names[i], names[j]): slack for (i, j), slack in self.slack.items()})
 
 
-def clashes(items: Items, most: float) -> Clashes:
+def clashes(items: ClashItems, most: float) -> ClashPairs:
     """Return what is left to be decided in schedules no longer than *most*.
 
     Pairs that precedence orders, or whose windows do, are left out, and so are orders that take too long.
@@ -76,19 +76,19 @@ def clashes(items: Items, most: float) -> Clashes:
         for i, j in np.argwhere((left | left.T) & fits & ~fits.T):
             only.append((int(users[i]), int(users[j]), thing))
     pairs = {(i, j) for i, j, _ in either} | {(j, i) for i, j, _ in either} | {(i, j) for i, j, _ in only}
-    return Clashes(either, only, never, {(i, j): float(slack[i, j]) for i, j in sorted(pairs)})
+    return ClashPairs(either, only, never, {(i, j): float(slack[i, j]) for i, j in sorted(pairs)})
 
 
-def node_items(times: Times, after: Bools) -> Items:
+def node_items(times: LinkTimes, after: Bools) -> ClashItems:
     """Return the nodes on their devices; those that take no time are in nobody's way."""
     first, last = times.windows
     length = np.where(times.time > 0, times.time, np.inf)
-    return Items(times.head, length, times.tail, first, last, after)
+    return ClashItems(times.head, length, times.tail, first, last, after)
 
 
 def transfer_items(
-    times: Times, graph: Graph, after: Bools, sent: list[int], routes: dict[int, list[tuple[int, int]]]
-) -> Items:
+    times: LinkTimes, graph: Graph, after: Bools, sent: list[int], routes: dict[int, list[tuple[int, int]]]
+) -> ClashItems:
     """Return the edges *sent*, each using its sender (things 0..k-1) and its receiver (things k..2k-1)."""
     k = times.time.shape[1]
     shape = (len(sent), 2 * k)
@@ -106,4 +106,4 @@ def transfer_items(
     first, last = times.on_the_way
     tails, heads = graph.tails[sent], graph.heads[sent]
     ordered = after[np.ix_(heads, tails)] | (heads[:, None] == tails[None, :])
-    return Items(start, length, rest, first[tails], last[heads], ordered)
+    return ClashItems(start, length, rest, first[tails], last[heads], ordered)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mtpp_dsl.core.problem.graph import Bools, Floats
-from mtpp_dsl.models.facts.network import Network
-from mtpp_dsl.models.facts.relaxed_instance import Asked
+from mtpp_dsl.models.facts.network import CutNetwork
+from mtpp_dsl.models.facts.relaxed_instance import RelaxedInstance
 
 __all__ = ["ABOVE", "cost_of_block", "cost_of_first", "cost_of_last"]
 
@@ -14,9 +14,9 @@ ABOVE = 1 + 1e-9
 INF = float("inf")
 
 
-def cost_of_block(asked: Asked, split: Bools) -> Network:
+def cost_of_block(asked: RelaxedInstance, split: Bools) -> CutNetwork:
     """Return the network of the cost of one block: its work, the nets that it cuts, and split ones that it touches."""
-    network = Network(len(asked.work), 2 * asked.cost)
+    network = CutNetwork(len(asked.work), 2 * asked.cost)
     for v, work in enumerate(asked.work.tolist()):
         network.weight(v, work)
     for net, apart in zip(asked.nets, split.tolist(), strict=True):
@@ -37,7 +37,7 @@ def cost_of_block(asked: Asked, split: Bools) -> Network:
     return network
 
 
-def cost_of_first(asked: Asked, work: Floats, split: Bools) -> Network:
+def cost_of_first(asked: RelaxedInstance, work: Floats, split: Bools) -> CutNetwork:
     """Return the network of what the first blocks of a plan cost together, at least, by the nodes that they hold.
 
     With each node all before it is held. Of a net that is not split, the producer's block pays if a consumer is beyond.
@@ -50,14 +50,14 @@ def cost_of_first(asked: Asked, work: Floats, split: Bools) -> Network:
     return _cost_of_end(asked, work, split, last=False)
 
 
-def cost_of_last(asked: Asked, work: Floats, split: Bools) -> Network:
+def cost_of_last(asked: RelaxedInstance, work: Floats, split: Bools) -> CutNetwork:
     """Return the network of what the last blocks cost together: some consumer's block pays for a producer before."""
     return _cost_of_end(asked, work, split, last=True)
 
 
-def _cost_of_end(asked: Asked, work: Floats, split: Bools, *, last: bool) -> Network:
+def _cost_of_end(asked: RelaxedInstance, work: Floats, split: Bools, *, last: bool) -> CutNetwork:
     """Return the network of one end of a plan; that of the last blocks has all arcs the other way round."""
-    network = Network(len(work), 2 * asked.k * asked.cost)
+    network = CutNetwork(len(work), 2 * asked.k * asked.cost)
 
     def arc(tail: int, head: int, cost: float) -> None:
         network.arc(*((head, tail) if last else (tail, head)), cost)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from mtpp_dsl.core.constraints import Bottleneck, Decision, Finish, Linear, Load, Makespan, On, Start
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Lag", "Side", "lags", "longest_lags", "sides", "without_horizon"]
+__all__ = ["Lag", "RowSide", "lags", "longest_lags", "sides", "without_horizon"]
 
 END = -1
 """Stands for the makespan among the nodes."""
 
 
 @dataclass(frozen=True)
-class Side:
+class RowSide:
     """A labelled constraint as ``sum(times[v] * start(v)) + sum(rest) <= high``; node -1 is the makespan.
 
     The durations of nodes whose finish it names are among the rest, with :class:`Finish` for their decision.
@@ -35,7 +35,7 @@ class Lag:
     by: float
 
 
-def sides(constraint: Linear) -> Iterator[Side]:
+def sides(constraint: Linear) -> Iterator[RowSide]:
     """Yield *constraint* as one or two upper bounds."""
     for sign, other in ((1.0, ">="), (-1.0, "<=")):
         if constraint.sense == other:
@@ -48,7 +48,7 @@ def sides(constraint: Linear) -> Iterator[Side]:
                 times[v] = times.get(v, 0.0) + sign * a
             if not isinstance(decision, (Start, Makespan)):
                 rest.append((decision, sign * a))
-        yield Side({v: a for v, a in times.items() if a}, tuple(rest), sign * constraint.rhs)
+        yield RowSide({v: a for v, a in times.items() if a}, tuple(rest), sign * constraint.rhs)
 
 
 def without_horizon(constraint: Linear) -> str | None:

@@ -28,7 +28,7 @@ from mtpp_dsl.models.facts.scaling import FEASIBILITY, TARGET, Scale
 __all__ = [
     "BINARY",
     "LOADS",
-    "Measure",
+    "LinearMeasure",
     "expanded",
     "gains_from_delay",
     "margin_of",
@@ -86,7 +86,7 @@ def unit_of(decision: Decision, unit: float) -> float:
 
 
 @dataclass(frozen=True)
-class Measure:
+class LinearMeasure:
     """How a model measures a linear cost.
 
     Attributes:
@@ -103,7 +103,7 @@ class Measure:
     base: float
 
 
-def measure_of(problem: Problem, scale: Scale, margin: float) -> Measure:
+def measure_of(problem: Problem, scale: Scale, margin: float) -> LinearMeasure:
     """Return how the linear cost of *problem* is measured: its largest term becomes :data:`TARGET`.
 
     Args:
@@ -123,7 +123,7 @@ def measure_of(problem: Problem, scale: Scale, margin: float) -> Measure:
     moves = [*steps.values(), loose * unit * sum(times.values())]
     moves += [cost if _counts(row) else loose * cost for row, cost in paid.items()]
     sign = -1.0 if problem.objective.maximized else 1.0
-    return Measure(
+    return LinearMeasure(
         scale=measured,
         margin=FEASIBILITY * max([measured, *moves]) / measured,
         step=0.0 if times else _step([problem.objective.constant, *steps.values(), *_steps_of(soft)]),

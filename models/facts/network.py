@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.core.base.lazy import csgraph, sparse
 
-__all__ = ["Network"]
+__all__ = ["CutNetwork"]
 
 FINE = 2**26
 """Units in the largest value asked for: flows, and sums of them at a vertex, then fit into 32 bits."""
@@ -18,7 +18,7 @@ INF = 2**29
 """Capacity of arcs that no minimum cut contains."""
 
 
-class Network:
+class CutNetwork:
     """A network whose cuts are costs of sets of nodes: those on the side of the source.
 
     A net that costs when some set of its pins is held is written with vertices of its own, from :meth:`vertex`.

@@ -13,11 +13,11 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, Net
 from mtpp_dsl.models.facts.user_rows import PASSED
 
-__all__ = ["Asked", "asked_of"]
+__all__ = ["RelaxedInstance", "asked_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class RelaxedInstance:
     """An acyclic problem, and what no load of its plans is above.
 
     Attributes:
@@ -37,7 +37,7 @@ class Asked:
     needs: Floats
 
 
-def asked_of(problem: Problem, view: Hypergraph, nets: Sequence[Net], unit: float, cost: float) -> Asked:
+def asked_of(problem: Problem, view: Hypergraph, nets: Sequence[Net], unit: float, cost: float) -> RelaxedInstance:
     """Return *problem*, which is acyclic over a graph without a backward part, in a model's *unit*.
 
     Devices may differ: a block has at most the room of the largest. Nodes need hard memory; and where parameters are
@@ -61,7 +61,7 @@ def asked_of(problem: Problem, view: Hypergraph, nets: Sequence[Net], unit: floa
         per_size = 1.0 / (problem.channel.bandwidth * unit)
         needs.append((work + view.params * per_size) / (cost / unit + kept * per_size))
     paying = isinstance(problem.interconnect, Shared) or all(device.pays_io for device in problem.devices)
-    return Asked(
+    return RelaxedInstance(
         k=problem.k,
         cost=cost / unit,
         work=work,

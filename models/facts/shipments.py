@@ -12,11 +12,11 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph
 from mtpp_dsl.models.facts.scaling import COARSE, FINEST, TARGET, Scale, floor_of
 
-__all__ = ["Shipped", "greatest_on_network", "network_scale", "private", "shipped_tensors", "subtree"]
+__all__ = ["ShippedTensor", "greatest_on_network", "network_scale", "private", "shipped_tensors", "subtree"]
 
 
 @dataclass(frozen=True)
-class Shipped:
+class ShippedTensor:
     """A tensor that has readers apart from its producer.
 
     Where its edges have different sizes, a device receives the largest of its own: level 0 is the least size, which all
@@ -33,7 +33,7 @@ class Shipped:
     readers: tuple[tuple[int, ...], ...]
 
 
-def shipped_tensors(problem: Problem, view: Hypergraph) -> list[Shipped]:
+def shipped_tensors(problem: Problem, view: Hypergraph) -> list[ShippedTensor]:
     """Return the tensors that may be shipped, those of size 0 too, which still need a route."""
     graph, of = problem.graph, view.of.tolist()
     largest: dict[int, dict[int, float]] = {}
@@ -45,7 +45,9 @@ def shipped_tensors(problem: Problem, view: Hypergraph) -> list[Shipped]:
     for u, readers in largest.items():
         steps = sorted(set(readers.values()))
         sizes = tuple(float(more) for more in np.diff([0.0, *steps]))
-        found.append(Shipped(of[u], sizes, tuple(tuple(sorted(v for v in readers if readers[v] >= s)) for s in steps)))
+        found.append(
+            ShippedTensor(of[u], sizes, tuple(tuple(sorted(v for v in readers if readers[v] >= s)) for s in steps))
+        )
     return found
 
 

@@ -12,7 +12,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph
 from mtpp_dsl.models.facts.lags import longest_lags
 
-__all__ = ["ABOVE", "Times", "carries", "heads_of", "horizon", "tails_of", "times_of"]
+__all__ = ["ABOVE", "LinkTimes", "carries", "heads_of", "horizon", "tails_of", "times_of"]
 
 BELOW = 1 - 1e-9
 """Heads and tails are sums of floats: taken off, so that no window is too narrow."""
@@ -22,7 +22,7 @@ ABOVE = 1 + 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Times:
+class LinkTimes:
     """Times of the nodes and edges of a problem on links, in the unit of a model.
 
     Attributes:
@@ -78,7 +78,7 @@ def carries(problem: Problem, home: Ints, inputs: int = 1) -> Floats:
     return carry
 
 
-def times_of(problem: Problem, view: Hypergraph, most: float, unit: float) -> Times:
+def times_of(problem: Problem, view: Hypergraph, most: float, unit: float) -> LinkTimes:
     """Return the times of *problem*, of schedules no longer than *most*, divided by *unit*.
 
     ``head(v,d)`` is the longest path into v that ends on d, every node on it where that is best for the path, with the
@@ -97,7 +97,7 @@ def times_of(problem: Problem, view: Hypergraph, most: float, unit: float) -> Ti
     head, tail = heads_of(graph, time, carry), tails_of(graph, time, carry)
     time = np.where(head + time + tail <= most, time, np.inf)
     time[~view.every(np.isfinite(time))[view.of]] = np.inf
-    return Times(
+    return LinkTimes(
         most, time, carry, np.where(np.isfinite(time), head, np.inf), np.where(np.isfinite(time), tail, np.inf)
     )
 

@@ -9,7 +9,7 @@ from math import fsum, isfinite
 from mtpp_dsl.core.constraints import Decision, Linear, On, Used
 from mtpp_dsl.models.facts.linear_cost import BINARY, unit_of
 
-__all__ = ["PASSED", "Row", "rows_of"]
+__all__ = ["PASSED", "UserRow", "rows_of"]
 
 PASSED = 1e-6 * (1 + 1e-6)
 """What the check of plans lets pass (``mtpp_dsl.checks.verification.TOLERANCE``), and its own rounding."""
@@ -22,7 +22,7 @@ DROPPED = 2e-9
 
 
 @dataclass
-class Row:
+class UserRow:
     """One side of a row: ``sum(a * decision) <= high``, every decision between 0 and its *most*.
 
     Attributes:
@@ -94,7 +94,7 @@ class Row:
         return isfinite(self.high) and self.lost <= self.passed
 
 
-def rows_of(constraint: Linear, unit: float, most: Mapping[Decision, float]) -> list[Row]:
+def rows_of(constraint: Linear, unit: float, most: Mapping[Decision, float]) -> list[UserRow]:
     """Return the sides of *constraint*, each wide enough for whatever the check of plans lets pass.
 
     The check allows ``1e-6 max(|rhs|, |a decision|...)``. That is convex in the decisions, and the row is widened by a
@@ -121,7 +121,7 @@ def rows_of(constraint: Linear, unit: float, most: Mapping[Decision, float]) -> 
             continue
         terms = {x: (sign * a - extra[x]) / largest for x, a in total.items()}
         rows.append(
-            Row(
+            UserRow(
                 high=(sign * constraint.rhs + PASSED * rhs) / largest,
                 terms={x: a for x, a in terms.items() if a},
                 most=most,

@@ -12,11 +12,11 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, Net
 from mtpp_dsl.models.facts.costs import ABOVE, cost_of_block, cost_of_first, cost_of_last
-from mtpp_dsl.models.facts.network import Network
+from mtpp_dsl.models.facts.network import CutNetwork
 from mtpp_dsl.models.facts.reach import between, reach
-from mtpp_dsl.models.facts.relaxed_instance import Asked, asked_of
+from mtpp_dsl.models.facts.relaxed_instance import RelaxedInstance, asked_of
 
-__all__ = ["Facts", "facts_below", "facts_of"]
+__all__ = ["BlockFacts", "facts_below", "facts_of"]
 
 MAX_NODES = 2000
 """For graphs of more nodes models do without: pairs are too many."""
@@ -29,7 +29,7 @@ ROUNDS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
+class BlockFacts:
     """What holds of the blocks 0..k-1 of such a plan, numbered in an order of its quotient graph.
 
     Attributes:
@@ -41,7 +41,7 @@ class Facts:
         split: [nets] whether no block holds all pins.
     """
 
-    asked: Asked
+    asked: RelaxedInstance
     earliest: Ints
     latest: Ints
     after: Bools
@@ -52,7 +52,7 @@ class Facts:
 
 def facts_below(
     problem: Problem, view: Hypergraph, nets: Sequence[Net], unit: float, cost: float | None
-) -> Facts | None:
+) -> BlockFacts | None:
     """Return what is known of the plans that cost at most *cost*; None if no cost is, or pairs of nodes are too many.
 
     Args:
@@ -67,7 +67,7 @@ def facts_below(
     return facts_of(asked_of(problem, view, nets, unit, cost))
 
 
-def facts_of(asked: Asked) -> Facts:
+def facts_of(asked: RelaxedInstance) -> BlockFacts:
     """Return what is known; ``cl`` of nodes are they and all on paths between them, which their block holds too.
 
     * Two nodes are apart if some need of ``cl{u,v}``, or the least cost of a block that holds it, a minimum cut, is
@@ -88,7 +88,7 @@ def facts_of(asked: Asked) -> Facts:
 class _State:
     """The pairs and nets known to be apart, and what follows for loads."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: RelaxedInstance) -> None:
         self.asked = asked
         self.n = len(asked.work)
         self.after = reach(self.n, asked.edges)
@@ -156,7 +156,7 @@ class _State:
         for u, net in enumerate(self.asked.nets):
             self.split[u] = self.split[u] or (len(net.pins) > 2 and self._dear(list(net.pins), network))
 
-    def _dear(self, pins: list[int], network: Network) -> bool:
+    def _dear(self, pins: list[int], network: CutNetwork) -> bool:
         """Return whether every block that holds *pins* costs too much: that of their closure alone, to begin with."""
         held = np.zeros(self.n, np.bool_)
         held |= self.after[pins].any(axis=0) & self.after[:, pins].any(axis=1)
@@ -167,7 +167,7 @@ class _State:
             return False
         return network.least(np.flatnonzero(held).tolist()) > self.asked.cost * ABOVE
 
-    def facts(self) -> Facts:
+    def facts(self) -> BlockFacts:
         """Return windows and distances, each made as tight as the others allow."""
         distance = self.apart.astype(np.int64)
         for total in self.between:
@@ -175,7 +175,7 @@ class _State:
         distance = np.where(self.after, distance, 0)
         earliest, latest = self._windows()
         _tighten(earliest, latest, distance, self.after)
-        return Facts(self.asked, earliest, latest, self.after, distance, tuple(self.cliques), self.split)
+        return BlockFacts(self.asked, earliest, latest, self.after, distance, tuple(self.cliques), self.split)
 
     def _windows(self) -> tuple[Ints, Ints]:
         """Return [nodes] bounds of blocks: by sums over what comes before or after, and by minimum cuts."""

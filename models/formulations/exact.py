@@ -58,7 +58,7 @@ from mtpp_dsl.models.blocks.order import device_order, prefix_order
 from mtpp_dsl.models.blocks.overflow import NOTHING, overflow
 from mtpp_dsl.models.blocks.phases import add_maxima, phase_values
 from mtpp_dsl.models.blocks.placement import by_first_use, separate
-from mtpp_dsl.models.blocks.split_nets import Split
+from mtpp_dsl.models.blocks.split_nets import SplitNets
 from mtpp_dsl.models.blocks.stages import (
     empty_first,
     iteration,
@@ -75,11 +75,11 @@ from mtpp_dsl.models.extract import relabel
 from mtpp_dsl.models.facts.linear_cost import named_decisions, unmeasured
 from mtpp_dsl.models.facts.scaling import Scale, floor_of, scale_of
 from mtpp_dsl.models.facts.user_rows import PASSED
-from mtpp_dsl.models.facts.within import Facts, facts_below
+from mtpp_dsl.models.facts.within import BlockFacts, facts_below
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 from mtpp_dsl.models.formulations.exact_network import fill_network, network_refusal
 
-__all__ = ["Exact", "Layout", "layout_of"]
+__all__ = ["DeviceNumbering", "Exact", "layout_of"]
 
 KEPT = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, InOrder, Linear, Robust)
 
@@ -249,9 +249,9 @@ class Exact(Scoped, CutoffFormulation):
             return None
         return 1.1 * self.cost if self.cost and problem.objective.covers_loads else inf
 
-    def _assign(self, model: Any, view: Hypergraph, facts: Facts | None) -> assignment.On:
+    def _assign(self, model: Any, view: Hypergraph, facts: BlockFacts | None) -> assignment.On:
         """Add where nodes run and what ``acyclic`` asks of it."""
-        layout: Layout = model.layout
+        layout: DeviceNumbering = model.layout
         if layout.in_order:
             on = assignment.prefixes(model)
             if facts is not None:
@@ -274,13 +274,13 @@ class Exact(Scoped, CutoffFormulation):
         nets: Sequence[Net],
         on: assignment.On,
         scale: Scale,
-        facts: Facts | None,
+        facts: BlockFacts | None,
     ) -> Loads:
         """Add the loads and the objective; return the load of a device."""
         exact = sorted(linear.pushed_up(problem).loads)
         shared = isinstance(problem.interconnect, Shared)
         paying = [d for d, device in enumerate(problem.devices) if shared or device.pays_io]
-        split = None if facts is None or not facts.asked.nets else Split.of(facts)
+        split = None if facts is None or not facts.asked.nets else SplitNets.of(facts)
         cut = self._cut(model, on, exact, paying, split)
         over = overflow(model, problem, view.params, on, scale.unit, exact)
         if problem.objective.parts == "together":
@@ -315,7 +315,7 @@ class Exact(Scoped, CutoffFormulation):
         return _named(model, problem, lambda d: ahead(d) + back(d) + cut(d) + over(d))
 
     def _cut(
-        self, model: Any, on: assignment.On, exact: Sequence[int], paying: Sequence[int], split: Split | None
+        self, model: Any, on: assignment.On, exact: Sequence[int], paying: Sequence[int], split: SplitNets | None
     ) -> Cut:
         """Add what devices pay for tensors."""
         if model.layout.in_order and len(model.D) == 2 and paying and not model.phased:
@@ -327,7 +327,7 @@ class Exact(Scoped, CutoffFormulation):
 
         A plan whose quotient graph has a cycle where it must have none sets nothing.
         """
-        layout: Layout = model.layout
+        layout: DeviceNumbering = model.layout
         where, parts, k = plan.assignment[layout.first], layout.parts, problem.k
         if any(problem.stage_memory) and plan.order is not None:
             held = set(plan.assignment.tolist())
@@ -364,7 +364,7 @@ class Exact(Scoped, CutoffFormulation):
 
     def extract(self, problem: Problem, model: Any) -> Plan:
         """Return the plan that the values of the model's variables mean."""
-        layout: Layout = model.layout
+        layout: DeviceNumbering = model.layout
         where = np.zeros(len(layout.first), dtype=np.int64)
         if layout.in_order:
             for (v, _), variable in model.y.items():
@@ -392,7 +392,7 @@ def _grouped(problem: Problem, block: Ints, shapes: Mapping[int, int]) -> Plan:
     return Plan.create(problem, [lead[b] for b in block.tolist()], range(problem.k), groups, shards=shards)
 
 
-def _in_blocks(problem: Problem, layout: Layout) -> Sequence[int] | None:
+def _in_blocks(problem: Problem, layout: DeviceNumbering) -> Sequence[int] | None:
     """Return the order of the blocks, where the places of stages matter and devices are blocks; else None."""
     return range(problem.k) if any(problem.stage_memory) and layout.in_order else None
 
@@ -448,7 +448,7 @@ def _set_indicators(model: Any, evaluation: Evaluation, recomputed: Collection[i
 
 
 @dataclass(frozen=True)
-class Layout:
+class DeviceNumbering:
     """How a model numbers devices.
 
     Attributes:
@@ -466,7 +466,7 @@ class Layout:
     first: Ints
 
 
-def layout_of(problem: Problem, view: Hypergraph, *, symmetric: bool = True) -> Layout:
+def layout_of(problem: Problem, view: Hypergraph, *, symmetric: bool = True) -> DeviceNumbering:
     """Return how the model of *problem* numbers its devices; no two can be swapped where it is not *symmetric*.
 
     Figure 3 takes devices that are all alike, one graph to be split acyclically, and two blocks or more.
@@ -476,4 +476,6 @@ def layout_of(problem: Problem, view: Hypergraph, *, symmetric: bool = True) -> 
     parts = [] if line else [view.edges(tails, heads) for tails, heads in ordered_edges(problem)]
     whole = problem.acyclic and not problem.graph.backward.any()
     alike = len(classes) == 1 and bool(problem.allowed.all())
-    return Layout(classes, parts, in_order=whole and alike and problem.k > 1, home=view.of.tolist(), first=view.first)
+    return DeviceNumbering(
+        classes, parts, in_order=whole and alike and problem.k > 1, home=view.of.tolist(), first=view.first
+    )

@@ -11,7 +11,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.cut_as_published import published_cut
-from mtpp_dsl.models.blocks.split_nets import Split
+from mtpp_dsl.models.blocks.split_nets import SplitNets
 from mtpp_dsl.models.blocks.tensor_cut import Cut
 from mtpp_dsl.models.formulations.derived import keeps_symmetry
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
@@ -27,7 +27,7 @@ class Fig3(Exact):
     baseline = True
     scopes = (replace(Exact.scopes[0], interconnects=("shared",), needs=(Acyclic,), backward=False, phases=False),)
 
-    def _cut(self, model: Any, on: On, exact: Sequence[int], paying: Sequence[int], split: Split | None) -> Cut:
+    def _cut(self, model: Any, on: On, exact: Sequence[int], paying: Sequence[int], split: SplitNets | None) -> Cut:
         return published_cut(model, on, range(len(model.D)), exact, paying, split)
 
     def below(self, cost: float) -> Self:

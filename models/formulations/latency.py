@@ -26,7 +26,7 @@ from mtpp_dsl.models.blocks.subgraphs import convex_subgraphs, in_slots, slots_o
 from mtpp_dsl.models.facts.scaling import TARGET
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 
-__all__ = ["Latency"]
+__all__ = ["LatencyModel"]
 
 LACKS = {"load": "what a device takes depends on its subgraphs"}
 """What the model does not offer to the rows of plug-ins, and why."""
@@ -35,7 +35,7 @@ ABOVE = 1 + 1e-6
 BELOW = 1 - 1e-9
 
 
-class Latency(Scoped, CutoffFormulation):
+class LatencyModel(Scoped, CutoffFormulation):
     """Every plan by subgraphs, and nothing else: up to q on each device that pays, on ``host`` or ``shared``.
 
     As the published code, but: M from the latency of a known plan and the longest paths into every node; any devices;

@@ -51,13 +51,13 @@ from mtpp_dsl.models.blocks.schedule import schedule
 from mtpp_dsl.models.blocks.symmetry import devices_in_order, does_nodes
 from mtpp_dsl.models.blocks.timed_rows import limits_of, timed_rows, timed_values, unreadable_times
 from mtpp_dsl.models.blocks.transfer import ends, routed_edges, transfer
-from mtpp_dsl.models.extract.retiming import Solution, retimed
+from mtpp_dsl.models.extract.retiming import SolverDecisions, retimed
 from mtpp_dsl.models.facts.clashes import clashes, node_items, transfer_items
 from mtpp_dsl.models.facts.lags import without_horizon
 from mtpp_dsl.models.facts.linear_cost import gains_from_delay, unmeasured
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.scaling import FEASIBILITY, Scale, scheduled
-from mtpp_dsl.models.facts.times import Times, horizon, times_of
+from mtpp_dsl.models.facts.times import LinkTimes, horizon, times_of
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 
 __all__ = ["Moirai", "scale_of", "too_many_pairs"]
@@ -153,7 +153,7 @@ class Moirai(Scoped, CutoffFormulation):
         custom_rows(model, problem)
         return model
 
-    def _sequence(self, model: Any, problem: Problem, times: Times, on: assignment.On) -> None:
+    def _sequence(self, model: Any, problem: Problem, times: LinkTimes, on: assignment.On) -> None:
         """Add transfers, and that neither nodes nor exclusive transfers overlap."""
         graph, home = problem.graph, model.view.of
         routes = routed_edges(times, graph, home)
@@ -208,7 +208,7 @@ class Moirai(Scoped, CutoffFormulation):
         sent, arrived = end[problem.graph.tails], end[problem.graph.tails]
         for e in model.sent:
             sent[e], arrived[e] = model.transfer.r[e].value or 0.0, model.transfer.a[e].value or 0.0
-        solution = Solution(share.argmax(axis=1)[view.of], (start + end) / 2, (sent + arrived) / 2)
+        solution = SolverDecisions(share.argmax(axis=1)[view.of], (start + end) / 2, (sent + arrived) / 2)
         return retimed(problem, solution, model.cost_scale * start)
 
 

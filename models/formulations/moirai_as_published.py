@@ -28,7 +28,7 @@ from mtpp_dsl.models.blocks.schedule_as_published import (
     published_transfers,
 )
 from mtpp_dsl.models.blocks.symmetry import devices_in_order, does_nodes
-from mtpp_dsl.models.extract.retiming import Solution, retimed
+from mtpp_dsl.models.extract.retiming import SolverDecisions, retimed
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import carries, horizon
 from mtpp_dsl.models.formulations.derived import keeps_symmetry
@@ -122,7 +122,7 @@ class MoiraiAsPublished(Scoped, FormulationBase):
         share = np.array([[model.x[v, d].value or 0.0 for d in model.D] for v in model.N]).reshape(n, problem.k)
         start, end = (np.array([part[a].value or 0.0 for a in model.A]) for part in (model.S, model.C))
         middle = (start + end) / 2
-        return retimed(problem, Solution(share.argmax(axis=1), middle[:n], middle[n:]), start[:n])
+        return retimed(problem, SolverDecisions(share.argmax(axis=1), middle[:n], middle[n:]), start[:n])
 
 
 def _between(problem: Problem) -> Floats:

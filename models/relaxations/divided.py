@@ -18,10 +18,10 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
 from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.models.blocks import assignment
-from mtpp_dsl.models.blocks.split_nets import Split
+from mtpp_dsl.models.blocks.split_nets import SplitNets
 from mtpp_dsl.models.blocks.tensor_cut import Cut
 from mtpp_dsl.models.facts.user_rows import PASSED
-from mtpp_dsl.models.facts.within import Facts
+from mtpp_dsl.models.facts.within import BlockFacts
 from mtpp_dsl.models.formulations.exact import Exact
 
 __all__ = ["Divided"]
@@ -53,7 +53,7 @@ class Divided(Exact):
             _tie(model, relaxed)
         return model
 
-    def _assign(self, model: Any, view: Hypergraph, facts: Facts | None) -> assignment.On:  # noqa: ARG002
+    def _assign(self, model: Any, view: Hypergraph, facts: BlockFacts | None) -> assignment.On:  # noqa: ARG002
         """Add the share of each node on each device."""
         on = assignment.assigned(model, view.allowed)
         for variable in model.x.values():
@@ -66,7 +66,7 @@ class Divided(Exact):
         on: assignment.On,  # noqa: ARG002
         exact: Sequence[int],
         paying: Sequence[int],
-        split: Split | None,  # noqa: ARG002
+        split: SplitNets | None,  # noqa: ARG002
     ) -> Cut:
         """Add what tensors may push a load up by; nothing where nobody gains from that."""
         most = float(sum(model.size[u] for u in model.U)) if exact and paying else 0.0

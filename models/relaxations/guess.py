@@ -9,7 +9,7 @@ from mtpp_dsl.core.contracts.protocols import Role
 from mtpp_dsl.core.contracts.scopes import Scoped
 from mtpp_dsl.core.contracts.traits import CutoffFormulation
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.models.relaxations.three import SCOPE, BoundOnly, Shares, three_superblocks
+from mtpp_dsl.models.relaxations.three import SCOPE, BoundOnly, ThreeShares, three_superblocks
 
 __all__ = ["Guess", "GuessAt"]
 
@@ -47,4 +47,4 @@ class GuessAt(BoundOnly):
 
     def build(self, problem: Problem) -> Any:
         """Return the model; see :func:`mtpp_dsl.models.relaxations.three.three_superblocks`."""
-        return three_superblocks(problem, self.name, Shares(before=self.j - 1, after=self.k - self.j), self.cost)
+        return three_superblocks(problem, self.name, ThreeShares(before=self.j - 1, after=self.k - self.j), self.cost)

@@ -8,7 +8,7 @@ from mtpp_dsl.core.contracts.protocols import Role
 from mtpp_dsl.core.contracts.traits import CutoffFormulation
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.models.relaxations.three import BoundOnly, Shares, three_superblocks
+from mtpp_dsl.models.relaxations.three import BoundOnly, ThreeShares, three_superblocks
 
 __all__ = ["Superblock"]
 
@@ -33,4 +33,4 @@ class Superblock(BoundOnly, CutoffFormulation):
 
     def build(self, problem: Problem) -> Any:
         """Return the model; see :func:`mtpp_dsl.models.relaxations.three.three_superblocks`."""
-        return three_superblocks(problem, self.name, Shares(before=None, after=None), self.cost, self.weights)
+        return three_superblocks(problem, self.name, ThreeShares(before=None, after=None), self.cost, self.weights)

@@ -34,14 +34,14 @@ from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.graph import graph_data
 from mtpp_dsl.models.blocks.order import prefix_order
-from mtpp_dsl.models.blocks.split_nets import Split
+from mtpp_dsl.models.blocks.split_nets import SplitNets
 from mtpp_dsl.models.blocks.tensor_cut import tensor_cut
 from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.facts.scaling import TARGET, Scale, floor_of, scale_of
-from mtpp_dsl.models.facts.within import Facts, facts_below
+from mtpp_dsl.models.facts.within import BlockFacts, facts_below
 
-__all__ = ["AFTER", "BEFORE", "MIDDLE", "SCOPE", "BoundOnly", "Shares", "three_superblocks"]
+__all__ = ["AFTER", "BEFORE", "MIDDLE", "SCOPE", "BoundOnly", "ThreeShares", "three_superblocks"]
 
 BEFORE, MIDDLE, AFTER = range(3)
 
@@ -62,7 +62,7 @@ SCOPE = Scope(
 
 
 @dataclass(frozen=True)
-class Shares:
+class ThreeShares:
     """How many of the k blocks stand before and after the middle one; None: not counted."""
 
     before: int | None
@@ -84,7 +84,7 @@ class BoundOnly(Scoped, FormulationBase):
 
 
 def three_superblocks(
-    problem: Problem, name: str, shares: Shares, cost: float | None = None, weights: Floats | None = None
+    problem: Problem, name: str, shares: ThreeShares, cost: float | None = None, weights: Floats | None = None
 ) -> Any:
     """Return the model; ``cost_scale`` times its objective is a lower bound.
 
@@ -119,7 +119,7 @@ def three_superblocks(
     counted = [part for part, count in counts.items() if count]
     several = [part for part in counted if part != MIDDLE]
     everywhere = None not in counts.values()
-    split = None if facts is None else Split.of(facts, several, everywhere=everywhere)
+    split = None if facts is None else SplitNets.of(facts, several, everywhere=everywhere)
     cut = tensor_cut(model, on, counted, split=split)
     compute = work(model, on, np.repeat(fastest[:, None] / scale.unit, 3, axis=1))
     bottleneck(
@@ -138,7 +138,7 @@ def three_superblocks(
 
 
 @lru_cache(maxsize=1)
-def _read(problem: Problem, cost: float | None) -> tuple[Hypergraph, Scale, Sequence[Net], Facts | None]:
+def _read(problem: Problem, cost: float | None) -> tuple[Hypergraph, Scale, Sequence[Net], BlockFacts | None]:
     """Return what the models of a family have in common."""
     view = hypergraph(problem)
     everything = float(view.least_work.sum())  # all nodes in the middle, which no other constraint forbids here
@@ -147,7 +147,7 @@ def _read(problem: Problem, cost: float | None) -> tuple[Hypergraph, Scale, Sequ
     return view, scale, nets, facts_below(problem, view, nets, scale.unit, cost)
 
 
-def _place(model: Any, facts: Facts, shares: Shares) -> None:
+def _place(model: Any, facts: BlockFacts, shares: ThreeShares) -> None:
     """Add what is known of where nodes are.
 
     Formula: where v is after u by a block or more ``y[u,1] >= y[v,2]``; and, where *shares* tell which block the middle

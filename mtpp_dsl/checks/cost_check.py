@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from mtpp_dsl.checks.lateness import lateness
-from mtpp_dsl.checks.linear_values import Values, payments
+from mtpp_dsl.checks.linear_values import PlanValues, payments
 from mtpp_dsl.checks.network_check import counted
 from mtpp_dsl.checks.replica_counts import NONE, Replicas, exchange, spans
 from mtpp_dsl.checks.route_check import mixed
@@ -65,7 +65,7 @@ def penalties_of(problem: Problem, plan: Plan) -> dict[str, float]:
     return payments(problem, values_of(problem, device, plan, plan.replicas))
 
 
-def _cost(problem: Problem, objective: Objective, plan: Plan, values: Values) -> float:
+def _cost(problem: Problem, objective: Objective, plan: Plan, values: PlanValues) -> float:
     """Return what *objective* minimises, without what soft rows cost."""
     if objective.batch is not None:
         if plan.batches is None:
@@ -131,16 +131,18 @@ def loads(problem: Problem, device: list[int], backward: bool | None = None, rep
     return [load + late for load, late in zip(total, lateness(problem, device), strict=True)]
 
 
-def values_of(problem: Problem, device: list[int], plan: Plan, replicas: Replicas = NONE) -> Values:
+def values_of(problem: Problem, device: list[int], plan: Plan, replicas: Replicas = NONE) -> PlanValues:
     """Return the values of decisions in a plan with every node on one device, or with *replicas*."""
     schedule = plan.schedule
     if plan.shards or plan.recomputed:
-        return Values(problem, device, schedule, lambda: staged_loads(problem, plan), replicas)
+        return PlanValues(problem, device, schedule, lambda: staged_loads(problem, plan), replicas)
 
-    def phase(name: str) -> Values:
+    def phase(name: str) -> PlanValues:
         return values_of(problem.phase(name), device, plan, replicas)
 
-    return Values(problem, device, schedule, lambda: _all_loads(problem, device, schedule, replicas), replicas, phase)
+    return PlanValues(
+        problem, device, schedule, lambda: _all_loads(problem, device, schedule, replicas), replicas, phase
+    )
 
 
 def _all_loads(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from math import isnan
 
-from mtpp_dsl.checks.network_check import Counted, counted
+from mtpp_dsl.checks.network_check import NetworkCount, counted
 from mtpp_dsl.checks.replica_counts import NONE, Replicas
 from mtpp_dsl.core.constraints import (
     Bottleneck,
@@ -28,10 +28,10 @@ from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Values", "broken_row", "payments"]
+__all__ = ["PlanValues", "broken_row", "payments"]
 
 
-class Values:
+class PlanValues:
     """The values of decisions in one plan; loads are counted when somebody asks for one.
 
     Args:
@@ -50,11 +50,11 @@ class Values:
         schedule: Schedule | None,
         loads: Callable[[], list[float]],
         replicas: Replicas = NONE,
-        phase: Callable[[str], Values] | None = None,
+        phase: Callable[[str], PlanValues] | None = None,
     ) -> None:
         self.problem, self.device, self.schedule, self.replicas = problem, device, schedule, replicas
         self._loads, self._phase = loads, phase
-        self._of_phases: dict[str, Values] = {}
+        self._of_phases: dict[str, PlanValues] = {}
 
     @cached_property
     def loads(self) -> list[float]:
@@ -75,7 +75,7 @@ class Values:
         return float(sum(self.loads) + self._carried())
 
     @cached_property
-    def _shipments(self) -> Counted | None:
+    def _shipments(self) -> NetworkCount | None:
         """What is shipped, of a split on links or a tree."""
         return counted(self.problem, self.device) if self.problem.networked else None
 
@@ -84,7 +84,7 @@ class Values:
         """The devices that run any node."""
         return {d for home in self.device for d in self.replicas.get(home, (home,))}
 
-    def in_phase(self, phase: str) -> Values:
+    def in_phase(self, phase: str) -> PlanValues:
         """Return the values in one phase alone.
 
         Raises:
@@ -137,7 +137,7 @@ class Values:
         return float(sum(arrived - sent for sent, arrived in times if not isnan(sent)))
 
 
-def broken_row(row: Linear, values: Values, tolerance: float) -> Iterator[str]:
+def broken_row(row: Linear, values: PlanValues, tolerance: float) -> Iterator[str]:
     """Yield how a plan breaks a row that must hold: by more than *tolerance*, relative to the numbers in it."""
     if row.penalty is not None:
         return
@@ -148,7 +148,7 @@ def broken_row(row: Linear, values: Values, tolerance: float) -> Iterator[str]:
         yield f"{left:.6g} {row.sense} {right:.6g} does not hold"
 
 
-def payments(problem: Problem, values: Values) -> dict[str, float]:
+def payments(problem: Problem, values: PlanValues) -> dict[str, float]:
     """Return what every soft row of *problem* costs, by its label."""
     paid: dict[str, float] = {}
     for row in problem.of(Linear):

@@ -11,14 +11,14 @@ from math import inf
 from mtpp_dsl.core.problem.interconnects import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Counted", "counted", "unreachable"]
+__all__ = ["NetworkCount", "counted", "unreachable"]
 
 Hop = tuple[str, float, float]
 """A channel by its name, with its bandwidth and the latency of what goes over it."""
 
 
 @dataclass(frozen=True)
-class Counted:
+class NetworkCount:
     """What a split on links or a tree takes.
 
     Attributes:
@@ -35,7 +35,7 @@ class Counted:
     shipped: float
 
 
-def counted(problem: Problem, device: list[int]) -> Counted:
+def counted(problem: Problem, device: list[int]) -> NetworkCount:
     """Return what an assignment takes, shipment by shipment; where no way leads, ``inf``."""
     link = problem.interconnect
     assert isinstance(link, (Links, Tree))
@@ -67,7 +67,7 @@ def counted(problem: Problem, device: list[int]) -> Counted:
             channels[name] += taken
     parts = list(zip(work, reads, writes, strict=True))
     load = [sum(row) if link.overlap == "none" else max(row) for row in parts]
-    return Counted(work, reads, writes, load, {name: taken for name, taken in channels.items() if taken}, shipped)
+    return NetworkCount(work, reads, writes, load, {name: taken for name, taken in channels.items() if taken}, shipped)
 
 
 def unreachable(problem: Problem, device: list[int]) -> Iterator[tuple[str, str]]:

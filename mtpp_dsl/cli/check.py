@@ -12,7 +12,7 @@ from rich.text import Text
 
 from mtpp_dsl.checks.infeasible import forced_together, quick
 from mtpp_dsl.cli.arguments import key_values
-from mtpp_dsl.cli.mending import Made, mend
+from mtpp_dsl.cli.mending import MadeFix, mend
 from mtpp_dsl.cli.messages import print_messages
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.core.base.units import counted, format_quantity, format_share
@@ -75,7 +75,7 @@ def check_spec(
     def read(texts: Mapping[str | os.PathLike[str], str]) -> Analysis:
         return analyse(spec, params, include, texts=texts, scenario=scenario)
 
-    def find() -> tuple[Analysis, list[Made]]:
+    def find() -> tuple[Analysis, list[MadeFix]]:
         return mend(read) if fix else (read({}), [])
 
     if json:

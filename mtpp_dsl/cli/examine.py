@@ -18,7 +18,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.again import path_of
 from mtpp_dsl.solving.answers.claims import false_claims, false_source
 from mtpp_dsl.solving.answers.plans import false_plan
-from mtpp_dsl.solving.answers.proofs import Claim, Finding, check_bound, check_infeasible
+from mtpp_dsl.solving.answers.proofs import BoundClaim, ProofFinding, check_bound, check_infeasible
 
 __all__ = ["Examined", "examine", "print_wrong"]
 
@@ -40,7 +40,7 @@ class Examined:
     plan: Plan | None = None
     broken: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ProofFinding] = field(default_factory=list)
 
 
 def examine(
@@ -104,9 +104,9 @@ def _contradicted(problem: Problem, answer: Mapping[str, Any], define: list[str]
             yield f"spec.params: {name} is {said!r} in the answer, and -D says {here[name]!r}"
 
 
-def _proofs(problem: Problem, answer: Mapping[str, Any], limits: Limits) -> Iterator[Finding]:
+def _proofs(problem: Problem, answer: Mapping[str, Any], limits: Limits) -> Iterator[ProofFinding]:
     """Yield what could be proved again of the bound, or of there being no plan."""
-    claim = Claim.of(problem, answer)
+    claim = BoundClaim.of(problem, answer)
     if claim is not None:
         yield check_bound(problem, claim, limits)
     if answer["infeasible"] is not None:

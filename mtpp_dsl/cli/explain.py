@@ -13,7 +13,7 @@ from rich.text import Text
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.cli.arguments import read_problem, seconds
 from mtpp_dsl.cli.ending import NOTHING_FOUND, elapsed
-from mtpp_dsl.cli.progress import Watcher
+from mtpp_dsl.cli.progress import ProgressWriter
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.cli.streams import UNWRITTEN
@@ -77,7 +77,7 @@ def explain_and_report(call: ExplainCall) -> int:
         check_writable(call.json)
     problem, known = _given(call)
     node = None if call.node is None else node_of(problem, call.node)
-    watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=False)
+    watcher = ProgressWriter(problem, limit=limit, quiet=call.quiet, verbose=False)
     progress = Progress(watcher)
     with listener.searching(progress.stop, SAYING):
         with watcher.shown():

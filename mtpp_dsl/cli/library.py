@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mtpp_dsl.cli.listing import print_table
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.library.entries import Entry, entries, near
+from mtpp_dsl.exchange.library.entries import LibraryEntry, entries, near
 
 __all__ = ["list_library"]
 
@@ -45,7 +45,7 @@ def list_library(name: str | None, *, quiet: bool = False) -> int:
     return 0
 
 
-def _show(entry: Entry, *, quiet: bool) -> int:
+def _show(entry: LibraryEntry, *, quiet: bool) -> int:
     """Print one statement below its remarks and sources."""
     if quiet:
         say(entry.name)
@@ -56,24 +56,24 @@ def _show(entry: Entry, *, quiet: bool) -> int:
     return 0
 
 
-def _row(entry: Entry) -> tuple[str, ...]:
+def _row(entry: LibraryEntry) -> tuple[str, ...]:
     """Return name, memory, bandwidth and peaks of a type."""
     peaks = ", ".join(f"{kind} {rate}" for kind, rate in _PEAK.findall(entry.text))
     return entry.name, _option(entry, "memory"), _option(entry, "bandwidth"), peaks or "-"
 
 
-def _option(entry: Entry, option: str) -> str:
+def _option(entry: LibraryEntry, option: str) -> str:
     found = re.search(rf"\b{option} = ([0-9.]+ [A-Za-z/]+)", entry.text)
     return found[1] if found else "-"
 
 
-def _value(entry: Entry) -> str:
+def _value(entry: LibraryEntry) -> str:
     """Return what a definition says, without the entries of a map."""
     value = entry.text.partition(" = ")[2].partition("  #")[0]
     return "a map" if value.startswith("{") else value
 
 
-def _remedy(found: Sequence[Entry]) -> str:
+def _remedy(found: Sequence[LibraryEntry]) -> str:
     """Return how to use what was listed."""
     entry = found[0]
     use = f"device d (type = {entry.name})" if entry.kind == "type" else f"bandwidth = {entry.name}"

@@ -10,7 +10,7 @@ from mtpp_dsl.cli.screen import say, screen_width, show
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.contracts.protocols import GIVES, Backend, Engine, Installed, Method
 from mtpp_dsl.core.errors import PluginError
-from mtpp_dsl.show.report.columns import Row, table
+from mtpp_dsl.show.report.columns import ColumnsRow, table
 from mtpp_dsl.solving.api import method_names
 
 __all__ = ["list_methods", "list_solvers", "list_targets", "print_table"]
@@ -31,7 +31,9 @@ def print_table(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, qu
     show(
         table(
             [
-                Row(Text(a, style), lambda _: Text(), (Text(), *(Text(b, style) for b in between)), Text(c, style))
+                ColumnsRow(
+                    Text(a, style), lambda _: Text(), (Text(), *(Text(b, style) for b in between)), Text(c, style)
+                )
                 for (a, *between, c), style in styled
             ],
             screen_width(),

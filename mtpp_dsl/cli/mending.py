@@ -15,7 +15,7 @@ from mtpp_dsl.core.text.source import Diagnostic, Edit, Fix, Source
 from mtpp_dsl.exchange.library.entries import FOLDER
 from mtpp_dsl.language.lowering.analysis import Analysis
 
-__all__ = ["Made", "mend"]
+__all__ = ["MadeFix", "mend"]
 
 MAX_ROUNDS = 10
 """Each round makes what the one before has brought to light."""
@@ -25,14 +25,14 @@ MAX_TRIED = 50
 Texts = dict[str | os.PathLike[str], str]
 
 
-class Made(NamedTuple):
+class MadeFix(NamedTuple):
     """A change that was made: its fix, and the message that it answers."""
 
     fix: Fix
     diagnostic: Diagnostic
 
 
-def mend(read: Callable[[Texts], Analysis]) -> tuple[Analysis, list[Made]]:
+def mend(read: Callable[[Texts], Analysis]) -> tuple[Analysis, list[MadeFix]]:
     """Make the safe fixes of a spec and of what it includes, write the files, and return what is left, and the changes.
 
     A change is made only if the spec, read again, has fewer syntax errors, or as many and no more other errors, or
@@ -47,7 +47,7 @@ def mend(read: Callable[[Texts], Analysis]) -> tuple[Analysis, list[Made]]:
     """
     texts: Texts = {}
     edits: list[list[Edit]] = []
-    made: list[Made] = []
+    made: list[MadeFix] = []
     found = read(texts)
     for _ in range(MAX_ROUNDS):
         step = _step(read, found, texts)
@@ -62,10 +62,10 @@ def mend(read: Callable[[Texts], Analysis]) -> tuple[Analysis, list[Made]]:
 
 def _step(
     read: Callable[[Texts], Analysis], found: Analysis, texts: Texts
-) -> tuple[Analysis, list[Made], Texts] | None:
+) -> tuple[Analysis, list[MadeFix], Texts] | None:
     """Return the spec with as many fixes made as can be made together; None if there are none that help."""
     safe = {each.fix: each for each in found.diagnostics if each.fix is not None and _may_be_made(each.fix)}
-    chosen = [Made(fix, safe[fix]) for fix in apart(safe)]
+    chosen = [MadeFix(fix, safe[fix]) for fix in apart(safe)]
     attempts = [chosen] if len(chosen) > 1 else []
     for attempt in [*attempts, *([each] for each in chosen[:MAX_TRIED])]:
         changed = _changed(texts, [edit for each in attempt for edit in each.fix.edits])
@@ -92,14 +92,14 @@ def _changed(texts: Texts, edits: Iterable[Edit]) -> Texts:
     return new
 
 
-def _better(before: Analysis, after: Analysis, made: list[Made]) -> bool:
+def _better(before: Analysis, after: Analysis, made: list[MadeFix]) -> bool:
     """Return whether the changes have mended what they answer, and no kind of message before it has become more."""
     old, new = _messages(before), _messages(after)
     answered = all(new.count(message) < old.count(message) for message in {_said(each.diagnostic) for each in made})
     return answered and not _left(after, made) and _score(after) <= _score(before)
 
 
-def _left(after: Analysis, made: list[Made]) -> bool:
+def _left(after: Analysis, made: list[MadeFix]) -> bool:
     """Return whether there is a syntax error in a line that was changed: then the change was not what was meant."""
     changed = set()
     for fix, _ in made:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from mtpp_dsl.cli.mending import Made
+from mtpp_dsl.cli.mending import MadeFix
 from mtpp_dsl.core.errors import SpecError, UsageError
 from mtpp_dsl.core.text.source import Diagnostic
 from mtpp_dsl.language.lowering.analysis import Analysis
@@ -15,7 +15,7 @@ from mtpp_dsl.solving.answers.json import dumps
 __all__ = ["print_messages"]
 
 
-def print_messages(name: str, read: Callable[[], tuple[Analysis, list[Made]]]) -> int:
+def print_messages(name: str, read: Callable[[], tuple[Analysis, list[MadeFix]]]) -> int:
     """Print what *read* finds as JSON, a file that cannot be read as well; return the exit code."""
     diagnostics: tuple[Diagnostic, ...]
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE
 from mtpp_dsl.cli.pictures import plots_of
-from mtpp_dsl.cli.progress import Watcher
+from mtpp_dsl.cli.progress import ProgressWriter
 from mtpp_dsl.cli.screen import say, screen_width, show, write_file
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.cli.solve_call import SolveCall
@@ -73,7 +73,7 @@ def front_and_report(
             f"--pareto {call.pareto}: a front with makespan needs plans with a schedule, which have costs beside it on "
             f"interconnect links alone; this is {problem.interconnect.keyword}. Ask for bottleneck, or for links"
         )
-    watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
+    watcher = ProgressWriter(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
     progress = Progress(watcher, watcher.write if call.verbose else None)
     with listener.searching(progress.stop):
         with watcher.shown():

@@ -16,10 +16,10 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.model.json import read as read_json_model
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.profile import Profile, text_of
-from mtpp_dsl.runtimes.execution.load import Load, busy
+from mtpp_dsl.runtimes.execution.load import ForeignLoad, busy
 from mtpp_dsl.runtimes.execution.machine import machine_facts
 from mtpp_dsl.runtimes.profiling.journal import Journal
-from mtpp_dsl.runtimes.profiling.measuring import Effort
+from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort
 from mtpp_dsl.runtimes.profiling.session import profile_of_jobs
 from mtpp_dsl.runtimes.profiling.tables import profile_of_table
 from mtpp_dsl.runtimes.profiling.traces import profile_of_trace
@@ -59,7 +59,7 @@ def profile_model(
     if table is not None:
         return _written(profile_of_table(table, found, label), None, output, quiet=quiet)
     assert code is not None
-    chosen = Effort(seconds=seconds(effort, "--effort") or 0.1, clock="cpu" if clock == "cpu" else "wall")
+    chosen = MeasuringEffort(seconds=seconds(effort, "--effort") or 0.1, clock="cpu" if clock == "cpu" else "wall")
     if chosen.clock == "cpu" and (threads > 1 or device != "cpu"):
         raise UsageError("--clock cpu counts what one thread spends: it is for --threads 1 --device cpu")
     symbols = _symbols(found, sizes)
@@ -78,7 +78,7 @@ def profile_model(
         facts = machine_facts(threads, chosen.clock, ("torch",), called)
     facts["seconds"] = chosen.seconds
     tell = _silent if quiet or not sys.stderr.isatty() else _tell
-    load = Load()
+    load = ForeignLoad()
     journal_path = output.with_name(f"{output.name}.part")
     profile, journal = profile_of_jobs(jobs, found, label, symbols, facts, journal_path, tell)
     written = _written(profile, journal, output, quiet=quiet)

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from mtpp_dsl.core.contracts.progress import Progress
     from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Watcher"]
+__all__ = ["ProgressWriter"]
 
 _EVERY = 1.0  # seconds between plain lines
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _WIDTH, _LEAST = 16, 6
 
 
-class Watcher:
+class ProgressWriter:
     """Listens to a :class:`~mtpp_dsl.core.contracts.progress.Progress` and writes to stderr.
 
     Args:

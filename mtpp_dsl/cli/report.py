@@ -203,14 +203,14 @@ def what_if_seconds(text: str | None) -> float | None:
 
 def searched_page(problem: Any, given: Any, limit: float | None, *, quiet: bool, **options: Any) -> str:
     """Return the page of an answer, with changed problems solved in *limit* seconds unless that is None."""
-    from mtpp_dsl.cli.progress import Watcher
+    from mtpp_dsl.cli.progress import ProgressWriter
     from mtpp_dsl.cli.signals import listener
     from mtpp_dsl.core.contracts.progress import Progress
 
     page_of = late("mtpp_dsl.show.reporting:page_of")
     if limit is None:
         return str(page_of(problem, given, **options))
-    watcher = Watcher(problem, limit=limit, quiet=quiet, verbose=False)
+    watcher = ProgressWriter(problem, limit=limit, quiet=quiet, verbose=False)
     progress = Progress(watcher)
     before = listener.stopped_by
     with listener.searching(progress.stop, SAYING):

@@ -12,7 +12,7 @@ from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_value
 from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
 from mtpp_dsl.cli.pareto import check_front_call, front_and_report
 from mtpp_dsl.cli.pictures import check_pictures, picture_paths, write_pictures
-from mtpp_dsl.cli.progress import Watcher
+from mtpp_dsl.cli.progress import ProgressWriter
 from mtpp_dsl.cli.report import searched_page, what_if_seconds, write_page
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings, write_file
 from mtpp_dsl.cli.signals import listener
@@ -83,7 +83,7 @@ def solve_and_report(call: SolveCall) -> int:
     start = None if call.start is None else _start(call, problem, call.start)
     if call.pareto is not None:
         return front_and_report(call, problem, method, limit, _left(limit), gap, start)
-    watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
+    watcher = ProgressWriter(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
     progress = Progress(watcher, watcher.write if call.verbose else None)
     with listener.searching(progress.stop):
         with watcher.shown():

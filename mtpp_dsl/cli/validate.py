@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.text import Text
 
 from mtpp_dsl.checks.verification import Violation
-from mtpp_dsl.cli.progress import Watcher
+from mtpp_dsl.cli.progress import ProgressWriter
 from mtpp_dsl.cli.screen import say, screen_width, show
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.core.contracts.progress import Progress
@@ -31,7 +31,7 @@ def validate_split(
     file: str, form: str, problem: Problem, limit: float | None, method: str, seed: int, *, quiet: bool = False
 ) -> int:
     """Check a split and say how good it is; return the exit code. Where *quiet*, say nothing of a sound one."""
-    watcher = Watcher(problem, limit=limit, quiet=quiet, verbose=False)
+    watcher = ProgressWriter(problem, limit=limit, quiet=quiet, verbose=False)
     progress = Progress(watcher)
     try:
         source = source_of(file)

@@ -18,7 +18,7 @@ from mtpp_dsl.core.errors import VerificationError
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.again import recorded_params, under_target
 from mtpp_dsl.solving.answers.claims import NOT_CHECKED
-from mtpp_dsl.solving.answers.proofs import Finding
+from mtpp_dsl.solving.answers.proofs import ProofFinding
 from mtpp_dsl.solving.answers.shape import check_shape
 
 __all__ = ["verify_plan"]
@@ -82,7 +82,7 @@ def _print_right(
     plan_file: Path,
     costs: list[float] | None,
     answer: Mapping[str, Any] | None,
-    findings: list[Finding],
+    findings: list[ProofFinding],
 ) -> None:
     if costs is not None:
         shown = ", ".join(

@@ -58,7 +58,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     FORMULATIONS: {
         "exact": "mtpp_dsl.models.formulations.exact:Exact",
         "fig3": "mtpp_dsl.models.formulations.fig3:Fig3",
-        "latency": "mtpp_dsl.models.formulations.latency:Latency",
+        "latency": "mtpp_dsl.models.formulations.latency:LatencyModel",
         "superblock": "mtpp_dsl.models.relaxations.superblock:Superblock",
         "guess": "mtpp_dsl.models.relaxations.guess:Guess",
         "divided": "mtpp_dsl.models.relaxations.divided:Divided",
@@ -123,7 +123,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     FORMATS: {
         "msr": "mtpp_dsl.exchange.formats.msr:Msr",
-        "moirai": "mtpp_dsl.exchange.formats.moirai:Moirai",
+        "moirai": "mtpp_dsl.exchange.formats.moirai:MoiraiFormat",
         "model": "mtpp_dsl.exchange.formats.models:ModelJson",
         "onnx": "mtpp_dsl.exchange.importers.onnx.format:Onnx",
         "pt2": "mtpp_dsl.exchange.importers.pt2.format:Pt2",
@@ -144,11 +144,11 @@ BUILTIN: dict[str, dict[str, str]] = {
         "swin": "mtpp_dsl.exchange.generators.swin:swin",
     },
     PROOFS: {
-        "shares": "mtpp_dsl.solvers.proofs.shares:Shares",
+        "shares": "mtpp_dsl.solvers.proofs.shares:SharesProof",
         "cuts": "mtpp_dsl.solvers.proofs.cuts:Cuts",
-        "configuration": "mtpp_dsl.solvers.proofs.configuration:Configuration",
-        "chain": "mtpp_dsl.solvers.proofs.chain:Chain",
-        "count": "mtpp_dsl.solvers.proofs.count:Count",
+        "configuration": "mtpp_dsl.solvers.proofs.configuration:ConfigurationProof",
+        "chain": "mtpp_dsl.solvers.proofs.chain:ChainCertificate",
+        "count": "mtpp_dsl.solvers.proofs.count:CountProof",
         "path-hull": "mtpp_dsl.solvers.proofs.hull:PathHullProof",
         "routes": "mtpp_dsl.solvers.proofs.routes:Routes",
         "windows": "mtpp_dsl.solvers.proofs.windows:Windows",
@@ -174,7 +174,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "torch-stages": "mtpp_dsl.runtimes.targets.torch_stages:TorchStages",
         "onnx-split": "mtpp_dsl.runtimes.targets.onnx_split:OnnxSplit",
         "csv": "mtpp_dsl.runtimes.targets.tables:Csv",
-        "dot": "mtpp_dsl.runtimes.targets.tables:Dot",
+        "dot": "mtpp_dsl.runtimes.targets.tables:DotTarget",
     },
 }
 

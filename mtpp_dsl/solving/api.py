@@ -21,7 +21,7 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.given import check_problem
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.finding import find_method, instead, method_names
-from mtpp_dsl.solving.one_problem import Call
+from mtpp_dsl.solving.one_problem import SolveArguments
 from mtpp_dsl.solving.plugins.honoured import DEFAULT_SOLVER, check_solver, refuse_scheduler
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def solve(
     chosen = find_method(method, solver) if isinstance(method, str) else method
     if scheduler is not None:
         refuse_scheduler(problem, chosen, write_model)
-    call = Call(
+    call = SolveArguments(
         began,
         chosen,
         solver,

@@ -30,7 +30,7 @@ from mtpp_dsl.solving.finding import instead
 from mtpp_dsl.solving.plugins import supervision
 from mtpp_dsl.solving.plugins.honoured import DEFAULT_SOLVER, refuse_options, refuse_solver
 
-__all__ = ["LEAST_TIME", "Call", "finish"]
+__all__ = ["LEAST_TIME", "SolveArguments", "finish"]
 
 _APART = "mtpp_dsl.solvers.runtime.portfolio.own_process"
 CHECK_SECONDS = 3e-5
@@ -42,7 +42,7 @@ LEAST_TIME = 0.1
 
 
 @dataclass(frozen=True)
-class Call:
+class SolveArguments:
     """The arguments of one call of :func:`mtpp_dsl.solve`, read: the problem, its target and the scheduler aside.
 
     Attributes:

@@ -13,14 +13,14 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Graph, Ints
 
-__all__ = ["NONE", "Module", "modules"]
+__all__ = ["NONE", "CutModule", "modules"]
 
 NONE = -1
 """The virtual node before all sources, or behind all sinks."""
 
 
 @dataclass(frozen=True)
-class Module:
+class CutModule:
     """What lies between two consecutive cut nodes.
 
     Attributes:
@@ -43,7 +43,7 @@ class Module:
 
 def modules(
     graph: Graph, *, kept: Bools | None = None, edges: Bools | None = None, bound: Iterable[Sequence[int]] = ()
-) -> list[Module]:
+) -> list[CutModule]:
     """Return the modules of the graph of the *kept* nodes and *edges*, in their order.
 
     Every kept node is in one of them, or a cut node between two. Without a cut node there is one module, the graph.
@@ -73,7 +73,7 @@ def modules(
         if j == len(cuts) and j and not nodes:
             break
         found.append(
-            Module(
+            CutModule(
                 int(order[cuts[j - 1]]) if j else NONE,
                 int(order[last]) if j < len(cuts) else NONE,
                 nodes,

@@ -15,7 +15,7 @@ from mtpp_dsl.solvers.algorithms.cut_nodes import NONE
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules as between_cuts
 from mtpp_dsl.solvers.algorithms.narrow_orders import crossing, orders
 
-__all__ = ["MAX_CHANNELS", "WANTED", "Split", "split"]
+__all__ = ["MAX_CHANNELS", "WANTED", "ModuleRow", "split"]
 
 MAX_CHANNELS = 6
 """The most channels that are tried where nobody says how many."""
@@ -28,7 +28,7 @@ NEAR, SPARE = 1.2, 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class ModuleRow:
     """A graph as a row of modules: every edge leads to the same module or to a later one.
 
     Attributes:
@@ -79,7 +79,7 @@ def split(
     held: Sequence[Sequence[int]] = (),
     wanted: int = WANTED,
     cuts: bool = True,
-) -> Split:
+) -> ModuleRow:
     """Return *graph* as a row of modules.
 
     Channels are tensors, not edges: a node whose output several nodes behind a boundary read is one of them, as what
@@ -111,7 +111,7 @@ def split(
     return next(one for count, one in found if count <= enough)
 
 
-def _best(ways: Sequence[_Boundaries], channels: int) -> tuple[float, Split]:
+def _best(ways: Sequence[_Boundaries], channels: int) -> tuple[float, ModuleRow]:
     """Return what the best boundaries along any of the orders count, and the modules between them."""
     return min((way.split(channels) for way in ways), key=lambda counted: counted[0])
 
@@ -137,12 +137,12 @@ class _Boundaries:
         self._clean &= self._free
         self._clean[[0, graph.n]] = False
 
-    def split(self, channels: int) -> tuple[float, Split]:
+    def split(self, channels: int) -> tuple[float, ModuleRow]:
         """Return what the best boundaries count that no more tensors cross, and the modules between them."""
         count, chosen = self._chosen(channels)
         cuts = [0, *chosen, self._graph.n]
         most = max((int(self._crossing[p]) for p in chosen), default=0)
-        return count, Split(
+        return count, ModuleRow(
             self._graph,
             tuple(frozen(self._order[a:b], np.int64) for a, b in pairwise(cuts)),
             most,

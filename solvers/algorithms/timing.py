@@ -10,8 +10,8 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.views.tasks import Instance
-from mtpp_dsl.solvers.algorithms.timing_kernel import TIME, Times
+from mtpp_dsl.core.views.tasks import ScheduleInstance
+from mtpp_dsl.solvers.algorithms.timing_kernel import TIME, KernelTimes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ __all__ = ["compressed", "timed"]
 
 
 def timed(
-    instance: Instance,
+    instance: ScheduleInstance,
     assignment: ArrayLike,
     priority: ArrayLike,
     sending: ArrayLike | None = None,
@@ -60,7 +60,7 @@ def timed(
     return Plan.create(instance.problem, device, schedule=schedule)
 
 
-def compressed(instance: Instance, plan: Plan) -> Plan:
+def compressed(instance: ScheduleInstance, plan: Plan) -> Plan:
     """Return *plan* with everything as early as its own order on devices and links allows: exact times, never later."""
     schedule = plan.schedule
     assert schedule is not None
@@ -69,7 +69,13 @@ def compressed(instance: Instance, plan: Plan) -> Plan:
 
 
 def _run(
-    instance: Instance, device: Ints, priority: Floats, sending: Floats, takes: Floats, carry: Floats, ready: Floats
+    instance: ScheduleInstance,
+    device: Ints,
+    priority: Floats,
+    sending: Floats,
+    takes: Floats,
+    carry: Floats,
+    ready: Floats,
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return starts and ends of nodes and of transfers; *ready* is when nodes may start."""
     graph, n, m = instance.graph, instance.n, instance.m
@@ -78,7 +84,7 @@ def _run(
     item = np.lexsort((np.arange(n + m), np.append(place, place[graph.heads]), np.append(priority, sending)))
     rank = np.empty(n + m, np.int64)
     rank[item] = np.arange(n + m)
-    times = Times.empty(n, m)
+    times = KernelTimes.empty(n, m)
     times.start[:] = ready
     run = TIME.pick(n + m)
     run(

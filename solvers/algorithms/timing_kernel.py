@@ -9,9 +9,9 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 
-__all__ = ["SWEEP", "TIME", "Arrays", "Times", "arrays", "sweep"]
+__all__ = ["SWEEP", "TIME", "Arrays", "KernelTimes", "arrays", "sweep"]
 
 ITEMS_WORTH_COMPILING = 2e4
 
@@ -44,7 +44,7 @@ class Arrays(NamedTuple):
     exclusive: bool
 
 
-class Times(NamedTuple):
+class KernelTimes(NamedTuple):
     """What a kernel writes: start and end of [n] nodes and [m] transfers; of edges within a device their tail's end."""
 
     start: Floats
@@ -53,12 +53,12 @@ class Times(NamedTuple):
     arrived: Floats
 
     @classmethod
-    def empty(cls, n: int, m: int) -> Times:
+    def empty(cls, n: int, m: int) -> KernelTimes:
         """Return zeros."""
         return cls(np.zeros(n), np.zeros(n), np.zeros(m), np.zeros(m))
 
 
-def arrays(instance: Instance) -> Arrays:
+def arrays(instance: ScheduleInstance) -> Arrays:
     """Return the arrays of *instance*."""
     graph, transfers = instance.graph, instance.transfers
     place = np.empty(graph.n, np.int64)
@@ -80,7 +80,7 @@ def arrays(instance: Instance) -> Arrays:
     )
 
 
-def sweep(instance: Arrays, order: Ints, device: Ints, times: Times, free: Floats) -> float:
+def sweep(instance: Arrays, order: Ints, device: Ints, times: KernelTimes, free: Floats) -> float:
     """Time nodes in a topological *order*, each after what reaches it; return the makespan, ``inf`` of none.
 
     What ``timed(instance, device, priority)`` gives if the priorities are the places in the order: exclusive transfers
@@ -138,7 +138,7 @@ def _time(
     carry: Floats,
     exclusive: bool,
     k: int,
-    times: Times,
+    times: KernelTimes,
 ) -> None:
     """Time nodes (items 0..n-1) and transfers (n..n+m-1) by rank, each as soon as what it needs lies behind it.
 

@@ -12,7 +12,7 @@ from mtpp_dsl.core.problem.colocation import strong
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.latency.along_orders import PARTED
 from mtpp_dsl.solvers.latency.latency_moves import latency_of
-from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
+from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
 
 __all__ = ["Orders", "arrangement_of", "beside", "measured", "worth"]
 
@@ -20,7 +20,7 @@ LARGEST = 4e9
 """Steps of one dynamic programme over an order; graphs that need more do without."""
 
 
-def measured(instance: Instance, slot: Ints) -> tuple[float, float, float]:
+def measured(instance: LatencyInstance, slot: Ints) -> tuple[float, float, float]:
     """Return what :func:`~mtpp_dsl.solvers.latency.latency_moves.latency_of` says of an arrangement."""
     graph = instance.graph
     return latency_of(
@@ -36,13 +36,13 @@ def measured(instance: Instance, slot: Ints) -> tuple[float, float, float]:
     )
 
 
-def worth(instance: Instance, slot: Ints) -> float:
+def worth(instance: LatencyInstance, slot: Ints) -> float:
     """Return the makespan of an arrangement that fits into the memories, else ``inf``."""
     makespan, _, excess = measured(instance, slot)
     return makespan if excess == 0 else float("inf")
 
 
-def beside(instance: Instance) -> Ints | None:
+def beside(instance: LatencyInstance) -> Ints | None:
     """Return the arrangement of each node, with those colocated, where it is fastest of the devices with ``io = free``.
 
     Those without a limit come first, then all. None where some node is on none of these.
@@ -53,7 +53,7 @@ def beside(instance: Instance) -> Ints | None:
     return next((slot for slot in found if slot is not None), None)
 
 
-def _fastest(instance: Instance, free: Ints) -> Ints | None:
+def _fastest(instance: LatencyInstance, free: Ints) -> Ints | None:
     """Return the arrangement of every class in the slot of *free* where it is fastest; None if none may have it."""
     if not len(free):
         return None
@@ -63,7 +63,7 @@ def _fastest(instance: Instance, free: Ints) -> Ints | None:
     return slot if np.isfinite(measured(instance, slot)[0]) else None
 
 
-def arrangement_of(instance: Instance, plan: Plan) -> Ints | None:
+def arrangement_of(instance: LatencyInstance, plan: Plan) -> Ints | None:
     """Return the arrangement of a plan; None of one without subgraphs, or that uses what the instance leaves out."""
     if plan.schedule is None or plan.schedule.piece is None:
         return None
@@ -89,7 +89,7 @@ class Orders:
         say: told when numba has to be loaded.
     """
 
-    def __init__(self, instance: Instance, random: np.random.Generator, say: Callable[[str], None]) -> None:
+    def __init__(self, instance: LatencyInstance, random: np.random.Generator, say: Callable[[str], None]) -> None:
         self._instance, self._random, self._say = instance, random, say
         graph = instance.graph
         self.unit = strong(instance.group, graph.tails, graph.heads)

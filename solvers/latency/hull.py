@@ -21,7 +21,7 @@ import numpy as np
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.algorithms.cheapest_set import IN, OUT, CheapestSets
-from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
+from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
 
 __all__ = ["LARGEST", "Hulls", "longest", "reachable"]
 
@@ -56,7 +56,7 @@ class Hulls:
         instance: the problem; of no more than :data:`LARGEST` nodes.
     """
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: LatencyInstance) -> None:
         self.instance = instance
         graph = self.graph = instance.graph
         self.after = reachable(graph)
@@ -273,7 +273,7 @@ def longest_path(graph: Graph, weights: Floats, passed: Floats) -> tuple[float, 
     return float(value.max()), path[::-1]
 
 
-def longest(instance: Instance) -> tuple[float, list[int]]:
+def longest(instance: LatencyInstance) -> tuple[float, list[int]]:
     """Return the length of the longest path with each node where it is fastest, lowered for rounding, and the path."""
     fastest: Floats = instance.time.min(axis=1, initial=np.inf)
     fastest = np.where(np.isfinite(fastest), fastest, 0.0)

@@ -14,11 +14,11 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.latency.first_arrangements import Orders, arrangement_of, beside, measured, worth
 from mtpp_dsl.solvers.latency.latency_moves import ANNEAL, DRAWS
-from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
+from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 
-__all__ = ["Run"]
+__all__ = ["LatencyRounds"]
 
 CHAINS = 2
 ORDERS = 16
@@ -35,7 +35,7 @@ ROOMS = (1.0, 1.5, 3.0, float("inf"))
 
 
 @dataclass(frozen=True)
-class Recipe:
+class LatencyRecipe:
     """How one annealing goes: temperatures and weights, as shares of the makespan it starts from."""
 
     origin: str
@@ -45,7 +45,7 @@ class Recipe:
     excess: float
 
 
-def recipe(nodes: int, number: int, chain: int, random: np.random.Generator) -> Recipe:
+def recipe(nodes: int, number: int, chain: int, random: np.random.Generator) -> LatencyRecipe:
     """Return a recipe; one annealing of each round goes on from the best arrangement, every other time less hot.
 
     One node is a larger share of the makespan in a graph of few *nodes*.
@@ -54,7 +54,7 @@ def recipe(nodes: int, number: int, chain: int, random: np.random.Generator) -> 
     origin = str(random.choice(["orders", "beside"])) if chain else "best"
     if not chain and number % 2 == 0:
         hot *= 0.1
-    return Recipe(
+    return LatencyRecipe(
         origin=origin,
         hot=hot,
         cold=hot * float(10 ** random.uniform(-2.2, -0.8)),
@@ -63,7 +63,7 @@ def recipe(nodes: int, number: int, chain: int, random: np.random.Generator) -> 
     )
 
 
-class Run:
+class LatencyRounds:
     """Solves one problem.
 
     Args:
@@ -79,7 +79,7 @@ class Run:
         self._patience = min(patience, QUIET + problem.graph.n // 4)
         self._problem = problem
         self._taker = Incumbent(name, problem, limits, progress)
-        self._instance = Instance.of(problem)
+        self._instance = LatencyInstance.of(problem)
         self._orders = Orders(self._instance, np.random.default_rng(limits.seed), progress.say)
         self._pool: list[Ints] = []
         self._best = np.zeros(0, np.int64)
@@ -171,7 +171,7 @@ class Run:
             )
         return best
 
-    def _origin(self, how: Recipe, random: np.random.Generator) -> Ints:
+    def _origin(self, how: LatencyRecipe, random: np.random.Generator) -> Ints:
         if how.origin == "best" and np.isfinite(self._cost):
             return self._best.copy()
         if how.origin == "beside":

@@ -12,7 +12,7 @@ from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.latency.hull import LARGEST, Hulls, longest
-from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
+from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
 
 __all__ = ["path_hull"]
 
@@ -26,7 +26,7 @@ PATIENCE = 12
 
 def path_hull(problem: Problem, limits: Limits, progress: Progress) -> Result:
     """Return the best bound of some paths."""
-    instance = Instance.of(problem)
+    instance = LatencyInstance.of(problem)
     names = problem.graph.names
     cost, path = longest(instance)
     certificate = Certificate("path-hull", {"path": [names[v] for v in path], "cuts": []})
@@ -67,7 +67,7 @@ def _result(limits: Limits, progress: Progress, bound: Bound, ended: Termination
 
 
 def _bounds(
-    instance: Instance, limits: Limits, progress: Progress
+    instance: LatencyInstance, limits: Limits, progress: Progress
 ) -> Iterator[tuple[list[int], float, list[tuple[int, int, float]]]]:
     """Yield paths, what no latency is below, and the runs of the path for which a minimum cut shows it, with rents."""
     hulls = Hulls(instance)

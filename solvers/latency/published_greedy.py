@@ -10,7 +10,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.latency.first_arrangements import Orders
-from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
+from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 __all__ = ["published_greedy"]
@@ -19,7 +19,7 @@ __all__ = ["published_greedy"]
 def published_greedy(problem: Problem, limits: Limits, progress: Progress) -> Result:
     """Return the plan that fills one accelerator after another, if it is one."""
     incumbent = Incumbent("published-greedy", problem, limits, progress)
-    instance = Instance.of(problem)
+    instance = LatencyInstance.of(problem)
     orders = Orders(instance, np.random.default_rng(limits.seed), progress.say)
     slots = np.flatnonzero(instance.number[: instance.pieces] == 0).tolist()
     used = 0.0

@@ -13,11 +13,11 @@ from mtpp_dsl.core.problem.graph import Floats, Graph, Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import interchangeable
 
-__all__ = ["Instance"]
+__all__ = ["LatencyInstance"]
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class LatencyInstance:
     """Arrays of a latency problem; slots are as in :mod:`mtpp_dsl.solvers.latency.latency_moves`.
 
     Attributes:
@@ -47,7 +47,7 @@ class Instance:
     members: Ints
 
     @classmethod
-    def of(cls, problem: Problem) -> Instance:
+    def of(cls, problem: Problem) -> LatencyInstance:
         """Return the instance of a problem that :func:`why_not` has nothing against."""
         graph, most, pays = problem.graph, most_subgraphs(problem), paying(problem)
         subgraphs = [d for d in range(problem.k) for _ in range(min(int(most[d]), max(graph.n, 1)))]

@@ -107,7 +107,7 @@ class Annealing(Scoped, MethodBase):
         """Return the best plan found, if any; no bound."""
         from mtpp_dsl.solvers.partition.annealing.network_annealing import anneal_on_network
         from mtpp_dsl.solvers.partition.annealing.ordered_annealing import OrderedRun
-        from mtpp_dsl.solvers.partition.annealing.split_annealing import Run
+        from mtpp_dsl.solvers.partition.annealing.split_annealing import SplitAnnealing
         from mtpp_dsl.solvers.partition.weighted.phase_annealing import anneal_phases
         from mtpp_dsl.solvers.partition.weighted.weighted_annealing import anneal_weighted
         from mtpp_dsl.solvers.schedule.search.batch_annealing import anneal_batches
@@ -127,12 +127,12 @@ class Annealing(Scoped, MethodBase):
         if problem.objective.quantity == "makespan":
             return anneal_sample(problem, limits, progress, self.patience, self.moves)
         ideals = problem.graph.n <= MAX_NODES_FOR_IDEALS
-        run: type[OrderedRun | Run]
+        run: type[OrderedRun | SplitAnnealing]
         methods: list[Method]
         if problem.acyclic:
             run, methods = OrderedRun, [SliceGraph(orders=FEW_ORDERS, starts=0), *([Ideals(FEW_BYTES)] * ideals)]
         else:
-            run, methods = Run, [*([Ideals(BYTES)] * ideals), SliceGraph()]
+            run, methods = SplitAnnealing, [*([Ideals(BYTES)] * ideals), SliceGraph()]
         return run(problem, limits, progress, self.patience, self.moves, methods).result()
 
 

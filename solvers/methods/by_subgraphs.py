@@ -48,7 +48,7 @@ class LatencySearch(Scoped, MethodBase):
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any, and a bound."""
-        from mtpp_dsl.solvers.latency.latency_rounds import Run
+        from mtpp_dsl.solvers.latency.latency_rounds import LatencyRounds
 
         bound = progress.bound
         if bound is None or bound.method != PathHull.name:
@@ -57,7 +57,7 @@ class LatencySearch(Scoped, MethodBase):
             if bounded.infeasibility is not None:
                 return replace(bounded, method=self.name)
             bound = bounded.bound
-        return replace(Run(self.name, problem, limits, progress, self.patience).result(), bound=bound)
+        return replace(LatencyRounds(self.name, problem, limits, progress, self.patience).result(), bound=bound)
 
 
 class PathHull(Scoped, MethodBase):

@@ -81,12 +81,12 @@ class Scheduling(_Modelled):
             SolverError: ortools is missing, or its process died.
             UsageError: an option that CP-SAT does not have.
         """
-        from mtpp_dsl.solvers.backends.cpsat.call import Run
+        from mtpp_dsl.solvers.backends.cpsat.call import CpSatRun
         from mtpp_dsl.solvers.backends.cpsat.first_plans import known
         from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 
         _ready(self.accepts(problem), limits)
-        return Run(self.name, problem, limits, progress, lower, known).solve()
+        return CpSatRun(self.name, problem, limits, progress, lower, known).solve()
 
 
 class Splitting(_Modelled):
@@ -118,12 +118,12 @@ class Splitting(_Modelled):
             SolverError: ortools is missing, or its process died.
             UsageError: an option that CP-SAT does not have.
         """
-        from mtpp_dsl.solvers.backends.cpsat.call import Run
+        from mtpp_dsl.solvers.backends.cpsat.call import CpSatRun
         from mtpp_dsl.solvers.backends.cpsat.first_plans import known
         from mtpp_dsl.solvers.backends.cpsat.split_problem import lower_split
 
         _ready(self.accepts(problem), limits)
-        return Run(self.name, problem, limits, progress, lower_split, known).solve()
+        return CpSatRun(self.name, problem, limits, progress, lower_split, known).solve()
 
 
 class BatchScheduling(_Modelled):
@@ -162,14 +162,14 @@ class BatchScheduling(_Modelled):
             UsageError: an option that CP-SAT does not have.
         """
         from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
-        from mtpp_dsl.solvers.backends.cpsat.call import Run
+        from mtpp_dsl.solvers.backends.cpsat.call import CpSatRun
         from mtpp_dsl.solvers.backends.cpsat.first_plans import behind, known
 
         _ready(self.accepts(problem), limits)
         makes = partial(lower_batches, barrier=self._barrier)
         restricted = "where all batches of a node end before any of a node that reads it starts" * self._barrier
         start = behind if self._barrier else known
-        return Run(self.name, problem, limits, progress, makes, start, restricted).solve()
+        return CpSatRun(self.name, problem, limits, progress, makes, start, restricted).solve()
 
 
 def _ready(reason: str | None, limits: Limits) -> None:

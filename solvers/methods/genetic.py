@@ -18,7 +18,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.partition import unmerged
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import SLICES, checking
-from mtpp_dsl.solvers.partition.genetic.recipe import Recipe
+from mtpp_dsl.solvers.partition.genetic.recipe import GeneticRecipe
 
 if TYPE_CHECKING:
     from mtpp_dsl.core.problem.graph import Floats
@@ -44,7 +44,8 @@ class Bred(_Sliced):
     """A method with the parameters of the algorithm.
 
     Args:
-        population, generations, elites, mutants, bias: see :class:`~mtpp_dsl.solvers.partition.genetic.recipe.Recipe`.
+        population, generations, elites, mutants, bias: see
+            :class:`~mtpp_dsl.solvers.partition.genetic.recipe.GeneticRecipe`.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Bred(_Sliced):
         mutants: float = 0.1,
         bias: float = 0.7,
     ) -> None:
-        self.recipe = Recipe(population, generations, elites, mutants, bias)
+        self.recipe = GeneticRecipe(population, generations, elites, mutants, bias)
 
 
 class Random(_Sliced):
@@ -86,7 +87,8 @@ class Brkga(Bred):
     """Method ``brkga``: a biased random-key genetic algorithm over the priorities (archer2024, Algorithm 2).
 
     Args:
-        population, generations, elites, mutants, bias: see :class:`~mtpp_dsl.solvers.partition.genetic.recipe.Recipe`.
+        population, generations, elites, mutants, bias: see
+            :class:`~mtpp_dsl.solvers.partition.genetic.recipe.GeneticRecipe`.
     """
 
     name = "brkga"
@@ -107,7 +109,8 @@ class Mla(Bred):
     The order is bred by a biased random-key genetic algorithm, without a look at devices or costs.
 
     Args:
-        population, generations, elites, mutants, bias: see :class:`~mtpp_dsl.solvers.partition.genetic.recipe.Recipe`.
+        population, generations, elites, mutants, bias: see
+            :class:`~mtpp_dsl.solvers.partition.genetic.recipe.GeneticRecipe`.
     """
 
     name = "mla"

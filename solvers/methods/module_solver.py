@@ -15,14 +15,14 @@ from mtpp_dsl.solvers.backends.cpsat.engine import by as cpsat
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
-from mtpp_dsl.solvers.schedule.splitting.module_engines import ByCpSat, ByMethod, Engine
+from mtpp_dsl.solvers.schedule.splitting.module_engines import ByCpSat, ByMethod, ModuleEngine
 
 __all__ = ["module_solver"]
 
 
 def module_solver(
     problem: Problem, limits: Limits, progress: Progress, module_method: str | None
-) -> tuple[Engine, str]:
+) -> tuple[ModuleEngine, str]:
     """Return what solves modules, and what it is called."""
     formulation = "moirai" if problem.objective.batch is None else "batched"
     name = module_method or formulation

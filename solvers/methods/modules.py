@@ -19,7 +19,7 @@ from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE, PATHS, checking
 
 if TYPE_CHECKING:
-    from mtpp_dsl.solvers.schedule.decomposition.parts import Parts
+    from mtpp_dsl.solvers.schedule.decomposition.parts import SolvedParts
 
 __all__ = ["ChainRelaxation", "Decomposition", "MilpSplit", "SplitBound"]
 
@@ -55,7 +55,7 @@ class _ByParts(Scoped, MethodBase):
         _require(self, problem)
         return by_parts(self.name, problem, limits, progress, self._parts)
 
-    def _parts(self, problem: Problem) -> Parts:
+    def _parts(self, problem: Problem) -> SolvedParts:
         """Return what of the graph is solved."""
         raise NotImplementedError
 
@@ -83,7 +83,7 @@ class Decomposition(_ByParts):
     name = "decomposition"
     summary = "optimal schedule of a chain of modules between cut nodes, which CP-SAT solves only where they matter"
 
-    def _parts(self, problem: Problem) -> Parts:
+    def _parts(self, problem: Problem) -> SolvedParts:
         from mtpp_dsl.solvers.schedule.decomposition.decomposition import whole_parts
 
         return whole_parts(problem)
@@ -106,7 +106,7 @@ class ChainRelaxation(_ByParts):
     def __init__(self, largest: int | None = None) -> None:
         self.largest = largest
 
-    def _parts(self, problem: Problem) -> Parts:
+    def _parts(self, problem: Problem) -> SolvedParts:
         from mtpp_dsl.solvers.schedule.decomposition.decomposition import chain_parts
 
         return chain_parts(problem, self.largest)
@@ -158,7 +158,7 @@ class MilpSplit(Scoped, MethodBase):
             PluginError: there is no such method for modules.
         """
         from mtpp_dsl.solvers.methods.module_solver import module_solver
-        from mtpp_dsl.solvers.schedule.splitting.split_run import Run
+        from mtpp_dsl.solvers.schedule.splitting.split_run import SplitRun
 
         _require(self, problem)
         if limits.write_model is not None:
@@ -169,7 +169,7 @@ class MilpSplit(Scoped, MethodBase):
         engine, words = module_solver(problem, limits, progress, self.module_method)
         seconds = SECONDS if self.module_time_limit is None else self.module_time_limit
         with engine:
-            return Run(self.name, problem, limits, progress, engine, words, self.channels, seconds).solve()
+            return SplitRun(self.name, problem, limits, progress, engine, words, self.channels, seconds).solve()
 
 
 class SplitBound(Scoped, MethodBase):

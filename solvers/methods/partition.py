@@ -164,7 +164,7 @@ class Ideals(Scoped, MethodBase):
     def _solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the same; rows are only checked, but for those of sums and of phases."""
         from mtpp_dsl.solvers.algorithms.stages.build import of_stages
-        from mtpp_dsl.solvers.partition.ideals.flat_run import Run
+        from mtpp_dsl.solvers.partition.ideals.flat_run import FlatRun
         from mtpp_dsl.solvers.partition.ideals.hierarchy_run import NestedRun
         from mtpp_dsl.solvers.partition.ideals.network_run import NetworkRun
         from mtpp_dsl.solvers.partition.ideals.phase_parts_run import PhasePartsRun
@@ -184,7 +184,7 @@ class Ideals(Scoped, MethodBase):
             return StagesRun(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
         if problem.networked:
             return NetworkRun(problem, limits, progress, self.most_bytes, self.patience).result()
-        run = NestedRun if problem.hierarchical else Run
+        run = NestedRun if problem.hierarchical else FlatRun
         return run(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
 
 

@@ -55,9 +55,9 @@ class BranchAndBound(Scoped, MethodBase):
         if impossible is not None:
             return progress.result(self.name, limits, "infeasible", infeasibility=impossible)
         from mtpp_dsl.solvers.bounds.schedule.interval import interval
-        from mtpp_dsl.solvers.schedule.search.branch_and_bound_run import Run
+        from mtpp_dsl.solvers.schedule.search.branch_and_bound_run import BranchAndBoundRun
 
-        return Run(problem, limits, progress, interval).result()
+        return BranchAndBoundRun(problem, limits, progress, interval).result()
 
 
 class Ea(Scoped, MethodBase):

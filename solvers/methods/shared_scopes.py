@@ -132,7 +132,7 @@ WEIGHTED = replace(
     soft=True,
 )
 """Weighted sums of decisions over splits, and rows with a penalty: what
-:class:`mtpp_dsl.solvers.partition.weighted.instance.Instance` carries."""
+:class:`mtpp_dsl.solvers.partition.weighted.instance.WeightedInstance` carries."""
 
 ONE_SAMPLE = Scope(
     objectives=("makespan",),
@@ -141,7 +141,7 @@ ONE_SAMPLE = Scope(
     backward=True,
     unequal=True,
 )
-"""Schedules of one sample: what :class:`mtpp_dsl.core.views.tasks.Instance` carries."""
+"""Schedules of one sample: what :class:`mtpp_dsl.core.views.tasks.ScheduleInstance` carries."""
 
 BATCH = Scope(
     objectives=("batch",),
@@ -161,7 +161,7 @@ SUBGRAPHS = Scope(
     constraints=(BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Subgraphs),
     unequal=True,
 )
-"""The latency of one sample by subgraphs: what :class:`mtpp_dsl.solvers.latency.subgraph_arrays.Instance` carries."""
+"""The latency of one sample by subgraphs: what :mod:`mtpp_dsl.solvers.latency.subgraph_arrays` carries."""
 
 LOADS = Scope(
     objectives=("bottleneck", "sum of bottlenecks"),

@@ -9,15 +9,15 @@ from typing import Any
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH, Place, Sets
-from mtpp_dsl.solvers.proofs.reading import Reading, number
+from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH, Sets, StagePlace
+from mtpp_dsl.solvers.proofs.reading import ProofReading, number
 
-__all__ = ["Chain"]
+__all__ = ["ChainCertificate"]
 
 LARGEST_MOST = 2**53
 
 
-class Chain:
+class ChainCertificate:
     """``{"target": T, "weights": {node: w}, "most": [m_1, ..., m_k]}``, w and m whole numbers.
 
     For k equal devices under ``acyclic``. In a plan below T the blocks stand in a topological order of their quotient:
@@ -32,7 +32,7 @@ class Chain:
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the target; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
-        reading = Reading(problem)
+        reading = ProofReading(problem)
         reason = _unfit(problem, reading)
         if reason is not None:
             raise Refused(f"a certificate 'chain' says nothing here: {reason}")
@@ -49,7 +49,7 @@ class Chain:
         return target
 
 
-def _unfit(problem: Problem, reading: Reading) -> str | None:
+def _unfit(problem: Problem, reading: ProofReading) -> str | None:
     if not problem.acyclic:
         return "the blocks need no order"
     if problem.graph.backward.any():
@@ -118,7 +118,7 @@ class _Places:
         most = max(self._most[first - 1 : last])
         if most >= self._total:
             return None
-        place: Place = self._sets.place(last - 1, self._k - first)
+        place: StagePlace = self._sets.place(last - 1, self._k - first)
         try:
             seconds = self._limits.remaining
             return self._sets.heavier(self._weights, most, place, inf if seconds == inf else max(seconds, 0.1))

@@ -13,10 +13,10 @@ from scipy.sparse import coo_array
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.proofs.heaviest import Place, Sets
-from mtpp_dsl.solvers.proofs.reading import BITS, Kind, Reading, number, units_for, whole_numbers
+from mtpp_dsl.solvers.proofs.heaviest import Sets, StagePlace
+from mtpp_dsl.solvers.proofs.reading import BITS, DeviceKind, ProofReading, number, units_for, whole_numbers
 
-__all__ = ["Configuration"]
+__all__ = ["ConfigurationProof"]
 
 HALF = 0.5
 LONGEST = 60.0
@@ -33,7 +33,7 @@ of this size: without room its presolve has missed sets that are there."""
 INFEASIBLE = 2
 
 
-class Configuration:
+class ConfigurationProof:
     """``{"target": T, "weights": {node: w}, "most": {device: m}}``, w and m whole numbers.
 
     If no set of nodes that a device can hold at a load below T weighs more than the device's m, for every device, and
@@ -47,7 +47,7 @@ class Configuration:
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the target; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
-        reading = Reading(problem)
+        reading = ProofReading(problem)
         target = number(data, "target")
         if target <= 0:
             return 0.0
@@ -65,7 +65,9 @@ class Configuration:
         return target
 
 
-def _all_lighter(reading: Reading, kind: Kind, target: float, weights: list[int], most: int, limits: Limits) -> bool:
+def _all_lighter(
+    reading: ProofReading, kind: DeviceKind, target: float, weights: list[int], most: int, limits: Limits
+) -> bool:
     """Return whether every set that a kind can hold below the target weighs *most* or less.
 
     Where sets must be convex a branch and bound has the first half of the time; the integer programme has the rest.
@@ -74,7 +76,7 @@ def _all_lighter(reading: Reading, kind: Kind, target: float, weights: list[int]
     if arcs and len(reading.members) <= MAX_GROUPS:
         sets = Sets(reading, kind, target, arcs)
         try:
-            return sets.heavier(weights, most, Place(), min(limits.remaining / 2, LONGEST)) is None
+            return sets.heavier(weights, most, StagePlace(), min(limits.remaining / 2, LONGEST)) is None
         except TimeoutError:
             pass
     return _lighter(reading, kind, target, weights, most, limits.remaining)
@@ -128,7 +130,9 @@ class _Programme:
         return False
 
 
-def _lighter(reading: Reading, kind: Kind, target: float, weights: list[int], most: int, seconds: float) -> bool:
+def _lighter(
+    reading: ProofReading, kind: DeviceKind, target: float, weights: list[int], most: int, seconds: float
+) -> bool:
     """Return whether every set that a kind can hold below the target weighs *most* or less."""
     units, n = units_for(target), len(reading.members)
     below = ceil(target * units) - 1
@@ -170,7 +174,9 @@ def _heavier(weights: list[int], most: int) -> tuple[dict[int, float], float]:
     return {g: float(min(-(-weight // unit), low)) for g, weight in enumerate(weights) if weight}, low - HALF
 
 
-def _overflow(programme: _Programme, reading: Reading, kind: Kind, units: float, below: int) -> dict[int, int]:
+def _overflow(
+    programme: _Programme, reading: ProofReading, kind: DeviceKind, units: float, below: int
+) -> dict[int, int]:
     """Return the term of the load that streaming parameters is (archer2024, eq. 2), in coarser units if need be."""
     rate = units / reading.bandwidth
     if not max(kind.free, *reading.params) * rate < inf:
@@ -188,7 +194,7 @@ def _overflow(programme: _Programme, reading: Reading, kind: Kind, units: float,
     return {excess: unit}
 
 
-def _convex(programme: _Programme, reading: Reading, *, backward: bool) -> None:
+def _convex(programme: _Programme, reading: ProofReading, *, backward: bool) -> None:
     """Add that no path leaves the set and comes back (tarnawski2020, Figure 3): ``after`` ends where the set does."""
     after: dict[int, int] = {}
     for u, v in reading.edges(backward=backward):

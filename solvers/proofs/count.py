@@ -13,13 +13,13 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH, Sets
-from mtpp_dsl.solvers.proofs.reading import Reading, named_numbers, number
+from mtpp_dsl.solvers.proofs.reading import ProofReading, named_numbers, number
 from mtpp_dsl.solvers.proofs.shares import share_of
 
-__all__ = ["Count"]
+__all__ = ["CountProof"]
 
 
-class Count:
+class CountProof:
     """``{"target": T, "shares": {device: p}, "nets": {node: {"devices": m, "apart": [node, ...]}}}``.
 
     The tensors of a net (those with the pins of the one that the node makes) are on m devices at least below T: the
@@ -34,7 +34,7 @@ class Count:
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the target, or what little less the sum proves; see :class:`mtpp_dsl.contracts.Checker`."""
-        reading = Reading(problem)
+        reading = ProofReading(problem)
         target, shares = number(data, "target"), named_numbers(data, "shares")
         if target <= 0:
             return 0.0
@@ -53,7 +53,7 @@ class Count:
         return min(target, share)
 
 
-def _nets(reading: Reading, data: Mapping[str, Any], below: _Below) -> dict[frozenset[int], int]:
+def _nets(reading: ProofReading, data: Mapping[str, Any], below: _Below) -> dict[frozenset[int], int]:
     """Return on how many devices tensors are at least, by their pins."""
     nets = data.get("nets")
     if not isinstance(nets, Mapping):
@@ -78,7 +78,7 @@ def _nets(reading: Reading, data: Mapping[str, Any], below: _Below) -> dict[froz
 class _Below:
     """What no device can have together below a target."""
 
-    def __init__(self, reading: Reading, target: float, limits: Limits) -> None:
+    def __init__(self, reading: ProofReading, target: float, limits: Limits) -> None:
         self.target, self._limits = target, limits
         self._kinds = [Sets(reading, kind, target, reading.arcs(kind)) for kind in reading.kinds]
         self._known: dict[frozenset[int], bool] = {}

@@ -13,7 +13,7 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH, Sets
-from mtpp_dsl.solvers.proofs.reading import Kind, Reading, named_numbers, number, units_for
+from mtpp_dsl.solvers.proofs.reading import DeviceKind, ProofReading, named_numbers, number, units_for
 from mtpp_dsl.solvers.proofs.shares import share_of
 
 __all__ = ["Cuts"]
@@ -34,7 +34,7 @@ class Cuts:
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the target; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
-        reading = Reading(problem)
+        reading = ProofReading(problem)
         target, nodes = number(data, "target"), data.get("nodes")
         shares = named_numbers(data, "shares")
         if target <= 0:
@@ -57,7 +57,7 @@ class Cuts:
         return min(target, share)
 
     @staticmethod
-    def _closed(reading: Reading, kind: Kind, target: float, asked: list[int], limits: Limits) -> list[int]:
+    def _closed(reading: ProofReading, kind: DeviceKind, target: float, asked: list[int], limits: Limits) -> list[int]:
         """Return the groups of which no device of a kind can hold one at a load below the target.
 
         First by the cuts of all sets with the group; then, for those left, of the sets that are convex and fit.
@@ -80,7 +80,7 @@ class Cuts:
         return closed
 
 
-def _network(reading: Reading, kind: Kind, target: float) -> Any:
+def _network(reading: ProofReading, kind: DeviceKind, target: float) -> Any:
     """Return the network whose cuts around a group are the loads of the sets it is in, in units, rounded down."""
     units, network = units_for(target), nx.DiGraph()
     enough = ceil(target * units)

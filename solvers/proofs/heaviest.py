@@ -13,10 +13,10 @@ import numpy as np
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, NO_FLOW, OUT
-from mtpp_dsl.solvers.proofs.reading import Kind, Reading, units_for
+from mtpp_dsl.solvers.proofs.reading import DeviceKind, ProofReading, units_for
 from mtpp_dsl.solvers.proofs.settle import SETTLE
 
-__all__ = ["NOT_ENOUGH", "Place", "Sets", "closure"]
+__all__ = ["NOT_ENOUGH", "Sets", "StagePlace", "closure"]
 
 NOT_ENOUGH = "the time is not enough to check the certificate; give more with --time-limit"
 LARGEST = 1 << 58
@@ -31,7 +31,7 @@ FINER = 64.0
 
 
 @dataclass(frozen=True)
-class Place:
+class StagePlace:
     """Where in a pipeline a set stands.
 
     Attributes:
@@ -62,7 +62,7 @@ class Sets:
         UsageError: there are too many groups.
     """
 
-    def __init__(self, reading: Reading, kind: Kind, target: float, arcs: Iterable[tuple[int, int]]) -> None:
+    def __init__(self, reading: ProofReading, kind: DeviceKind, target: float, arcs: Iterable[tuple[int, int]]) -> None:
         self.n = len(reading.members)
         if self.n > MAX_GROUPS:
             raise UsageError(f"{self.n} groups of nodes are too many to check the certificate")
@@ -96,12 +96,12 @@ class Sets:
         self._settle = SETTLE.plain if small else SETTLE.compiled()
         self._least_cut = LEAST_CUT.plain if small else LEAST_CUT.compiled()
 
-    def place(self, before: int | None, after: int | None) -> Place:
+    def place(self, before: int | None, after: int | None) -> StagePlace:
         """Return the place after *before* and before *after* sets below the target."""
         early, late = (None if sets is None else sets * (self.below + 1) for sets in (before, after))
-        return Place(early, late, ideal=before == 0, filter=after == 0)
+        return StagePlace(early, late, ideal=before == 0, filter=after == 0)
 
-    def heavier(self, weights: Sequence[int], most: int, place: Place, seconds: float = inf) -> Bools | None:
+    def heavier(self, weights: Sequence[int], most: int, place: StagePlace, seconds: float = inf) -> Bools | None:
         """Return a set at *place* that weighs more than *most*, or None if there is none.
 
         Raises:
@@ -113,7 +113,7 @@ class Sets:
         """Return the state in which all is free that one device may take."""
         return np.where(self._work > self.below, OUT, FREE).astype(np.int64)
 
-    def settled(self, state: Ints, place: Place, falls: Bools, climbs: Bools) -> bool:
+    def settled(self, state: Ints, place: StagePlace, falls: Bools, climbs: Bools) -> bool:
         """Settle what follows from *state*; return whether a set may be left."""
         early = self._busy if place.early is None else min(place.early, self._busy)
         late = self._busy if place.late is None else min(place.late, self._busy)
@@ -162,7 +162,7 @@ class Sets:
         if (state[groups] == OUT).any():
             return self.below + 1
         state[groups] = IN
-        if not self.settled(state, Place(), falls, climbs):
+        if not self.settled(state, StagePlace(), falls, climbs):
             return self.below + 1
         least, side = self.cheapest(state, falls, climbs, 1, none, 0, streams=False)
         if least <= self.below and self.streams(side):
@@ -182,7 +182,7 @@ class Sets:
         stream = max(int(self._stream[held].sum()) - self._free, 0)
         return int(self._work[held].sum()) + int(self._cost[cut].sum()) + stream
 
-    def possible(self, held: Bools, place: Place) -> bool:
+    def possible(self, held: Bools, place: StagePlace) -> bool:
         """Return whether a set is below the target, convex, and fits into the memory and its place."""
         if self.load(held) > self.below:
             return False
@@ -201,7 +201,7 @@ class Sets:
 class _Search:
     """Depth first: sets with the heaviest group, then those with the next and without the first, and so on."""
 
-    def __init__(self, sets: Sets, weights: Ints, most: int, place: Place, end: float) -> None:
+    def __init__(self, sets: Sets, weights: Ints, most: int, place: StagePlace, end: float) -> None:
         self._sets, self._weights, self._most, self._place, self._end = sets, weights, most, place, end
         total = int(weights.sum())
         self._sharp = sets.sharp(total)
@@ -310,7 +310,7 @@ def closure(n: int, arcs: Ints) -> Bools:
     return reach
 
 
-def _streams(reading: Reading, kind: Kind, units: float, enough: int) -> tuple[int, Ints]:
+def _streams(reading: ProofReading, kind: DeviceKind, units: float, enough: int) -> tuple[int, Ints]:
     """Return the parameters that are free, rounded up, and those of each group, down, in units of load."""
     n = len(reading.members)
     if kind.free == inf:

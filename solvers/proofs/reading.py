@@ -15,7 +15,7 @@ from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Kind", "Reading", "named_numbers", "number", "units_for", "whole_numbers"]
+__all__ = ["DeviceKind", "ProofReading", "named_numbers", "number", "units_for", "whole_numbers"]
 
 LARGEST_WEIGHT = 1e9
 NEARLY = 1e-13
@@ -25,7 +25,7 @@ BITS = 27
 
 
 @dataclass(frozen=True)
-class Kind:
+class DeviceKind:
     """Devices that nothing here tells apart.
 
     Attributes:
@@ -45,7 +45,7 @@ class Kind:
     convex: tuple[bool, bool]
 
 
-class Reading:
+class ProofReading:
     """The groups of colocated nodes, the tensors between them and the kinds of devices.
 
     Attributes:
@@ -91,9 +91,9 @@ class Reading:
                 costs[pins].append(float(graph.output[u]) / bandwidth)
         return {pins: fsum(parts) for pins, parts in costs.items()}
 
-    def _kinds(self) -> list[Kind]:
+    def _kinds(self) -> list[DeviceKind]:
         problem = self.problem
-        found: dict[Kind, list[str]] = defaultdict(list)
+        found: dict[DeviceKind, list[str]] = defaultdict(list)
         for d, device in enumerate(problem.devices):
             hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
             limit, room = inf, device.room
@@ -104,7 +104,7 @@ class Reading:
             streams = overflow and device.memory is not None and not hard
             barred = self._barred(d)
             groups = range(len(self.members))
-            kind = Kind(
+            kind = DeviceKind(
                 devices=(),
                 time=tuple(self._time(g, d, barred) if self.memory[g] <= limit else inf for g in groups),
                 pays=pays,
@@ -113,7 +113,7 @@ class Reading:
                 convex=(self._convex(d, ("both", "forward")), self._convex(d, ("both",))),
             )
             found[kind].append(device.name)
-        return [Kind(tuple(names), k.time, k.pays, k.memory, k.free, k.convex) for k, names in found.items()]
+        return [DeviceKind(tuple(names), k.time, k.pays, k.memory, k.free, k.convex) for k, names in found.items()]
 
     def _time(self, group: int, d: int, barred: set[int]) -> float:
         if any(v in barred for v in self.members[group]):
@@ -141,7 +141,7 @@ class Reading:
             if bool(graph.backward[u]) == backward == bool(graph.backward[v]):
                 yield u, v
 
-    def streamed(self, kind: Kind, groups: Iterable[int]) -> float:
+    def streamed(self, kind: DeviceKind, groups: Iterable[int]) -> float:
         """Return the time that a device of a kind streams parameters for, if it has these groups and perhaps more."""
         excess = fsum(self.params[g] for g in groups) - kind.free
         return (
@@ -161,7 +161,7 @@ class Reading:
         """Whether all devices are equal, and their nodes in an order (of a graph without a backward part)."""
         return len(self.kinds) == 1 and self.problem.acyclic and not self.problem.graph.backward.any()
 
-    def arcs(self, kind: Kind) -> list[tuple[int, int]]:
+    def arcs(self, kind: DeviceKind) -> list[tuple[int, int]]:
         """Return arcs between groups: what a device of a kind holds is convex along their paths.
 
         Under ``acyclic``, of a graph without a backward part, that is so of whole groups. Where a group of several

@@ -9,14 +9,14 @@ from typing import Any
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.proofs.reading import Reading, named_numbers, number
+from mtpp_dsl.solvers.proofs.reading import ProofReading, named_numbers, number
 
-__all__ = ["Shares"]
+__all__ = ["SharesProof"]
 
 ROUNDING = 1e-12
 
 
-class Shares:
+class SharesProof:
     """Weights of the devices, or a node.
 
     ``{"node": name}``: the node runs somewhere. ``{"shares": {device: p}}``: the sum over the nodes of the least
@@ -32,7 +32,7 @@ class Shares:
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the bound; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
         del limits
-        reading = Reading(problem, work_alone=True)
+        reading = ProofReading(problem, work_alone=True)
         if "node" in data:
             group = reading.group_of(data["node"])
             return min(kind.time[group] + reading.streamed(kind, [group]) * (1 - ROUNDING) for kind in reading.kinds)
@@ -44,7 +44,7 @@ class Shares:
         return share_of(reading, shares, [[True] * len(reading.members) for _ in reading.kinds])
 
 
-def share_of(reading: Reading, shares: Mapping[str, float], opened: list[list[bool]]) -> float:
+def share_of(reading: ProofReading, shares: Mapping[str, float], opened: list[list[bool]]) -> float:
     """Return the bound of weights of devices, where [kinds][groups] says which kinds are open to a group."""
     names = {name for kind in reading.kinds for name in kind.devices}
     unknown = next((name for name in shares if name not in names), None)

@@ -42,7 +42,7 @@ class Claims(NamedTuple):
     weight: Floats
 
 
-class Arcs(NamedTuple):
+class WindowArcs(NamedTuple):
     """The graph in one direction: what comes *before* a node has smaller places.
 
     Attributes:
@@ -125,7 +125,7 @@ def _refuse(problem: Problem) -> None:
         raise Refused(f"a node counts once, on one device; 'constraint {other.keyword}' changes that")
 
 
-def _arcs(problem: Problem) -> Arcs:
+def _arcs(problem: Problem) -> WindowArcs:
     graph, k = problem.graph, problem.k
     order = np.array(graph.topological_order)
     place = np.empty(graph.n, np.int64)
@@ -141,7 +141,7 @@ def _arcs(problem: Problem) -> Arcs:
     for e in range(graph.m):
         if group[graph.tails[e]] == group[graph.heads[e]]:
             cost[e] = np.where(np.eye(k, dtype=bool), 0.0, inf)
-    return Arcs(
+    return WindowArcs(
         order,
         place,
         np.searchsorted(np.sort(graph.heads), np.arange(graph.n + 1)),
@@ -155,8 +155,8 @@ def _arcs(problem: Problem) -> Arcs:
     )
 
 
-def _turned(arcs: Arcs) -> Arcs:
-    return Arcs(
+def _turned(arcs: WindowArcs) -> WindowArcs:
+    return WindowArcs(
         np.ascontiguousarray(arcs.order[::-1]),
         len(arcs.order) - 1 - arcs.place,
         arcs.from_at,
@@ -192,7 +192,7 @@ def _times(problem: Problem, group: Ints) -> Floats:
     return allowed
 
 
-def _side(problem: Problem, arcs: Arcs, time: Floats, count: int, given: object, target: float) -> Floats:
+def _side(problem: Problem, arcs: WindowArcs, time: Floats, count: int, given: object, target: float) -> Floats:
     claims = _claims(problem, given)
     start = np.zeros(time.shape)
     exclusive = any(problem.of(ExclusiveLinks))
@@ -252,7 +252,9 @@ def _overloaded(problem: Problem, given: object, head: Floats, time: Floats, tai
     return bool(least.sum() > (until - since) * y.sum() * (1 + NEARLY) and y.sum() > 0)
 
 
-def _heads(arcs: Arcs, time: Floats, claims: Claims, count: int, exclusive: bool, last: float, start: Floats) -> int:
+def _heads(
+    arcs: WindowArcs, time: Floats, claims: Claims, count: int, exclusive: bool, last: float, start: Floats
+) -> int:
     """Write when nodes can start; return the number of the first claim that is not proved, -1 if all are.
 
     No node starts after *last*: claims beyond it are proved if nothing can start until then.

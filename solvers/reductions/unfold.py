@@ -11,7 +11,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import compressed
 from mtpp_dsl.solvers.reductions.parallel import Bundles
 
@@ -57,7 +57,7 @@ def unfolded(
         arrived[moved] = sent[moved] + carry
         schedule = Schedule.create(graph, start, start + takes, sent, arrived)
         fine = Plan.create(problem, device, schedule=schedule)
-        return fine if any(problem.of(Linear)) else compressed(Instance.of(problem), fine)
+        return fine if any(problem.of(Linear)) else compressed(ScheduleInstance.of(problem), fine)
 
     return lift
 

@@ -14,10 +14,10 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Ended", "Incumbent"]
+__all__ = ["Incumbent", "SearchEnded"]
 
 
-class Ended(Exception):
+class SearchEnded(Exception):
     """The time is up, or somebody asked to stop."""
 
 
@@ -136,9 +136,9 @@ class Incumbent:
         return self._progress.ended(self._limits) is not None or self.closed()
 
     def pause(self) -> None:
-        """Raise :class:`Ended` if the time is up or somebody asked to stop."""
+        """Raise :class:`SearchEnded` if the time is up or somebody asked to stop."""
         if self._progress.ended(self._limits) is not None:
-            raise Ended
+            raise SearchEnded
 
     def result(
         self,

@@ -26,7 +26,7 @@ ROUNDING = 1e-12
 
 
 @dataclass
-class Part:
+class PhasePart:
     """An ordinary problem of a bottleneck, the name of what it is of, and the best bound on it so far."""
 
     name: str
@@ -53,7 +53,7 @@ class PhaseBounds:
         least: dict[str | None, Problem] = {None: problem}
         least.update(problem.each_phase.items())
         self._work = {p: float(_least(one).sum()) * (1 - ROUNDING) for p, one in least.items()}
-        self._parts = {p: Part(f"phase {p}" if p else "all phases", self._alone(p)) for p in _asked(self._terms)}
+        self._parts = {p: PhasePart(f"phase {p}" if p else "all phases", self._alone(p)) for p in _asked(self._terms)}
         self._mixed, self._scale, self._offset = self._mixture()
 
     @staticmethod
@@ -89,7 +89,7 @@ class PhaseBounds:
                 incumbent.prove(self.bound())
         return None
 
-    def _tasks(self, methods: Sequence[Method]) -> list[tuple[Method, Part]]:
+    def _tasks(self, methods: Sequence[Method]) -> list[tuple[Method, PhasePart]]:
         parts = [*self._parts.values(), *([] if self._mixed is None else [self._mixed])]
         return [(method, part) for method in methods for part in parts if method.accepts(part.problem) is None]
 
@@ -137,7 +137,7 @@ class PhaseBounds:
         kept = [one for one in self._problem.constraints if not isinstance(one, Linear)]
         return self._problem.asking(replace(Objective("bottleneck"), penalised=False), kept)
 
-    def _mixture(self) -> tuple[Part | None, float, float]:
+    def _mixture(self) -> tuple[PhasePart | None, float, float]:
         """Return the weighted sum of phases, what its bottleneck is times, and what is added.
 
         Delays of transfers count once in it, however often the phases run, so that its weights add up to one.
@@ -175,7 +175,7 @@ class PhaseBounds:
         kept = [one for one in first.constraints if not isinstance(one, Linear)]
         time = frozen(sum(a * one.time for a, one in alike), np.float64)
         mixed = replace(first, graph=graph, time=time, constraints=tuple(kept))
-        return Part("the weighted sum of the phases", mixed), scale, offset
+        return PhasePart("the weighted sum of the phases", mixed), scale, offset
 
 
 def _goal(problem: Problem) -> tuple[tuple[tuple[Decision, float], ...], float]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.cli.progress import Watcher
+from mtpp_dsl.cli.progress import ProgressWriter
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.language.lowering.lower import load
@@ -110,7 +110,7 @@ def test_live_line(monkeypatch: pytest.MonkeyPatch) -> None:
     streams = Streams(monkeypatch, "ascii")
     monkeypatch.setattr(streams.err, "isatty", lambda: True)
     assert run(["--version"]) == 0
-    watcher = Watcher(load(BOTTLENECK), limit=1.0, quiet=False, verbose=False)
+    watcher = ProgressWriter(load(BOTTLENECK), limit=1.0, quiet=False, verbose=False)
     progress = Progress(watcher)
     with watcher.shown():
         progress.say("größe → 節")

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from mtpp_dsl.cli.progress import Watcher, bar
+from mtpp_dsl.cli.progress import ProgressWriter, bar
 from mtpp_dsl.core.constraints import Acyclic
 from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.plan import Plan
@@ -17,7 +17,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.regal import regal
 
 
-def drawn(watcher: Watcher, width: int) -> str:
+def drawn(watcher: ProgressWriter, width: int) -> str:
     """Return the live line on a terminal of a width."""
     from rich.spinner import Spinner
 
@@ -30,7 +30,7 @@ def drawn(watcher: Watcher, width: int) -> str:
 def test_live_line() -> None:
     """Time and limit, how near the bound is, plan, bound and gap, what is being done: on one line, cut at its end."""
     problem = Problem.create(regal(10), [Device("a"), Device("b")], Shared(1.0), constraints=[Acyclic()])
-    watcher = Watcher(problem, limit=60.0, quiet=False, verbose=False)
+    watcher = ProgressWriter(problem, limit=60.0, quiet=False, verbose=False)
     assert "reading" in drawn(watcher, 100)
     progress = Progress(watcher)
     progress.report_plan(Plan.create(problem, [0] * 10), 200.0)

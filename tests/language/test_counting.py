@@ -10,7 +10,7 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.language.lowering import graph_items
-from mtpp_dsl.language.lowering.blocks import Instance
+from mtpp_dsl.language.lowering.blocks import BlockInstance
 from mtpp_dsl.language.syntax import tree
 
 REST = "device d\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\n"
@@ -46,7 +46,7 @@ def test_counts_are_at_most_what_is_made(monkeypatch: pytest.MonkeyPatch) -> Non
     counted = 0
 
     def watched(made: Callable[..., None]) -> Callable[..., None]:
-        def make(items: graph_items.GraphItems, item: tree.NodeItem, instance: Instance) -> None:
+        def make(items: graph_items.GraphItems, item: tree.NodeItem, instance: BlockInstance) -> None:
             nonlocal counted
             before, least = len(items.nodes), items.counted.nodes(item, instance.local)[0]
             made(items, item, instance)

@@ -18,7 +18,7 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.parser import parse_expression
 from mtpp_dsl.language.values import evaluating
 from mtpp_dsl.language.values.expressions import evaluate
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import Affine
 from tests.language.reference import wild
 
@@ -118,7 +118,7 @@ FALSE = ["0.1 + 0.2 == 0.30000000001", "{1, 2} == {1, 2, 3}", "[0, 1] == [1, 0]"
 
 
 @cache
-def scope() -> Scope:
+def scope() -> SpecScope:
     """Return what the names of :data:`SPEC` mean."""
     found = analyse(SPEC)
     assert found.problem is not None, [str(message) for message in found.diagnostics]

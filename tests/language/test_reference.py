@@ -14,14 +14,14 @@ from mtpp_dsl.core.base.units import Dimension
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.language.syntax.parser import parse_expression
 from mtpp_dsl.language.values.expressions import evaluate
-from mtpp_dsl.language.values.scope import Scope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Quantity, Sequence, Value
 from tests.language.reference import Said, conditions, numbers, sequences
 
 
 def meant(text: str) -> Value:
     """Return what an expression means."""
-    return evaluate(parse_expression(Source("expression", text)), Scope())
+    return evaluate(parse_expression(Source("expression", text)), SpecScope())
 
 
 @given(numbers())

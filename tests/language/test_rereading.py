@@ -11,7 +11,7 @@ import pytest
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.partial import Partial, parse_partial
-from mtpp_dsl.language.syntax.rereading import Memory
+from mtpp_dsl.language.syntax.rereading import ParsedBefore
 from tests.tools.edit_specs import edit
 from tests.tree import ROOT
 
@@ -49,7 +49,7 @@ def test_an_edited_text_says_what_a_fresh_one_does(seed: int) -> None:
     """Statements, their places, messages and what is broken are those of the whole text, after every edit."""
     random_ = random.Random(seed)
     for original in random_.sample(TEXTS, 4):
-        memory, text = Memory(), original
+        memory, text = ParsedBefore(), original
         for _ in range(15):
             source = Source("s", text)
             same(memory.parse(source), parse_partial(Source("s", text)))
@@ -63,7 +63,7 @@ def test_an_edited_text_says_what_a_fresh_one_does(seed: int) -> None:
 def test_what_has_not_changed_is_not_parsed_again() -> None:
     """A change of one item of a long graph, or of one statement, leaves the others' trees as they are."""
     text = TEXTS[-2] + "".join(f"let v{i} = {i} ms\n" for i in range(40))
-    memory = Memory()
+    memory = ParsedBefore()
     before = memory.parse(Source("s", text)).statements
     text = text.replace("work = 30 ms", "work = 3 us")
     after = memory.parse(Source("s", text)).statements

@@ -23,9 +23,9 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph
 from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.models.blocks.windows import steps_of
-from mtpp_dsl.models.facts.network import Network
+from mtpp_dsl.models.facts.network import CutNetwork
 from mtpp_dsl.models.facts.scaling import scale_of
-from mtpp_dsl.models.facts.within import Facts, facts_below
+from mtpp_dsl.models.facts.within import BlockFacts, facts_below
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.formulations.fig3 import Fig3
 from mtpp_dsl.models.relaxations.guess import Guess
@@ -35,7 +35,7 @@ from tests.oracle import optimum, plans
 from tests.strategies import graphs, memory_problems, plain_problems
 
 
-def below(problem: Problem, cost: float) -> Facts | None:
+def below(problem: Problem, cost: float) -> BlockFacts | None:
     view = hypergraph(problem)
     scale = scale_of(problem, view.least_work)
     nets = view.nets(scale.tensor_costs(problem), scale.most)
@@ -52,7 +52,7 @@ def positions(problem: Problem, plan: Plan) -> list[Ints]:
     return found
 
 
-def assert_of(facts: Facts, where: Ints) -> None:
+def assert_of(facts: BlockFacts, where: Ints) -> None:
     assert (facts.earliest <= where).all()
     assert (where <= facts.latest).all()
     assert (where[None, :] - where[:, None] >= facts.distance)[facts.after].all()
@@ -117,7 +117,7 @@ def test_memory_and_streams_make_windows() -> None:
 @given(graphs(6), st.floats(0.1, 1000))
 def test_cuts_are_rounded_down(graph: Graph, most: float) -> None:
     """Law: the value of a cut is never above the least cost of the sets that it stands for, nor above what is asked."""
-    network = Network(graph.n, most)
+    network = CutNetwork(graph.n, most)
     for v in range(graph.n):
         network.weight(v, float(graph.work[v]))
     for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):

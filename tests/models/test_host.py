@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.json import result_to_json
-from mtpp_dsl.solving.answers.proofs import Claim, check_bound
+from mtpp_dsl.solving.answers.proofs import BoundClaim, check_bound
 from mtpp_dsl.solving.api import find_method, solve
 from tests.oracle import optimum
 
@@ -128,7 +128,7 @@ def test_streamed_parameters(problem: Problem, method: str) -> None:
     if method in ("exact", "ideals") and (method == "exact" or problem.acyclic):
         assert result.cost == pytest.approx(best, rel=1e-6, abs=1e-9)
     if result.bound is not None and result.bound.certificate is not None:
-        check_bound(problem, Claim.of(problem, result_to_json(problem, result)), Limits())
+        check_bound(problem, BoundClaim.of(problem, result_to_json(problem, result)), Limits())
 
 
 def toy(*constraints: Constraint) -> Problem:

@@ -15,7 +15,7 @@ from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.models.formulations.latency import Latency
+from mtpp_dsl.models.formulations.latency import LatencyModel
 from mtpp_dsl.solvers.methods.by_subgraphs import LatencySearch
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.latency_cases import MAKESPAN, latency_problem
@@ -24,7 +24,7 @@ from tests.oracle import optimum
 
 def solved(problem: Problem, **limits: object) -> Result:
     """Return what HiGHS makes of the programme."""
-    return MipMethod(Latency(), "highs").solve(problem, Limits(time=60.0, threads=1, **limits), Progress())  # type: ignore[arg-type]
+    return MipMethod(LatencyModel(), "highs").solve(problem, Limits(time=60.0, threads=1, **limits), Progress())  # type: ignore[arg-type]
 
 
 def check(problem: Problem, result: Result) -> None:
@@ -87,11 +87,11 @@ def test_what_the_programme_cannot_honour_is_refused() -> None:
     graph = Graph.create("ab", [(0, 1)], work=[1.0, 2.0])
     late = Linear(label="late", terms=((Makespan(), 1.0),), sense=">=", rhs=1.0)
     for rules in ([Contiguous(), late], [Contiguous(), Subgraphs(most=2)], []):
-        assert Latency().accepts(Problem.create(graph, [Device("x")], Shared(1.0), MAKESPAN, rules)) is not None
+        assert LatencyModel().accepts(Problem.create(graph, [Device("x")], Shared(1.0), MAKESPAN, rules)) is not None
 
 
 def test_building_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """Pyomo's complaints about rules that it expands are not the user's."""
     with caplog.at_level(logging.DEBUG):
-        Latency().build(latency_problem(3, most=4))
+        LatencyModel().build(latency_problem(3, most=4))
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]

@@ -39,7 +39,7 @@ from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.formats.reading import read
-from mtpp_dsl.models.extract.earliest import Order, earliest
+from mtpp_dsl.models.extract.earliest import ItemOrder, earliest
 from mtpp_dsl.models.formulations.moirai import Moirai
 from mtpp_dsl.models.formulations.moirai_as_published import MoiraiAsPublished
 from mtpp_dsl.solvers.backends.mip.highs import Highs
@@ -242,7 +242,7 @@ def test_the_printed_constant_is_refused_where_it_is_too_small() -> None:
 
 def test_lags_that_go_round_have_no_times() -> None:
     """Law: a start that would have to come after itself is none."""
-    order = Order([0, 1], [(0, 1, 1.0)])
+    order = ItemOrder([0, 1], [(0, 1, 1.0)])
     assert earliest(order, [(1, 0, -1.0)]) is not None
     assert earliest(order, [(1, 0, -0.5)]) is None
 

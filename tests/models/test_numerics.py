@@ -38,7 +38,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph
 from mtpp_dsl.models.blocks.linear import greatest
 from mtpp_dsl.models.facts.scaling import scale_of
-from mtpp_dsl.models.facts.user_rows import PASSED, Row, rows_of
+from mtpp_dsl.models.facts.user_rows import PASSED, UserRow, rows_of
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.solvers.backends.mip.highs import Highs
@@ -140,7 +140,7 @@ def test_a_row_holds_where_the_check_passes(ons: list[float], load: float, sense
             assert not keeps
 
 
-def _holds(side: Row, values: dict[Decision, float]) -> bool:
+def _holds(side: UserRow, values: dict[Decision, float]) -> bool:
     fixed = all(values[x] == value for x, value in side.fixed.items())
     left = sum(a * values[x] for x, a in side.terms.items())
     return fixed and not side.never and left <= side.high + 1e-14

@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from mtpp_dsl.sweeps.file.run import Run
-from mtpp_dsl.sweeps.store.store import Outcome
+from mtpp_dsl.sweeps.store.outcome import RunOutcome
 
 
 def a_run(problem: str = "p", **others: Any) -> Run:
@@ -17,7 +17,7 @@ def a_run(problem: str = "p", **others: Any) -> Run:
     return Run(key=key, **{**first, **given})
 
 
-def an_outcome(value: float | None = 1.5, **others: Any) -> Outcome:
+def an_outcome(value: float | None = 1.5, **others: Any) -> RunOutcome:
     """Return an outcome: a plan of this value, its bound and its time."""
     given: dict[str, Any] = {"status": "feasible", "value": value, "sense": "minimize", "seconds": 0.5, **others}
-    return Outcome(**given)
+    return RunOutcome(**given)

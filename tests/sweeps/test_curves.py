@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.tables.curves import along, gaps, profiles, sizes
-from mtpp_dsl.sweeps.tables.figures import Rule
+from mtpp_dsl.sweeps.tables.figures import FigureRule
 from mtpp_dsl.sweeps.tables.runs import Runs
 from tests.sweeps.made_runs import columns
 
@@ -124,7 +124,7 @@ def test_times_against_sizes_keep_what_failed():
 
 def test_a_figure_along_a_param():
     runs = Runs(columns(*({"params": {"k": k}, "seed": s, "value": k + s} for k in (4.0, 2.0) for s in range(3))))
-    curve = along(runs, "k", "value", Rule())["heft"]
+    curve = along(runs, "k", "value", FigureRule())["heft"]
     assert (list(curve.x), list(curve.y), list(curve.low), list(curve.high)) == ([2, 4], [3, 5], [2, 4], [4, 6])
     with pytest.raises(UsageError, match="no field of numbers"):
-        along(runs, "problem", "value", Rule())
+        along(runs, "problem", "value", FigureRule())

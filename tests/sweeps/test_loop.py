@@ -18,8 +18,9 @@ from mtpp_dsl.sweeps.file.problem_files import fingerprint
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.run.loop import Summary, run_sweep
 from mtpp_dsl.sweeps.run.processes import descendants
-from mtpp_dsl.sweeps.store.outcome import Outcome
-from mtpp_dsl.sweeps.store.store import Row, Store
+from mtpp_dsl.sweeps.store.outcome import RunOutcome
+from mtpp_dsl.sweeps.store.rows import RunRow
+from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.hostile import install
 
 TEXT = """mtpp 1
@@ -41,7 +42,7 @@ def hostile(way: str, **others: Any) -> Run:
     return a_run("hostile", **{"label": way or "nothing", "options": {"way": way}, **others})
 
 
-def swept(path: Path, runs: list[Run], **others: Any) -> tuple[Summary, dict[str, Row]]:
+def swept(path: Path, runs: list[Run], **others: Any) -> tuple[Summary, dict[str, RunRow]]:
     """Return what a sweep says of itself, and its rows by label."""
     with Store.open(path) as store:
         summary = run_sweep(runs, store, LOCAL, **{"jobs": 2, "grace": 0.5, **others})
@@ -154,7 +155,7 @@ class _Stopping:
     def began(self, run: Run) -> None:
         self.names.append(run.label)
 
-    def ended(self, run: Run, outcome: Outcome) -> None:
+    def ended(self, run: Run, outcome: RunOutcome) -> None:
         Thread(target=self._stop_soon, daemon=True).start()
 
     def _stop_soon(self) -> None:

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.sweeps.tables.panels import KINDS, Asked
+from mtpp_dsl.sweeps.tables.panels import KINDS, PanelRequest
 from mtpp_dsl.sweeps.tables.pictures import COLOURS, MARKERS, STYLES, draw_runs
 from mtpp_dsl.sweeps.tables.runs import Runs
 from tests.sweeps.made_runs import columns
@@ -38,7 +38,7 @@ RUNS = Runs(
 def test_every_kind_is_drawn_the_same_each_time(kind, tmp_path):
     texts = []
     for name in ("a.svg", "b.svg"):
-        said = draw_runs(RUNS, Asked(kind, x={"line": "k", "bars": "problem"}.get(kind, "")), tmp_path / name)
+        said = draw_runs(RUNS, PanelRequest(kind, x={"line": "k", "bars": "problem"}.get(kind, "")), tmp_path / name)
         assert said == ["heft: of 3 runs, 1 out of memory.", "sa has no runs of 1 of 3 problems: p9."]
         texts.append((tmp_path / name).read_text())
     assert texts[0] == texts[1]
@@ -48,11 +48,11 @@ def test_every_kind_is_drawn_the_same_each_time(kind, tmp_path):
 
 def test_axes_say_what_they_show_and_in_which_unit(tmp_path):
     for asked, words in (
-        (Asked("profile"), ["value / best value", "share of problems within", "least to largest over seeds"]),
-        (Asked("gap"), ["time (s)", "mean gap to the bound (%)"]),
-        (Asked("size", panels="k"), ["nodes", "time (s)", "k = 2", "k = 4", "failed, at its limit"]),
-        (Asked("bars", "value"), ["value (s)", "problem", "out of memory", "least to largest over seeds"]),
-        (Asked("line", "value", x="k"), ["value (s)"]),
+        (PanelRequest("profile"), ["value / best value", "share of problems within", "least to largest over seeds"]),
+        (PanelRequest("gap"), ["time (s)", "mean gap to the bound (%)"]),
+        (PanelRequest("size", panels="k"), ["nodes", "time (s)", "k = 2", "k = 4", "failed, at its limit"]),
+        (PanelRequest("bars", "value"), ["value (s)", "problem", "out of memory", "least to largest over seeds"]),
+        (PanelRequest("line", "value", x="k"), ["value (s)"]),
     ):
         draw_runs(RUNS, asked, tmp_path / "a.svg")
         text = (tmp_path / "a.svg").read_text()
@@ -61,13 +61,13 @@ def test_axes_say_what_they_show_and_in_which_unit(tmp_path):
 
 
 def test_a_png_and_refusals(tmp_path):
-    draw_runs(RUNS, Asked("profile"), tmp_path / "a.png")
+    draw_runs(RUNS, PanelRequest("profile"), tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
     for asked, name, said in (
-        (Asked("profil"), "a.png", "did you mean 'profile'"),
-        (Asked("line"), "a.png", "--x params.k"),
-        (Asked("size", "valu"), "a.png", "did you mean 'value'"),
-        (Asked("profile"), "a.gif", "a picture ends in"),
+        (PanelRequest("profil"), "a.png", "did you mean 'profile'"),
+        (PanelRequest("line"), "a.png", "--x params.k"),
+        (PanelRequest("size", "valu"), "a.png", "did you mean 'value'"),
+        (PanelRequest("profile"), "a.gif", "a picture ends in"),
     ):
         with pytest.raises(UsageError, match=said):
             draw_runs(RUNS, asked, tmp_path / name)
@@ -91,7 +91,7 @@ def test_equal_methods_are_all_seen(kind):
         label: {"color": COLOURS[i], "linestyle": STYLES[i], "marker": MARKERS[i]}
         for i, label in enumerate(("heft", "sa", "ideals"))
     }
-    KINDS[kind](axes, runs, Asked(kind, x="nodes"), looks)
+    KINDS[kind](axes, runs, PanelRequest(kind, x="nodes"), looks)
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     for line in axes.lines:
         assert low < line.get_ydata().min() <= line.get_ydata().max() < high

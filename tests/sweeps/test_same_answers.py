@@ -16,7 +16,7 @@ from mtpp_dsl.core.executors.local import LOCAL
 from mtpp_dsl.language.lowering.lower import read
 from mtpp_dsl.sweeps.file.problem_files import fingerprint
 from mtpp_dsl.sweeps.file.run import Run
-from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.store.outcome import RunOutcome
 from tests.sweeps.hostile import install
 
 SPLIT = """mtpp 1
@@ -44,7 +44,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Channel]
     channel.end()
 
 
-def solved(worker: Channel, spec: str, method: str, seed: int = 0, **others: Any) -> Outcome:
+def solved(worker: Channel, spec: str, method: str, seed: int = 0, **others: Any) -> RunOutcome:
     """Return what the worker makes of a run."""
     sha, number = fingerprint(read(spec), {}).digest, next(NUMBERS)
     given = {"method": method, "label": method, "seed": seed, "time_limit": 120.0, **others}
@@ -52,11 +52,11 @@ def solved(worker: Channel, spec: str, method: str, seed: int = 0, **others: Any
     worker.tell(("run", number, run.to_json(), None))
     kind, answered, outcome = worker.hear(300)
     assert (kind, answered) == ("outcome", number)
-    assert isinstance(outcome, Outcome)
+    assert isinstance(outcome, RunOutcome)
     return outcome
 
 
-def essence(outcome: Outcome) -> tuple[Any, ...]:
+def essence(outcome: RunOutcome) -> tuple[Any, ...]:
     """Return what must not differ between two solves of the same run."""
     assert outcome.answer is not None, outcome.error
     return outcome.status, outcome.termination, outcome.value, outcome.bound, json.loads(outcome.answer)["plan"]

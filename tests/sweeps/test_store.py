@@ -14,7 +14,8 @@ import pytest
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.store import leases
-from mtpp_dsl.sweeps.store.store import Row, Store
+from mtpp_dsl.sweeps.store.rows import RunRow
+from mtpp_dsl.sweeps.store.store import Store
 from tests.own_time import within
 from tests.sweeps.rows import a_run, an_outcome
 from tests.tree import ROOT
@@ -33,7 +34,7 @@ def test_row_holds_run_and_outcome(store: Store) -> None:
     )
     assert store.put(run, outcome)
     (row,) = store.rows()
-    assert isinstance(row, Row)
+    assert isinstance(row, RunRow)
     for name in {each.name for each in fields(Run)} - {"folder", "data"}:
         column = {"group": "grp", "gap": "gap_limit"}.get(name, name)
         assert getattr(row, column) == getattr(run, name), name

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.sweeps.tables.figures import Column, Rule
+from mtpp_dsl.sweeps.tables.figures import Column, FigureRule
 from mtpp_dsl.sweeps.tables.measures import MEASURES
 from mtpp_dsl.sweeps.tables.rendering import latex_escaped, table_lines, to_csv, to_latex, to_markdown
 from mtpp_dsl.sweeps.tables.runs import Runs
@@ -47,7 +47,7 @@ def test_a_cell_says_how_many_runs_it_is_of():
 
 def test_failed_runs_count_as_the_rule_says():
     def cell(show, failed, over=""):
-        table = make_table(FEW, "label", [Column(show=show, rule=Rule(over, "mean", failed))])
+        table = make_table(FEW, "label", [Column(show=show, rule=FigureRule(over, "mean", failed))])
         return table.rows[1][1].text
 
     assert cell("seconds", "say") == "0.500 (5 of 6)"
@@ -58,7 +58,7 @@ def test_failed_runs_count_as_the_rule_says():
     with pytest.raises(UsageError, match="par10 is for times and for ratios"):
         cell("value", "par10")
     with pytest.raises(UsageError, match="do not count as 'dropped'"):
-        Rule(failed="dropped")
+        FigureRule(failed="dropped")
 
 
 def test_wins_are_counted_seed_by_seed():
@@ -205,7 +205,7 @@ def test_unknown_words_are_refused_with_what_there_is():
     with pytest.raises(UsageError, match=r"no run has params\.k"):
         make_table(FEW, "params.k", [Column()])
     with pytest.raises(UsageError, match="no mean called 'geo'"):
-        Rule(over="geo")
+        FigureRule(over="geo")
     with pytest.raises(UsageError, match="no run is left"):
         make_table(FEW, "problem", [Column()], where={"label": "none"})
     with pytest.raises(UsageError, match="no method is called 'hfet'; did you mean 'heft'"):

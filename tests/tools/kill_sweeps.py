@@ -26,7 +26,8 @@ from mtpp_dsl.sweeps.file.file import read_sweep
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.run.processes import descendants
 from mtpp_dsl.sweeps.store.outcome import ANSWERED
-from mtpp_dsl.sweeps.store.store import Row, Store
+from mtpp_dsl.sweeps.store.rows import RunRow
+from mtpp_dsl.sweeps.store.store import Store
 from tests.tree import ROOT
 
 SWEEP = """mtpp-sweep = 1
@@ -88,7 +89,7 @@ def finished(path: Path, database: Path, found: Found) -> None:
         found.wrong.append(f"an undisturbed sweep ended with {sweep.returncode}: {errors[-500:]!r}")
 
 
-def rows_of(database: Path) -> dict[str, Row]:
+def rows_of(database: Path) -> dict[str, RunRow]:
     """Return the rows of a database by key, read by a process that has not opened it before."""
     if not database.exists():
         return {}
@@ -96,7 +97,7 @@ def rows_of(database: Path) -> dict[str, Row]:
         return {row.key: row for row in store.rows()}
 
 
-def check(database: Path, before: dict[str, Row], runs: dict[str, Run], found: Found) -> dict[str, Row]:
+def check(database: Path, before: dict[str, RunRow], runs: dict[str, Run], found: Found) -> dict[str, RunRow]:
     """Look for what must not be in a database after a kill, and return its rows."""
     after = rows_of(database)
     if database.exists():
@@ -137,7 +138,7 @@ def kill_rounds(kills: int, seed: int = 0, problems: int = 40, limit: float = 1.
     with tempfile.TemporaryDirectory() as name:
         path = sweep_file(Path(name), problems)
         runs = {run.key: run for run in expand(read_sweep(path))}
-        number, before = 0, dict[str, Row]()
+        number, before = 0, dict[str, RunRow]()
         while sum(found.killed.values()) < kills:
             found.rounds += 1
             database = Path(name) / f"{number}.sqlite"
@@ -177,7 +178,7 @@ def _wait_for_a_row(database: Path, rows: int, sweep: subprocess.Popen[bytes]) -
         time.sleep(0.02)
 
 
-def _finish(path: Path, database: Path, before: dict[str, Row], runs: dict[str, Run], found: Found) -> None:
+def _finish(path: Path, database: Path, before: dict[str, RunRow], runs: dict[str, Run], found: Found) -> None:
     """Run the sweep to its end, and compare its plans with those of one that nobody disturbed."""
     finished(path, database, found)
     after = check(database, before, runs, found)

@@ -11,7 +11,7 @@ import typer
 from mtpp_dsl.cli.bench.options import Only
 
 if TYPE_CHECKING:
-    from mtpp_dsl.sweeps.store.rows import Row
+    from mtpp_dsl.sweeps.store.rows import RunRow
     from mtpp_dsl.sweeps.tables.comparison import Quantity
 
 __all__ = ["diff"]
@@ -58,12 +58,12 @@ def diff(
     from mtpp_dsl.solving.answers.json import dumps
     from mtpp_dsl.sweeps.store.selection import chosen
     from mtpp_dsl.sweeps.store.store import Store
-    from mtpp_dsl.sweeps.tables.comparison import Rules, compare
+    from mtpp_dsl.sweeps.tables.comparison import ComparisonRules, compare
     from mtpp_dsl.sweeps.tables.comparison_report import lines, to_json
 
     if json is not None and json != STDOUT:
         check_writable(json)
-    rules = Rules(
+    rules = ComparisonRules(
         _share("--level", level),
         _share("--tolerance", tolerance),
         _share("--time-tolerance", time_tolerance),
@@ -71,7 +71,7 @@ def diff(
         cpu,
         _quantities(of),
     )
-    sides: list[list[Row]] = []
+    sides: list[list[RunRow]] = []
     for path in (before, after):
         with Store.open(path, readonly=True) as store:
             sides.append(chosen([*store.rows(logs=False)], only))
@@ -112,7 +112,7 @@ def _share(flag: str, text: str) -> float:
         raise UsageError(f"{flag} {text}: write a share between 0 and 100 %, such as 5% or 0.05") from None
 
 
-def _versions(rows: list[Row]) -> str:
+def _versions(rows: list[RunRow]) -> str:
     """Return by which versions of mtpp rows were made, with a comma before."""
     found = sorted({row.versions.get("mtpp-dsl", "") for row in rows} - {""})
     return f", mtpp {', '.join(found)}" if found else ""

@@ -23,8 +23,8 @@ from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.library.auditing import audit
 from mtpp_dsl.sweeps.library.collection import Library, find_library
 from mtpp_dsl.sweeps.library.improving import told
-from mtpp_dsl.sweeps.library.record import Record
-from mtpp_dsl.sweeps.library.session import Asked, Improved, improve, runs_of
+from mtpp_dsl.sweeps.library.record import BestKnown
+from mtpp_dsl.sweeps.library.session import Improved, SessionRequest, improve, runs_of
 from mtpp_dsl.sweeps.library.submitting import submit
 from mtpp_dsl.sweeps.run.loop import default_jobs
 from mtpp_dsl.sweeps.store.selection import chosen, statuses
@@ -53,9 +53,9 @@ class ImproveCall:
     dry_run: bool = False
     quiet: bool = False
 
-    def asked(self) -> Asked:
+    def asked(self) -> SessionRequest:
         """Return what it asks for."""
-        return Asked.of(self.methods, self.solvers, self.settings, self.only, closed=self.closed)
+        return SessionRequest.of(self.methods, self.solvers, self.settings, self.only, closed=self.closed)
 
 
 def improve_and_report(call: ImproveCall) -> int:
@@ -134,12 +134,12 @@ def _show(library: Library, runs: Sequence[Run]) -> int:
     by_name = {run.problem: run for run in runs}
     say(f"{counted(len(runs), 'run')} of {counted(len(by_name), 'problem')}")
     for name, run in by_name.items():
-        say(f"{name} ({run.group}): {_known(records.get(name, Record(name)))}")
+        say(f"{name} ({run.group}): {_known(records.get(name, BestKnown(name)))}")
         say(f"    {command_of(run)}")
     return 0
 
 
-def _known(record: Record) -> str:
+def _known(record: BestKnown) -> str:
     """Return what is known of a problem, in a line."""
     parts = [record.status]
     if record.value is not None:

@@ -14,7 +14,7 @@ from mtpp_dsl.cli.screen import console, say
 from mtpp_dsl.core.base.units import format_gap, format_quantity
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.run.forecast import Forecast
-from mtpp_dsl.sweeps.store.outcome import FAILED, STATUS_MEANINGS, Outcome
+from mtpp_dsl.sweeps.store.outcome import FAILED, STATUS_MEANINGS, RunOutcome
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,7 +27,7 @@ _BAR, _LEAST = 20, 8
 
 
 class Live:
-    """Hears of runs, and writes to stderr: a :class:`~mtpp_dsl.sweeps.run.loop.Watcher`.
+    """Hears of runs, and writes to stderr: a :class:`~mtpp_dsl.sweeps.run.loop.RunWatcher`.
 
     Args:
         runs: that are to be done.
@@ -58,7 +58,7 @@ class Live:
         """Hear that a worker has taken a run."""
         self.under_way[run.key] = run, monotonic()
 
-    def ended(self, run: Run, outcome: Outcome) -> None:
+    def ended(self, run: Run, outcome: RunOutcome) -> None:
         """Hear what came of a run."""
         now = monotonic()
         _, began = self.under_way.pop(run.key, (run, now))
@@ -129,7 +129,7 @@ class Live:
         return table
 
 
-def line_of(run: Run, outcome: Outcome) -> str:
+def line_of(run: Run, outcome: RunOutcome) -> str:
     """Return what came of a run, in a line."""
     seed = f", seed {run.seed}" if run.seed else ""
     parts = [f"{outcome.status}: {run.problem} by {run.label}{seed}"]

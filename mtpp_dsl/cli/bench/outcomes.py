@@ -14,11 +14,11 @@ from mtpp_dsl.show.report.columns import wrapped
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.run.loop import Summary
 from mtpp_dsl.sweeps.store.outcome import FAILED, STATUS_MEANINGS
-from mtpp_dsl.sweeps.store.rows import Row
+from mtpp_dsl.sweeps.store.rows import RunRow
 from mtpp_dsl.sweeps.store.store import Store
 from mtpp_dsl.sweeps.tables.contradictions import Contradiction
 from mtpp_dsl.sweeps.tables.rendering import table_lines
-from mtpp_dsl.sweeps.tables.tables import Cell, Table
+from mtpp_dsl.sweeps.tables.tables import Table, TableCell
 
 __all__ = ["failures_among", "failures_of", "say_contradictions", "show_outcomes"]
 
@@ -55,7 +55,7 @@ def say_contradictions(found: Sequence[Contradiction]) -> None:
         say(f"… and {len(found) - MOST_FAILURES} more contradictions", stderr=True)
 
 
-def failures_of(rows: Sequence[Row], width: int | None) -> Iterator[Text]:
+def failures_of(rows: Sequence[RunRow], width: int | None) -> Iterator[Text]:
     """Yield lines that say of rows without an answer why they have none: a line for each reason, of the first few."""
     failed = [(row, row.status, row.error) for row in rows if row.status in FAILED | {"refused"}]
     return (each for line in _failures(failed) for each in wrapped(Text(line), width, hanging=2))
@@ -73,9 +73,9 @@ def failures_among(store: Store, runs: Sequence[Run], width: int | None) -> Iter
     return (each for line in _failures(failed) for each in wrapped(Text(line), width, hanging=2))
 
 
-def _failures(failed: Sequence[tuple[Run | Row, str, str]]) -> list[str]:
+def _failures(failed: Sequence[tuple[Run | RunRow, str, str]]) -> list[str]:
     """Return a line for each of the first reasons, with how many runs have it and one of them."""
-    alike: dict[tuple[str, str], list[Run | Row]] = {}
+    alike: dict[tuple[str, str], list[Run | RunRow]] = {}
     for run, status, error in failed:
         alike.setdefault((status, _why(status, error)), []).append(run)
     lines = [_failure(runs, status, why) for (status, why), runs in [*alike.items()][:MOST_FAILURES]]
@@ -96,7 +96,7 @@ def _done(summary: Summary, total: int) -> str:
     return "; ".join(parts)
 
 
-def _failure(runs: Sequence[Run | Row], status: str, why: str) -> str:
+def _failure(runs: Sequence[Run | RunRow], status: str, why: str) -> str:
     run = runs[0]
     seed = f", seed {run.seed}" if run.seed else ""
     others = f"{counted(len(runs), 'run')}, such as " if len(runs) > 1 else ""
@@ -120,5 +120,5 @@ def _table(rows: Sequence[tuple[Run, str, float | None, str]]) -> Table:
         mean = said(sum(times) / len(times)) if times else ""
         each = [str(counts[label, status] or "") for status in there]
         total = sum(counts[label, status] for status in there)
-        lines.append(tuple(map(Cell, (label, str(total), *each, mean))))
+        lines.append(tuple(map(TableCell, (label, str(total), *each, mean))))
     return Table(("method", "runs", *there, "mean time"), tuple(lines), ())

@@ -54,9 +54,9 @@ def plot(
     from mtpp_dsl.core.base.writing import check_writable
     from mtpp_dsl.core.errors import UsageError
     from mtpp_dsl.show.report.picture import check_picture
-    from mtpp_dsl.sweeps.tables.figures import Rule
+    from mtpp_dsl.sweeps.tables.figures import FigureRule
     from mtpp_dsl.sweeps.tables.panels import KINDS
-    from mtpp_dsl.sweeps.tables.pictures import Asked, draw_runs
+    from mtpp_dsl.sweeps.tables.pictures import PanelRequest, draw_runs
 
     joined = ("line", "bars")
     for option, given, default, kinds in (
@@ -73,7 +73,7 @@ def plot(
             raise UsageError(f"{option} is for --kind {' or '.join(kinds)}, not for {kind}")
     check_picture(output)
     check_writable(output)
-    asked = Asked(kind, show, x, panels, to, solved, best, Rule(over, seeds, failed), title)
+    asked = PanelRequest(kind, show, x, panels, to, solved, best, FigureRule(over, seeds, failed), title)
     runs = runs_of(database, only, logs=kind == "gap" or show == "found", training=show == "train")
     for note in draw_runs(runs, asked, output):
         say(note)

@@ -33,7 +33,7 @@ from mtpp_dsl.sweeps.file.method_entries import label_of
 from mtpp_dsl.sweeps.file.methods import build_method, file_options, own_solver, solvers_for
 from mtpp_dsl.sweeps.file.run import Scalar
 from mtpp_dsl.sweeps.file.sweep import MethodEntry, ProblemEntry, Settings, Sweep
-from mtpp_dsl.sweeps.store.rows import Row
+from mtpp_dsl.sweeps.store.rows import RunRow
 from mtpp_dsl.sweeps.store.store import Store
 from mtpp_dsl.sweeps.tables.figures import Column
 from mtpp_dsl.sweeps.tables.rendering import table_lines
@@ -217,7 +217,7 @@ def _table(runs: Runs) -> Table:
     return make_table(runs, "label" if len(labels) > 1 else "problem", [Column(show=show) for show in shown])
 
 
-def _exit_code(rows: Sequence[Row]) -> int:
+def _exit_code(rows: Sequence[RunRow]) -> int:
     """Return 0 where some run has a plan or a bound, else why none has."""
     statuses = {row.status for row in rows}
     if statuses & {"optimal", "feasible", "bound"}:

@@ -71,7 +71,7 @@ def table(
     from mtpp_dsl.cli.screen import show as show_lines
     from mtpp_dsl.core.base.writing import check_writable, write_text
     from mtpp_dsl.core.text.visible import visible
-    from mtpp_dsl.sweeps.tables.figures import Column, Rule
+    from mtpp_dsl.sweeps.tables.figures import Column, FigureRule
     from mtpp_dsl.sweeps.tables.rendering import FORMATS, table_lines
     from mtpp_dsl.sweeps.tables.tables import MEASURES_HEADS, make_table
 
@@ -80,7 +80,7 @@ def table(
         check_writable(output)
     rows, columns, figures = _asked(rows, columns, show)
     _check(figures, best, unit, title if form == "csv" else "")
-    rule, several = Rule(over, seeds, failed), len(figures) > 1
+    rule, several = FigureRule(over, seeds, failed), len(figures) > 1
     asked = [
         Column(
             "" if not columns else f"{{}} {MEASURES_HEADS.get(figure, figure)}" if several else "{}",

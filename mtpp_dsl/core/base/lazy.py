@@ -12,7 +12,7 @@ from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["MODELLING", "Lazy", "before_pyomo", "csgraph", "pyo", "sparse"]
+__all__ = ["MODELLING", "LazyModule", "before_pyomo", "csgraph", "pyo", "sparse"]
 
 MODELLING = RLock()
 """Held while a model of Pyomo is built, handed to a solver or read, but not while it is solved.
@@ -25,7 +25,7 @@ UNUSED = ("scipy.stats", "scipy.spatial", "scipy.integrate")
 """What Pyomo imports of scipy and does not use here: some 0.5 s."""
 
 
-class Lazy(ModuleType):
+class LazyModule(ModuleType):
     """A stand-in for the module *name*, which is imported when an attribute is first read."""
 
     def __getattr__(self, attribute: str) -> Any:
@@ -44,7 +44,7 @@ class Lazy(ModuleType):
 def before_pyomo() -> None:
     """Make Pyomo's imports of :data:`UNUSED` take no time: each is imported when an attribute of it is first read."""
     for name in UNUSED:
-        sys.modules.setdefault(name, Lazy(name))
+        sys.modules.setdefault(name, LazyModule(name))
 
 
 if TYPE_CHECKING:
@@ -52,6 +52,6 @@ if TYPE_CHECKING:
     import scipy.sparse as sparse
     import scipy.sparse.csgraph as csgraph
 else:
-    pyo = Lazy("pyomo.environ")
-    sparse = Lazy("scipy.sparse")
-    csgraph = Lazy("scipy.sparse.csgraph")
+    pyo = LazyModule("pyomo.environ")
+    sparse = LazyModule("scipy.sparse")
+    csgraph = LazyModule("scipy.sparse.csgraph")

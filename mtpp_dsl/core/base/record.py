@@ -18,19 +18,19 @@ from mtpp_dsl.core.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Record", "load", "located", "repeated_edges"]
+__all__ = ["JsonRecord", "load", "located", "repeated_edges"]
 
 ABSENT: Any = object()
 LARGEST = 2**63 - 1
 
 
-def load(path: Path) -> Record:
+def load(path: Path) -> JsonRecord:
     """Return the object that the JSON file *path* holds.
 
     Raises:
         UsageError: see :func:`mtpp_dsl.core.base.files.read_json`; or no object.
     """
-    return Record(f"{path}", read_json(path))
+    return JsonRecord(f"{path}", read_json(path))
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def repeated_edges(place: str, names: Sequence[str], edges: Sequence[tuple[int, 
     return (f"{place}: edge {names[u]} -> {names[v]}{more}: given more than once; counted once",)
 
 
-class Record:
+class JsonRecord:
     """A JSON object and its place, such as ``file.json: nodes[3]``."""
 
     def __init__(self, place: str, data: object) -> None:
@@ -102,7 +102,7 @@ class Record:
         """Return a list of whole numbers or strings, as strings."""
         return [self._identifier(f"{field}[{i}]", value) for i, value in enumerate(self._list(field))]
 
-    def records(self, field: str, most: int | None = None) -> list[Record]:
+    def records(self, field: str, most: int | None = None) -> list[JsonRecord]:
         """Return a list of objects; the place of each has its position, and its id or the ends that it joins.
 
         Raises:
@@ -112,7 +112,7 @@ class Record:
         if most is not None and number > most:
             raise self.error(field, f"there are {number:,}; at most {most:,} are read")
         return [
-            Record(f"{self.place}: {field}[{i}]{called(value)}", value) for i, value in enumerate(self._list(field))
+            JsonRecord(f"{self.place}: {field}[{i}]{called(value)}", value) for i, value in enumerate(self._list(field))
         ]
 
     def index(self, field: str, key: str) -> dict[str, int]:

@@ -21,7 +21,16 @@ from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["DECISIONS", "CustomConstraint", "Cut", "Load", "On", "Option", "Said", "Statement"]
+__all__ = [
+    "DECISIONS",
+    "CustomConstraint",
+    "CustomStatement",
+    "CutFunction",
+    "LoadFunction",
+    "OnFunction",
+    "Option",
+    "Statement",
+]
 
 DECISIONS = ("on", "cut", "load")
 """What rows may be about; see :meth:`CustomConstraint.rows`."""
@@ -75,7 +84,7 @@ class Statement(Short, Picklable):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Said(Short, Picklable):
+class CustomStatement(Short, Picklable):
     """What a constraint of a plug-in is written as; see :meth:`CustomConstraint.statement`.
 
     Attributes:
@@ -89,19 +98,19 @@ class Said(Short, Picklable):
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
-class On(Protocol):
+class OnFunction(Protocol):
     """``on(v, d)``: see :meth:`CustomConstraint.rows`."""
 
     def __call__(self, v: int, d: int, c: int | None = None) -> Any: ...
 
 
-class Cut(Protocol):
+class CutFunction(Protocol):
     """``cut(u, d)``: see :meth:`CustomConstraint.rows`."""
 
     def __call__(self, u: int, d: int) -> Any: ...
 
 
-class Load(Protocol):
+class LoadFunction(Protocol):
     """``load(d)``: see :meth:`CustomConstraint.rows`."""
 
     def __call__(self, d: int) -> Any: ...
@@ -147,13 +156,13 @@ class CustomConstraint(PluginConstraint):
         """
         return cls(nodes=statement.nodes, devices=statement.devices, origin=statement.origin, **statement.options)
 
-    def statement(self) -> Said:
+    def statement(self) -> CustomStatement:
         """Return the statement that :meth:`lower` makes this constraint of, for specs that are written.
 
         By default, its nodes are one member, and every option has the value of the field of its name. Where *lower*
         does more, override this as well.
         """
-        return Said(
+        return CustomStatement(
             sets=() if self.nodes is None else (self.nodes,),
             devices=self.devices,
             options=MappingProxyType({name: getattr(self, name) for name in self.options}),
@@ -176,7 +185,7 @@ class CustomConstraint(PluginConstraint):
         """
         raise NotImplementedError(f"{type(self).__name__} does not say which plans break it")
 
-    def rows(self, problem: Problem, model: Any, on: On, cut: Cut, load: Load) -> None:  # noqa: ARG002
+    def rows(self, problem: Problem, model: Any, on: OnFunction, cut: CutFunction, load: LoadFunction) -> None:  # noqa: ARG002
         """Add linear rows, and variables if needed, to *model*: the plans that keep them are those without violations.
 
         Rows that are stricter than :meth:`violations` make bounds wrong. Nodes and devices are called by the

@@ -6,10 +6,10 @@ from typing import Any
 
 from mtpp_dsl.core.text.source import Source, Span
 
-__all__ = ["Anchor", "MovingSpan"]
+__all__ = ["MovingSpan", "TextAnchor"]
 
 
-class Anchor:
+class TextAnchor:
     """Where a piece of text begins now.
 
     Attributes:
@@ -32,13 +32,13 @@ class MovingSpan(Span):
         last: offset in the piece, of the end.
     """
 
-    def __init__(self, anchor: Anchor, first: int, last: int) -> None:
+    def __init__(self, anchor: TextAnchor, first: int, last: int) -> None:
         self.__dict__.update(anchor=anchor, first=first, last=last)
 
     @property
     def source(self) -> Source:
         """The text as it is now."""
-        anchor: Anchor = self.__dict__["anchor"]
+        anchor: TextAnchor = self.__dict__["anchor"]
         return anchor.source
 
     @property

@@ -10,7 +10,7 @@ from mtpp_dsl.core.constraints import Bottleneck, Finish, Latency, Linear, Load,
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Rows", "rows_of"]
+__all__ = ["LabelledRows", "rows_of"]
 
 SLACK = 5e-7
 """Of the right-hand side: by how much a row may be missed in a search, half of what the check of plans allows."""
@@ -18,7 +18,7 @@ ROUNDING = 1e-12
 """Of the largest numbers in a row: what sums may be off by."""
 
 
-class Rows(NamedTuple):
+class LabelledRows(NamedTuple):
     """Labelled rows, and what each is at the moment.
 
     Row r is ``on[r]`` and, for each of its parts, ``per_load * load[d] + per_use * (held[d] > 0)`` of the part's
@@ -62,7 +62,7 @@ class Rows(NamedTuple):
     held: Ints
     charge: Floats
 
-    def fresh(self, device: Ints) -> Rows:
+    def fresh(self, device: Ints) -> LabelledRows:
         """Return rows of their own for a search that begins with supernodes on *device*, [n]."""
         own = self._replace(on=np.zeros_like(self.on), held=np.zeros_like(self.held), charge=np.zeros(1))
         own.recount(device)
@@ -80,7 +80,7 @@ class Rows(NamedTuple):
         np.add.at(self.on, self.row[entries], self.weight[entries])
 
 
-def rows_of(problem: Problem, group: Ints, unit: float = 1.0, time: Floats | None = None) -> Rows | None:
+def rows_of(problem: Problem, group: Ints, unit: float = 1.0, time: Floats | None = None) -> LabelledRows | None:
     """Return the rows that every plan of *problem* must keep, or None if there are none.
 
     Args:
@@ -129,7 +129,7 @@ def rows_of(problem: Problem, group: Ints, unit: float = 1.0, time: Floats | Non
     spread = [(d, *pair) for row_parts in parts for d, pair in sorted(row_parts.items())]
     ends = [moment for row_moments in moments for moment in row_moments]
     rhs = np.array([row.rhs for row in asked], np.float64)
-    return Rows(
+    return LabelledRows(
         at=at,
         row=np.array([r for _, r in keys], np.int64),
         weight=np.array([placed[key] for key in keys], np.float64),

@@ -14,11 +14,11 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.transfers import Transfers
 from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
 
-__all__ = ["Instance"]
+__all__ = ["ScheduleInstance"]
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class ScheduleInstance:
     """Arrays of a makespan problem on links.
 
     Attributes:
@@ -43,7 +43,7 @@ class Instance:
     apart: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, problem: Problem) -> Instance:
+    def of(cls, problem: Problem) -> ScheduleInstance:
         """Return the instance of a makespan on links whose constraints have fields here."""
         return cls(
             problem=problem,

@@ -18,15 +18,15 @@ from mtpp_dsl.language.lowering.analysis import Analysis
 from mtpp_dsl.language.lowering.lower import Spec
 from mtpp_dsl.language.lowering.reader import Read
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.rereading import Memory
-from mtpp_dsl.language.values.scope import Scope
+from mtpp_dsl.language.syntax.rereading import ParsedBefore
+from mtpp_dsl.language.values.scope import SpecScope
 
 _CACHED = ("index", "files", "_lines")
-__all__ = ["Reading", "read_document", "reading_of"]
+__all__ = ["TextReading", "read_document", "reading_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class TextReading:
     """What one version of a text says: statements, places and names at once, values and meaning once they are known.
 
     Spans are in :attr:`source` or in one of the :attr:`sources` that it includes; :meth:`range` and :meth:`offset`
@@ -85,9 +85,9 @@ class Reading:
         return frozenset(found)
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> SpecScope:
         """What the names mean, as far as that is known; it may be that of an earlier text: see :attr:`current`."""
-        return Scope() if self.analysis is None else self.analysis.scope
+        return SpecScope() if self.analysis is None else self.analysis.scope
 
     @property
     def problem(self) -> Problem | None:
@@ -104,7 +104,7 @@ class Reading:
         """Where names are declared and used, in the text and in what it includes."""
         return index_of(self.read.statements, self.read.own)
 
-    def analysed(self, analysis: Analysis) -> Reading:
+    def analysed(self, analysis: Analysis) -> TextReading:
         """Return this reading with the analysis of its text."""
         found = replace(self, analysis=analysis, current=True)
         found.__dict__.update({name: self.__dict__[name] for name in _CACHED if name in self.__dict__})
@@ -140,7 +140,9 @@ class Reading:
         return uri_of(Path(source.path)) if known is None else known
 
 
-def reading_of(text: str, *, path: Path | None = None, uri: str = "untitled:1", search: Sequence[Path] = ()) -> Reading:
+def reading_of(
+    text: str, *, path: Path | None = None, uri: str = "untitled:1", search: Sequence[Path] = ()
+) -> TextReading:
     """Return the reading of a text with its analysis, as a server has it once nobody types: for tests and tools.
 
     Args:
@@ -151,7 +153,7 @@ def reading_of(text: str, *, path: Path | None = None, uri: str = "untitled:1", 
     """
     uri = uri if path is None else uri_of(path)
     spec = read_document(plain(text), uri if path is None else path.name, path, search)
-    return Reading(uri, spec, spec.analyse(), True, {})
+    return TextReading(uri, spec, spec.analyse(), True, {})
 
 
 def read_document(
@@ -162,7 +164,7 @@ def read_document(
     texts: Mapping[str, str] | None = None,
     *,
     folder: Path | None = None,
-    memories: dict[Path | None, Memory] | None = None,
+    memories: dict[Path | None, ParsedBefore] | None = None,
 ) -> Spec:
     """Read and parse a text, broken or not, with what it includes.
 

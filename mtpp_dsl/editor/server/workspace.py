@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mtpp_dsl.editor.server.document import Document, Replacement
-from mtpp_dsl.editor.server.reading import Reading, read_document
-from mtpp_dsl.language.syntax.rereading import Memory
+from mtpp_dsl.editor.server.reading import TextReading, read_document
+from mtpp_dsl.language.syntax.rereading import ParsedBefore
 
-__all__ = ["Job", "Workspace"]
+__all__ = ["ReadingJob", "Workspace"]
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class ReadingJob:
     """What is needed to read a text, apart from the workspace, which may change meanwhile.
 
     Attributes:
@@ -38,12 +38,12 @@ class Job:
     uris: Mapping[Path, str]
     encoding: str
 
-    def read(self, last: Reading | None, memories: dict[Path | None, Memory] | None = None) -> Reading:
+    def read(self, last: TextReading | None, memories: dict[Path | None, ParsedBefore] | None = None) -> TextReading:
         """Return what the text says, with the meaning of its *last* reading; *memories* are of its files."""
         name = self.uri if self.path is None else str(self.path)
         spec = read_document(self.text, name, self.path, (), self.texts, folder=self.folder, memories=memories)
         analysis = None if last is None else last.analysis
-        return Reading(self.uri, spec, analysis, False, self.uris, self.encoding)
+        return TextReading(self.uri, spec, analysis, False, self.uris, self.encoding)
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Workspace:
     encoding: str = "utf-16"
     root: Path = field(default_factory=Path)
     documents: dict[str, Document] = field(default_factory=dict)
-    readings: dict[str, Reading] = field(default_factory=dict)
+    readings: dict[str, TextReading] = field(default_factory=dict)
     stamps: dict[str, int] = field(default_factory=dict)
     _plain: dict[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -115,7 +115,7 @@ class Workspace:
             known = self._plain[uri] = (document.text, document.plain)
         return known[1]
 
-    def job(self, uri: str) -> Job | None:
+    def job(self, uri: str) -> ReadingJob | None:
         """Return what is needed to read a text as it is now; None of one that is not open."""
         document = self.documents.get(uri)
         if document is None:
@@ -126,20 +126,20 @@ class Workspace:
         path = document.path
         folder = self.root if path is None else path.parent
         stamp = self.stamps.setdefault(uri, 0)
-        return Job(uri, stamp, self.plain(uri), path, folder, texts, uris, self.encoding)
+        return ReadingJob(uri, stamp, self.plain(uri), path, folder, texts, uris, self.encoding)
 
-    def is_late(self, job: Job) -> bool:
+    def is_late(self, job: ReadingJob) -> bool:
         """Return whether a text has changed, or was closed, since a job was made of it."""
         return self.stamps.get(job.uri) != job.stamp
 
-    def learn(self, job: Job, reading: Reading) -> bool:
+    def learn(self, job: ReadingJob, reading: TextReading) -> bool:
         """Keep what a text says unless it has changed meanwhile; return whether it was kept."""
         if self.is_late(job):
             return False
         self.readings[job.uri] = reading
         return True
 
-    def fresh(self, uri: str, *, whole: bool = False) -> Reading | None:
+    def fresh(self, uri: str, *, whole: bool = False) -> TextReading | None:
         """Return the reading of a text as it is now, with its meaning where *whole*; None where it is not known yet."""
         reading, document = self.readings.get(uri), self.documents.get(uri)
         if reading is None or document is None or reading.source.text != self.plain(uri):

@@ -18,7 +18,7 @@ from mtpp_dsl.exchange.formats.rows import (
     MAX_NODES,
     NODE_FIELDS,
     TIME_ON,
-    Rows,
+    GraphRows,
     check_name,
     graph_of,
     remedy,
@@ -50,7 +50,7 @@ class CsvPair:
             UsageError: a file is missing or broken, or says what no graph has; names the file and the line.
         """
         edges_path = edges_beside(path)
-        rows = Rows()
+        rows = GraphRows()
         for place, row in _table(path, ("name", *NODE_FIELDS), MAX_NODES, "nodes", rows.declared):
             name = row.pop("name", "")
             check_name(place, name)
@@ -122,7 +122,7 @@ def number_text(value: Any) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
-def _headed(what: str, rows: Rows) -> str:
+def _headed(what: str, rows: GraphRows) -> str:
     unit = rows.unit_of(what)
     return f"{what} ({unit})" if unit else what
 

@@ -11,7 +11,7 @@ from mtpp_dsl.core.base.writing import write_text
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.formats.csv_pair import number_text
 from mtpp_dsl.exchange.formats.dot_reader import read_dot
-from mtpp_dsl.exchange.formats.rows import NODE_FIELDS, TIME_ON, Rows, graph_of, remedy, rows_of, unsaid
+from mtpp_dsl.exchange.formats.rows import NODE_FIELDS, TIME_ON, GraphRows, graph_of, remedy, rows_of, unsaid
 from mtpp_dsl.exchange.formats.workload import Workload
 
 __all__ = ["DotFile"]
@@ -40,7 +40,7 @@ class DotFile:
             UsageError: it is missing or broken, or says what no graph has; names the file and the line.
         """
         found = read_dot(read_text(path), f"{path}")
-        rows = Rows(names=list(found.nodes))
+        rows = GraphRows(names=list(found.nodes))
         index = {name: v for v, name in enumerate(rows.names)}
         unknown: dict[str, None] = {}
         for given in found.nodes.values():
@@ -74,7 +74,7 @@ class DotFile:
         return (path,)
 
 
-def _zeros(rows: Rows) -> dict[str, float]:
+def _zeros(rows: GraphRows) -> dict[str, float]:
     """Return zeros that say the units of columns in which no other number does."""
     columns = ["work", "output"] + ["memory"] * (rows.units["memory"] != rows.units["size"])
     return {what: 0.0 for what in columns if rows.unit_of(what) and not any(what in row for row in rows.nodes)}
@@ -98,7 +98,7 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _listed(row: dict[str, Any], rows: Rows) -> str:
+def _listed(row: dict[str, Any], rows: GraphRows) -> str:
     """Return attributes in brackets; "" for none."""
     parts = []
     for what, value in row.items():

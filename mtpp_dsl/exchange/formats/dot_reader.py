@@ -10,7 +10,7 @@ from itertools import pairwise
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.formats.rows import MAX_EDGES, MAX_NODES
 
-__all__ = ["Dot", "read_dot"]
+__all__ = ["DotGraph", "read_dot"]
 
 MAX_DEPTH = 50
 """Clusters within clusters."""
@@ -27,7 +27,7 @@ _ESCAPE = re.compile(r'\\(["\\\n])')
 
 
 @dataclass
-class Dot:
+class DotGraph:
     """What a DOT file says.
 
     Attributes:
@@ -39,7 +39,7 @@ class Dot:
     edges: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
 
 
-def read_dot(text: str, place: str) -> Dot:
+def read_dot(text: str, place: str) -> DotGraph:
     """Return what DOT text says; *place* is the file, for messages.
 
     Ports and attributes of graphs and clusters are left out. Both ends of an edge may be sets ``{a b}``.
@@ -55,7 +55,7 @@ class _Reader:
     """Reads one file, by recursive descent over clusters."""
 
     def __init__(self, text: str, place: str) -> None:
-        self.text, self.place, self.found = text, place, Dot()
+        self.text, self.place, self.found = text, place, DotGraph()
         self.tokens = self._all_tokens()
         self.kind, self.token, self.at = "", "", 0
         self.depth = 0
@@ -117,7 +117,7 @@ class _Reader:
             self._next()
         return _ESCAPE.sub(lambda match: "" if match[1] == "\n" else match[1], "".join(parts))
 
-    def graph(self) -> Dot:
+    def graph(self) -> DotGraph:
         """Return what the whole file says."""
         self._keyword("strict")
         if self._keyword("graph"):

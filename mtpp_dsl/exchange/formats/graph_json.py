@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.core.base.record import Record, load
+from mtpp_dsl.core.base.record import JsonRecord, load
 from mtpp_dsl.core.base.writing import write_text
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.problem.costs import Costs
@@ -24,7 +24,7 @@ from mtpp_dsl.exchange.formats.rows import (
     NODE_FIELDS,
     TIME_ON,
     WORDS,
-    Rows,
+    GraphRows,
     graph_of,
     rows_of,
 )
@@ -146,15 +146,15 @@ def _operators(graph: Graph, v: int) -> list[dict[str, Any]]:
     return found
 
 
-def _only(record: Record, known: tuple[str, ...]) -> None:
+def _only(record: JsonRecord, known: tuple[str, ...]) -> None:
     for name in record.data:
         if name not in known:
             raise record.error(name[:60], f"there is no such field{did_you_mean(name, known)}")
 
 
-def _graph(record: Record, file: Record) -> Graph:
+def _graph(record: JsonRecord, file: JsonRecord) -> Graph:
     """Return the graph whose nodes and edges *record* has, in the units of the file."""
-    rows = Rows(units=_units(file))
+    rows = GraphRows(units=_units(file))
     fields = (
         "name",
         "times",
@@ -162,13 +162,13 @@ def _graph(record: Record, file: Record) -> Graph:
         *(what for what in NODE_FIELDS if what not in (*COSTS, "dtype", "weight_type")),
     )
     owners: list[int] = []
-    items: list[Record] = []
+    items: list[JsonRecord] = []
     for node in record.records("nodes", most=MAX_NODES):
         _only(node, fields)
         rows.names.append(node.text("name"))
         row = {what: _value(node, what) for what in node.data if what not in ("name", "times", "operators")}
         if "times" in node:
-            times = Record(f"{node.place}: times", node.data["times"])
+            times = JsonRecord(f"{node.place}: times", node.data["times"])
             row |= {f"{TIME_ON}{kind}": _time(times, kind) for kind in times.data}
         rows.nodes.append(row)
         if "operators" in node:
@@ -186,7 +186,7 @@ def _graph(record: Record, file: Record) -> Graph:
     return _with_costs(graph_of(file.place, rows), owners, items)
 
 
-def _with_costs(graph: Graph, owners: list[int], items: list[Record]) -> Graph:
+def _with_costs(graph: Graph, owners: list[int], items: list[JsonRecord]) -> Graph:
     """Return the graph with the costs of its operators."""
     if not items:
         return graph
@@ -198,8 +198,8 @@ def _with_costs(graph: Graph, owners: list[int], items: list[Record]) -> Graph:
     return replace(graph, costs=costs)
 
 
-def _units(file: Record) -> dict[str, str]:
-    given = Record(f"{file.place}: units", file.data.get("units") or {})
+def _units(file: JsonRecord) -> dict[str, str]:
+    given = JsonRecord(f"{file.place}: units", file.data.get("units") or {})
     _only(given, tuple(_UNITS))
     found = {what: given.text(what, known[0] if not given.data else "") for what, known in _UNITS.items()}
     for what, unit in found.items():
@@ -208,11 +208,11 @@ def _units(file: Record) -> dict[str, str]:
     return found
 
 
-def _value(node: Record, what: str) -> Any:
+def _value(node: JsonRecord, what: str) -> Any:
     if what in WORDS:
         return node.text(what)
     return node.integer(what) if what == "color" else node.number(what)
 
 
-def _time(times: Record, kind: str) -> float:
+def _time(times: JsonRecord, kind: str) -> float:
     return float("inf") if times.data[kind] == "inf" else times.number(kind)

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
-from mtpp_dsl.core.base.record import Record, load, located, repeated_edges
+from mtpp_dsl.core.base.record import JsonRecord, load, located, repeated_edges
 from mtpp_dsl.core.base.spec_limits import MAX_NODES, check_graph, check_table
 from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.graph import Floats, Graph, frozen
 from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.exchange.formats.workload import Workload
 
-__all__ = ["Moirai"]
+__all__ = ["MoiraiFormat"]
 
 MAX_DEVICES = 1000
 
 
-class Moirai:
+class MoiraiFormat:
     """JSON with ``devices, device_memory, tasks, transfers``; every quantity in abstract units.
 
     ================================== ======================================================
@@ -70,7 +70,7 @@ class Moirai:
         return Workload(graph, tuple(Device(f"d{d}", memory=float(memory[d])) for d in range(k)), links, warnings)
 
 
-def _graph(file: Record, tasks: list[Record], times: Floats) -> tuple[Graph, tuple[str, ...]]:
+def _graph(file: JsonRecord, tasks: list[JsonRecord], times: Floats) -> tuple[Graph, tuple[str, ...]]:
     """Return the graph, and warnings of edges given twice."""
     index = file.index("tasks", "id")
     edges = []
@@ -91,7 +91,7 @@ def _graph(file: Record, tasks: list[Record], times: Floats) -> tuple[Graph, tup
     return graph, repeated_edges(file.place, list(index), edges)
 
 
-def _transfers(file: Record, graph: Graph, k: int) -> Floats:
+def _transfers(file: JsonRecord, graph: Graph, k: int) -> Floats:
     """Return [m, k, k] transfer times; zero for an edge without any."""
     position = {edge: e for e, edge in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))}
     check_table("the times of transfers", (graph.m, "edges"), (k, "devices"), (k, "devices"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mtpp_dsl.core.base.record import Record, load, located, repeated_edges
+from mtpp_dsl.core.base.record import JsonRecord, load, located, repeated_edges
 from mtpp_dsl.core.base.spec_limits import MAX_EDGES, MAX_NODES
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.devices import Device
@@ -74,7 +74,7 @@ class Msr:
         return Workload(graph, devices, Host(1.0) if devices else None, warnings)
 
 
-def _graph(file: Record, nodes: list[Record], supported: Bools) -> tuple[Graph, tuple[str, ...]]:
+def _graph(file: JsonRecord, nodes: list[JsonRecord], supported: Bools) -> tuple[Graph, tuple[str, ...]]:
     """Return the graph, and warnings of edges given twice."""
     index = file.index("nodes", "id")
     work = [node.number("fpgaLatency" if ok else "cpuLatency") for node, ok in zip(nodes, supported, strict=True)]
@@ -98,7 +98,7 @@ def _graph(file: Record, nodes: list[Record], supported: Bools) -> tuple[Graph, 
     return graph, repeated_edges(file.place, list(index), edges)
 
 
-def _warnings(file: Record, graph: Graph, supported: Bools) -> tuple[str, ...]:
+def _warnings(file: JsonRecord, graph: Graph, supported: Bools) -> tuple[str, ...]:
     """Return what to tell of nodes that the accelerator does not support, and of classes with some of both."""
     if supported.all():
         return ()
@@ -118,7 +118,7 @@ def _warnings(file: Record, graph: Graph, supported: Bools) -> tuple[str, ...]:
     return message, both
 
 
-def _edges(file: Record, index: dict[str, int]) -> tuple[list[tuple[int, int]], list[float]]:
+def _edges(file: JsonRecord, index: dict[str, int]) -> tuple[list[tuple[int, int]], list[float]]:
     """Return the edges, and the transfer time of every node's tensor."""
     edges: list[tuple[int, int]] = []
     names = list(index)
@@ -140,7 +140,7 @@ def _edges(file: Record, index: dict[str, int]) -> tuple[list[tuple[int, int]], 
     return edges, [max(row, default=(0.0, ""))[0] for row in costs]
 
 
-def _devices(file: Record) -> tuple[Device, ...]:
+def _devices(file: JsonRecord) -> tuple[Device, ...]:
     accelerators, cpus = file.integer("maxFPGAs", 0), file.integer("maxCPUs", 0)
     for field, count in (("maxFPGAs", accelerators), ("maxCPUs", cpus)):
         if count > MAX_DEVICES:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mtpp_dsl.core.base.units import SIZE, TIME, WORK
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.exchange.formats.weights import Weights
+from mtpp_dsl.exchange.formats.weights import WeightsReader
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -72,8 +72,8 @@ def graph_from_networkx(
         return [row.get(name, default) for row in rows]
 
     names = [str(node) for node in nodes]
-    times = Weights((TIME, WORK), work_unit, "times")
-    sizes = Weights((SIZE,), size_unit, "sizes")
+    times = WeightsReader((TIME, WORK), work_unit, "times")
+    sizes = WeightsReader((SIZE,), size_unit, "sizes")
     return Graph.create(
         names,
         [(index[u], index[v]) for u, v, _ in edges],

@@ -14,7 +14,7 @@ from mtpp_dsl.core.base.units import SIZE, TIME, WORK
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.problem.costs import Costs
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.exchange.formats.weights import Weights
+from mtpp_dsl.exchange.formats.weights import WeightsReader
 
 __all__ = [
     "EDGE_FIELDS",
@@ -22,7 +22,7 @@ __all__ = [
     "MAX_NODES",
     "NODE_FIELDS",
     "TIME_ON",
-    "Rows",
+    "GraphRows",
     "graph_of",
     "remedy",
     "rows_of",
@@ -50,7 +50,7 @@ _UNIT = {"s": TIME, "FLOP": WORK, "B": SIZE}
 
 
 @dataclass
-class Rows:
+class GraphRows:
     """The rows of a graph.
 
     Attributes:
@@ -106,10 +106,10 @@ def remedy(reason: str) -> str:
     return ", or add them up (mtpp convert --sum-costs)" if "costs" in reason else ""
 
 
-def rows_of(graph: Graph) -> Rows:
+def rows_of(graph: Graph) -> GraphRows:
     """Return the rows of a graph; what is as it is where nothing is said is left out.
 
-    Numbers stay floats; those of a column are in its unit, :meth:`Rows.unit_of`.
+    Numbers stay floats; those of a column are in its unit, :meth:`GraphRows.unit_of`.
     """
     units = {"work": graph.work_unit, "size": graph.size_unit, "memory": graph.memory_unit}
     usual = {
@@ -136,7 +136,7 @@ def rows_of(graph: Graph) -> Rows:
         nodes[v] |= costs
     sizes = [float(s) if s != graph.output[u] else None for s, u in zip(graph.sizes, graph.tails, strict=True)]
     edges = list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))
-    return Rows(list(graph.names), nodes, edges, sizes, units)
+    return GraphRows(list(graph.names), nodes, edges, sizes, units)
 
 
 def _costs_of(graph: Graph) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -152,7 +152,7 @@ def _costs_of(graph: Graph) -> Iterator[tuple[int, dict[str, Any]]]:
         yield v, row | {what: text for what, text in words.items() if text}
 
 
-def graph_of(place: str, rows: Rows, known: Sequence[str] = NODE_FIELDS) -> Graph:
+def graph_of(place: str, rows: GraphRows, known: Sequence[str] = NODE_FIELDS) -> Graph:
     """Return the graph that rows say; *place* is the file, for messages.
 
     Raises:
@@ -183,13 +183,13 @@ def check_name(place: str, name: str) -> None:
 class _Reading:
     """Reads the columns of a graph's rows."""
 
-    def __init__(self, place: str, rows: Rows, kinds: set[str]) -> None:
+    def __init__(self, place: str, rows: GraphRows, kinds: set[str]) -> None:
         self.place, self.rows, self.kinds = place, rows, kinds
         asked = rows.units
-        self.work = Weights((TIME, WORK), asked.get("work"), "times")
-        self.sizes = Weights((SIZE,), asked.get("size"), "sizes")
-        self.memory = Weights((SIZE,), asked.get("memory"), "memories")
-        self.times = Weights((TIME,), None, "times on devices")
+        self.work = WeightsReader((TIME, WORK), asked.get("work"), "times")
+        self.sizes = WeightsReader((SIZE,), asked.get("size"), "sizes")
+        self.memory = WeightsReader((SIZE,), asked.get("memory"), "memories")
+        self.times = WeightsReader((TIME,), None, "times on devices")
         readers = dict.fromkeys((*SIZES, "size"), self.sizes) | {"work": self.work, "memory": self.memory}
         for what, unit in rows.declared.items():
             if what in readers:
@@ -225,17 +225,17 @@ class _Reading:
             saved=_nans(sized["saved"]),
             state=_nans(sized["state"]),
             reduce=_zeros(sized["reduce"]),
-            forward_share=_nans(column("forward", Weights((), "", "shares"))),
+            forward_share=_nans(column("forward", WeightsReader((), "", "shares"))),
             times=times,
             deviation=_nans(deviation),
-            deviation_share=_nans(column("deviation_share", Weights((), "", "shares"))),
+            deviation_share=_nans(column("deviation_share", WeightsReader((), "", "shares"))),
             work_unit=work_unit,
             size_unit=self.sizes.unit,
             memory_unit=self.memory.unit if given or "memory" in rows.units else None,
             costs=self.costs(),
         )
 
-    def column(self, what: str, reader: Weights, absent: float | None = None) -> list[Any]:
+    def column(self, what: str, reader: WeightsReader, absent: float | None = None) -> list[Any]:
         """Return [n] a field of all nodes; *absent* where one does not have it."""
         if what not in self.kinds:
             return [absent] * len(self.rows.names)
@@ -271,7 +271,7 @@ class _Reading:
         owners = [v for v, row in enumerate(self.rows.nodes) if any(what in row for what in (*COSTS, "dtype"))]
         if not owners:
             return None
-        readers = {"flop": Weights((WORK,), None, "operations"), "read": self.bytes(), "write": self.bytes()}
+        readers = {"flop": WeightsReader((WORK,), None, "operations"), "read": self.bytes(), "write": self.bytes()}
         found = {what: _nans(self.column(what, reader)) for what, reader in readers.items()}
         words = {what: self.words(what) for what in ("kind", "dtype", "weight_type")}
         return Costs.create(
@@ -284,9 +284,9 @@ class _Reading:
             weight_types=[words["weight_type"][v] for v in owners],
         )
 
-    def bytes(self) -> Weights:
+    def bytes(self) -> WeightsReader:
         """Return a reader of bytes that are read or written."""
-        return Weights((SIZE,), None, "traffic")
+        return WeightsReader((SIZE,), None, "traffic")
 
 
 def short(value: Any) -> Any:

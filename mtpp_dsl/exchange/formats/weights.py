@@ -13,13 +13,13 @@ from mtpp_dsl.core.base.near_units import unit_hint
 from mtpp_dsl.core.base.units import NONE, SIZE, TIME, UNITS, WORK, Dimension
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = ["Weights"]
+__all__ = ["WeightsReader"]
 
 _BASE = {TIME: "s", WORK: "FLOP", SIZE: "B"}
 _QUANTITY = re.compile(r"\s*([+-]?(?:[0-9][0-9_]*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([^\s0-9.]*)\s*")
 
 
-class Weights:
+class WeightsReader:
     """Reads weights of one sort, all with one unit or all with none."""
 
     def __init__(self, dimensions: tuple[Dimension, ...], unit: str | None, what: str) -> None:

@@ -27,7 +27,7 @@ MOST_NODES = MAX_NODES
 MOST_EDGES = MAX_EDGES
 
 
-class Weights(TypedDict):
+class NodeWeights(TypedDict):
     """Arguments of :meth:`Graph.create`, each [n]."""
 
     work: Floats
@@ -67,7 +67,9 @@ def check_size(nodes: float, edges: float) -> None:
         raise UsageError(f"this would make some {edges:,.0f} edges; at most {MOST_EDGES:,} are made")
 
 
-def weights(work: float, output: float, params: float, spread: float, n: int, random: np.random.Generator) -> Weights:
+def weights(
+    work: float, output: float, params: float, spread: float, n: int, random: np.random.Generator
+) -> NodeWeights:
     """Return the weights of n nodes, each drawn evenly from its mean times 1 - spread .. 1 + spread.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.exchange.importers.hf_config import configuration, few_modules, read_configuration, transformers
-from mtpp_dsl.exchange.importers.hf_inputs import Asked, NotThisPhase, input_names, inputs_of, step_of
+from mtpp_dsl.exchange.importers.hf_inputs import InputRequest, NotThisPhase, input_names, inputs_of, step_of
 from mtpp_dsl.exchange.importers.hf_steps import ATTENTION, as_step, register_attention
 from mtpp_dsl.exchange.importers.joined import joined
 from mtpp_dsl.exchange.importers.torch_export import cause
@@ -21,7 +21,7 @@ from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Source
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["PHASES", "Asked", "from_hf", "make_model"]
+__all__ = ["PHASES", "InputRequest", "from_hf", "make_model"]
 
 PHASES = ("prefill", "decode", "train")
 IMPLEMENTATIONS = (ATTENTION, "sdpa", "eager")
@@ -68,7 +68,7 @@ def from_hf(
         raise UsageError("phase train stands alone: a pipeline that trains runs no prefill and no decode")
     if backward_ratio is not None and "train" not in names:
         raise UsageError("a ratio of the backward pass is for phase train")
-    asked = Asked(batch, seq, dtype, layers, flops, training_of(optimizer, backward_ratio))
+    asked = InputRequest(batch, seq, dtype, layers, flops, training_of(optimizer, backward_ratio))
     said, digest = _said(config)
     if len(set(names)) < len(names):
         raise UsageError(f"the phases {', '.join(names)} name one twice")
@@ -87,7 +87,7 @@ def _said(config: Any) -> tuple[Mapping[str, Any], str]:
     raise UsageError(f"a configuration is a path, a mapping or one of transformers, not {type(config).__name__}")
 
 
-def make_model(said: Mapping[str, Any], asked: Asked, attention: str = ATTENTION, device: str = "meta") -> Any:
+def make_model(said: Mapping[str, Any], asked: InputRequest, attention: str = ATTENTION, device: str = "meta") -> Any:
     """Return the module of a configuration on *device*; on "meta" without memory, elsewhere with random weights.
 
     Raises:
@@ -155,7 +155,7 @@ def _refuse_several_inputs(kind: type, config: Any) -> None:
         )
 
 
-def _of_phase(said: Mapping[str, Any], phase: str, asked: Asked, digest: str) -> Model:
+def _of_phase(said: Mapping[str, Any], phase: str, asked: InputRequest, digest: str) -> Model:
     """Return the model of one phase, with the first implementation of attention that can be exported."""
     package = transformers()
     first: UsageError | None = None
@@ -170,13 +170,15 @@ def _of_phase(said: Mapping[str, Any], phase: str, asked: Asked, digest: str) ->
     raise first
 
 
-def _chosen(asked: Asked, training: Training | None) -> dict[str, Any]:
+def _chosen(asked: InputRequest, training: Training | None) -> dict[str, Any]:
     """Return what the user chose in place of what the configuration says, and how the model is trained."""
     chosen: dict[str, Any] = {"dtype": asked.dtype, "layers": asked.layers, **arguments_of(training)}
     return {name: value for name, value in chosen.items() if value is not None}
 
 
-def _exported(package: Any, said: Mapping[str, Any], phase: str, asked: Asked, digest: str, attention: str) -> Model:
+def _exported(
+    package: Any, said: Mapping[str, Any], phase: str, asked: InputRequest, digest: str, attention: str
+) -> Model:
     import torch
 
     module = make_model(said, asked, attention)

@@ -16,14 +16,14 @@ from mtpp_dsl.exchange.importers.torch_training import Training
 from mtpp_dsl.exchange.model.parts import Symbol
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["Asked", "NotThisPhase", "input_names", "inputs_of", "step_of"]
+__all__ = ["InputRequest", "NotThisPhase", "input_names", "inputs_of", "step_of"]
 
 TRACED = {"batch": 3, "seq": 19, "length": 23}
 _Inputs: TypeAlias = tuple[Given, Kept, tuple[tuple[int, int], ...]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class InputRequest:
     """What is asked of a configuration.
 
     Attributes:
@@ -80,7 +80,7 @@ def _keeping_states(module: Any) -> str:
     return next((name for name in names if KEEPING.search(name)), "")
 
 
-def inputs_of(module: Any, step: str, asked: Asked) -> _Inputs:
+def inputs_of(module: Any, step: str, asked: InputRequest) -> _Inputs:
     """Return what a step is given, which of it are caches, and where those of each layer are.
 
     Raises:
@@ -116,7 +116,7 @@ def inputs_of(module: Any, step: str, asked: Asked) -> _Inputs:
     return Given((tokens,), {}, {"main": both}, symbols), Kept(), ()
 
 
-def _images(module: Any, step: str, asked: Asked) -> Given:
+def _images(module: Any, step: str, asked: InputRequest) -> Given:
     """Return a batch of images of the size that a configuration names."""
     import torch
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.exchange.importers.torch_graph import Call, Drawn
+from mtpp_dsl.exchange.importers.torch_graph import Drawn, ProgramCall
 from mtpp_dsl.exchange.importers.torch_sizes import NotAFormula
 from mtpp_dsl.exchange.model.sizes import value
 
@@ -66,7 +66,7 @@ def _again(drawn: Drawn, constants: set[int], cheap: set[int]) -> set[int]:
     return again
 
 
-def _free(drawn: Drawn, call: Call, at: int, constants: set[int], again: set[int]) -> bool:
+def _free(drawn: Drawn, call: ProgramCall, at: int, constants: set[int], again: set[int]) -> bool:
     """Return whether every device has an input of a call, or can compute it."""
     found = call.values[at]
     if found is None:
@@ -93,7 +93,7 @@ def _cheap(drawn: Drawn) -> set[int]:
     return {number for number, call in enumerate(drawn.calls) if amounts[number] <= limit and not _random(call)}
 
 
-def _random(call: Call) -> bool:
+def _random(call: ProgramCall) -> bool:
     return (
         any("nondeterministic_seeded" in str(tag) for tag in getattr(call.node.target, "tags", ()))
         and call.kind != "view"

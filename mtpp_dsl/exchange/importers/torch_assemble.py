@@ -10,14 +10,14 @@ from typing import Any
 from mtpp_dsl.exchange.importers.layers import layer_numbers, roles
 from mtpp_dsl.exchange.importers.recomputing import recomputable
 from mtpp_dsl.exchange.importers.torch_costs import bytes_of
-from mtpp_dsl.exchange.importers.torch_graph import Call, Drawn, Value
+from mtpp_dsl.exchange.importers.torch_graph import Drawn, ProgramCall, Value
 from mtpp_dsl.exchange.importers.torch_kinds import dtype_name, operation
 from mtpp_dsl.exchange.importers.torch_names import module_path
 from mtpp_dsl.exchange.importers.torch_sizes import NotAFormula, size_of
 from mtpp_dsl.exchange.model.parts import Operator, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["Kept", "Parts", "parts_of"]
+__all__ = ["AssembledParts", "Kept", "parts_of"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Parts:
+class AssembledParts:
     """The parts of a model, and which call each operator is.
 
     Attributes:
@@ -52,7 +52,7 @@ class Parts:
     tensor_numbers: Mapping[tuple[Any, ...], int]
 
 
-def parts_of(drawn: Drawn, *, flops: Mapping[str, Size], kept: Kept = Kept()) -> Parts:
+def parts_of(drawn: Drawn, *, flops: Mapping[str, Size], kept: Kept = Kept()) -> AssembledParts:
     """Return the parts of a model.
 
     Args:
@@ -71,7 +71,7 @@ def parts_of(drawn: Drawn, *, flops: Mapping[str, Size], kept: Kept = Kept()) ->
     tensors, places = _tensors(drawn)
     outputs = [_key(value) for at, value in enumerate(drawn.outputs) if value is not None and at not in kept.outputs]
     warnings = [*drawn.exported.warnings, *writer.warnings(), *_unread(drawn, read)]
-    return Parts(
+    return AssembledParts(
         tuple(_with_layers(operators)),
         tuple(tensors),
         tuple(drawn.weights[at] for at in held),
@@ -95,7 +95,7 @@ class _Writer:
         self.uncounted: Counts[str] = Counts()
         self.depends: Counts[str] = Counts()
 
-    def operator(self, call: Call) -> Operator:
+    def operator(self, call: ProgramCall) -> Operator:
         """Return the operator that a call is."""
         op = str(call.node.target)
         reads, write = self._traffic(call)
@@ -124,7 +124,7 @@ class _Writer:
             weight_read=None if weight_read == whole else weight_read,
         )
 
-    def _traffic(self, call: Call) -> tuple[list[Any], Any]:
+    def _traffic(self, call: ProgramCall) -> tuple[list[Any], Any]:
         """Return the bytes read of each input, and written: what is appended to a cache leaves the rest in place."""
         reads, write = list(call.cost.reads), call.cost.write
         roots = [value.root if value is not None else None for value in call.values]
@@ -134,12 +134,12 @@ class _Writer:
             write = sum(reads)
         return reads, write
 
-    def _given(self, call: Call, op: str) -> str | None:
+    def _given(self, call: ProgramCall, op: str) -> str | None:
         """Return the name under which the user gives the FLOP of a call."""
         names = (call.name, op, op.rpartition(".")[0], operation(call.node.target))
         return next((name for name in names if name in self.flops), None)
 
-    def _flop(self, call: Call, op: str) -> Size | None:
+    def _flop(self, call: ProgramCall, op: str) -> Size | None:
         packet, given = op.rpartition(".")[0] or op, self._given(call, op)  # cond has no overloads
         if given is not None:
             self.used.add(given)

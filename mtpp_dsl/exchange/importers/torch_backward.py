@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mtpp_dsl.exchange.importers.torch_costs import COUNTED, Counter, attention_inputs, bytes_of, tensors_in
-from mtpp_dsl.exchange.importers.torch_graph import Call
+from mtpp_dsl.exchange.importers.torch_graph import ProgramCall
 from mtpp_dsl.exchange.importers.torch_kinds import kind_of, operation
 
 __all__ = ["Backward", "Derived", "derived"]
@@ -43,7 +43,7 @@ class Backward:
         self._counter = counter
         self._known: dict[object, Derived | None] = {}
 
-    def __call__(self, call: Call, needs: Sequence[bool]) -> Derived | None:
+    def __call__(self, call: ProgramCall, needs: Sequence[bool]) -> Derived | None:
         """Return the backward pass of a call; None where torch has none, or cannot run it on fake tensors.
 
         Args:
@@ -59,7 +59,7 @@ class Backward:
         return self._known[key]
 
 
-def derived(counter: Counter, call: Call, needs: Sequence[bool]) -> Derived:
+def derived(counter: Counter, call: ProgramCall, needs: Sequence[bool]) -> Derived:
     """Return the backward pass of a call."""
     node = call.node
     inputs = [counter.value(each) for each in node.all_input_nodes]
@@ -68,7 +68,7 @@ def derived(counter: Counter, call: Call, needs: Sequence[bool]) -> Derived:
     return _by_autograd(counter, call, inputs, needs)
 
 
-def _attention(counter: Counter, call: Call, inputs: list[Any]) -> Derived:
+def _attention(counter: Counter, call: ProgramCall, inputs: list[Any]) -> Derived:
     """Return the backward pass of fused attention, as its kernels run it.
 
     They keep the logarithm of the sum of each row and not the scores, which they compute anew: five products in place
@@ -92,7 +92,7 @@ def _attention(counter: Counter, call: Call, inputs: list[Any]) -> Derived:
     )
 
 
-def _by_autograd(counter: Counter, call: Call, inputs: list[Any], needs: Sequence[bool]) -> Derived:
+def _by_autograd(counter: Counter, call: ProgramCall, inputs: list[Any], needs: Sequence[bool]) -> Derived:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mtpp_dsl.exchange.importers.torch_kinds import GATHERS, UNREAD, WRITES_PART, kind_of, operation
 
-__all__ = ["COUNTED", "Cost", "Counter", "attention_flop", "attention_inputs", "bytes_of", "tensors_in"]
+__all__ = ["COUNTED", "Counter", "TorchCost", "attention_flop", "attention_inputs", "bytes_of", "tensors_in"]
 
 COUNTED = ("matmul", "conv", "attention", "rnn")
 """Kinds whose work is that of products of matrices: no count at all means that nobody counted."""
@@ -18,7 +18,7 @@ WRAPPERS = ("wrap_with_set_grad_enabled", "wrap_with_autocast")
 
 
 @dataclass(frozen=True)
-class Cost:
+class TorchCost:
     """What a call costs; the numbers are those of torch, and may be symbolic.
 
     Attributes:
@@ -61,12 +61,12 @@ class Counter:
 
         self._torch, self._flops = torch, FlopCounterMode
         self._owner = graph_module
-        self._known: dict[object, Cost] = {}
+        self._known: dict[object, TorchCost] = {}
         values = [part for node in graph_module.graph.nodes for part in tensors_in(node.meta.get("val"))]
         modes: list[Any] = [value.fake_mode for value in values if hasattr(value, "fake_mode")]
         self.fake_mode: Any = modes[0] if modes else nullcontext()
 
-    def cost(self, node: Any) -> Cost:
+    def cost(self, node: Any) -> TorchCost:
         """Return what a call costs."""
         key = self.key(node)
         if key not in self._known:
@@ -102,7 +102,7 @@ class Counter:
 
         return str(self._torch.fx.node.map_arg(given, lambda each: _Text(shown(each))))
 
-    def _count(self, node: Any) -> Cost:
+    def _count(self, node: Any) -> TorchCost:
         inputs = [(number, self.value(each)) for number, each in enumerate(node.all_input_nodes)]
         given = tensors_in(node.meta.get("val"))
         flop, shares = self._run(node, [value for _, value in inputs], len(given))
@@ -110,7 +110,7 @@ class Counter:
         if operation(node.target) in WRAPPERS:
             flop, inner = self._inner(node)
             write = write + inner
-        return Cost(flop, tuple(reads), write, shares)
+        return TorchCost(flop, tuple(reads), write, shares)
 
     def _run(self, node: Any, inputs: list[Any], made: int) -> tuple[Any, tuple[int | None, ...]]:
         """Return the FLOP of a call, and whose data each tensor is that it gives: run on its fake tensors."""

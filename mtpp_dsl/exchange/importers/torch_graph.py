@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mtpp_dsl.exchange.importers.torch_costs import Cost, Counter, tensors_in
+from mtpp_dsl.exchange.importers.torch_costs import Counter, TorchCost, tensors_in
 from mtpp_dsl.exchange.importers.torch_export import Exported
 from mtpp_dsl.exchange.importers.torch_kinds import dtype_name, kind_of
 from mtpp_dsl.exchange.importers.torch_names import is_whole_slice, operator_names
@@ -14,11 +14,11 @@ from mtpp_dsl.exchange.importers.torch_sizes import NotAFormula, size_of
 from mtpp_dsl.exchange.model.parts import Weight
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["Call", "Drawn", "Value", "draw"]
+__all__ = ["Drawn", "ProgramCall", "Value", "draw"]
 
 
 @dataclass(eq=False)
-class Call:
+class ProgramCall:
     """One call of the program.
 
     Attributes:
@@ -33,7 +33,7 @@ class Call:
 
     node: Any
     name: str
-    cost: Cost
+    cost: TorchCost
     values: tuple[Value | None, ...]
     after: tuple[int, ...]
     kind: str
@@ -75,7 +75,7 @@ class Drawn:
 
     exported: Exported
     counter: Counter
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ProgramCall] = field(default_factory=list)
     weights: list[Weight] = field(default_factory=list)
     weight_tensors: list[Any] = field(default_factory=list)
     is_buffer: list[bool] = field(default_factory=list)
@@ -178,7 +178,7 @@ def _read_call(drawn: Drawn, node: Any, name: str, changed: dict[tuple[Any, ...]
     after = sorted({call for value in values if value is not None for call in changed.get(value.root, ())})
     given = tensors_in(node.meta.get("val"))
     kind, dtype = _kind(node, cost, values, given)
-    drawn.calls.append(Call(node, name, cost, values, tuple(after), kind, dtype))
+    drawn.calls.append(ProgramCall(node, name, cost, values, tuple(after), kind, dtype))
     single = hasattr(node.meta.get("val"), "element_size")
     made: dict[int, Value] = {}
     for place, (tensor, share) in enumerate(zip(given, cost.shares, strict=True)):
@@ -199,7 +199,7 @@ def _whole(made: Mapping[int, Value] | None) -> Value | None:
     return None if not made else made[min(made)]
 
 
-def _kind(node: Any, cost: Cost, values: Iterable[Value | None], given: list[Any]) -> tuple[str, str]:
+def _kind(node: Any, cost: TorchCost, values: Iterable[Value | None], given: list[Any]) -> tuple[str, str]:
     """Return the kind of a call, and the type that it computes in: that of its first input of floating point."""
     schema = getattr(node.target, "_schema", None)
     in_place = schema is not None and schema.is_mutable

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.importers.torch_assemble import Parts
+from mtpp_dsl.exchange.importers.torch_assemble import AssembledParts
 from mtpp_dsl.exchange.importers.torch_backward import Backward, Derived
 from mtpp_dsl.exchange.importers.torch_costs import bytes_of
-from mtpp_dsl.exchange.importers.torch_graph import Call, Drawn, Value
+from mtpp_dsl.exchange.importers.torch_graph import Drawn, ProgramCall, Value
 from mtpp_dsl.exchange.importers.torch_sizes import NotAFormula
 from mtpp_dsl.exchange.model.parts import Operator, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size
@@ -68,7 +68,7 @@ def arguments_of(training: Training | None) -> dict[str, str | int | float]:
     return {"optimizer": training.optimizer, **ratio}
 
 
-def with_backward(drawn: Drawn, parts: Parts, training: Training) -> Parts:
+def with_backward(drawn: Drawn, parts: AssembledParts, training: Training) -> AssembledParts:
     """Return the parts of a model with the backward pass behind the forward pass.
 
     Each operator through which a gradient passes has one of its own in the backward pass. The gradient of a tensor that
@@ -103,7 +103,7 @@ def _state(weight: Weight, training: Training) -> int:
 class _Writer:
     """Adds backward operators to those of the forward pass, from the last to the first."""
 
-    def __init__(self, drawn: Drawn, parts: Parts, training: Training) -> None:
+    def __init__(self, drawn: Drawn, parts: AssembledParts, training: Training) -> None:
         self.drawn, self.parts, self.training = drawn, parts, training
         self.backward = Backward(drawn.counter)
         self.operators = list(parts.operators)
@@ -127,7 +127,7 @@ class _Writer:
             found.append(any(self._needs(value, found) for value in call.values) and self._floating(call))
         return found
 
-    def _floating(self, call: Call) -> bool:
+    def _floating(self, call: ProgramCall) -> bool:
         return any(value.tensor.dtype.is_floating_point for value in self.drawn.known[call.node].values())
 
     def _needs(self, value: Value | None, learns: Sequence[bool]) -> bool:
@@ -154,7 +154,7 @@ class _Writer:
             self.missing[str(call.node.target).rpartition(".")[0]] += 1
         self._add(number, call, needs, found)
 
-    def _add(self, number: int, call: Call, needs: Sequence[bool], found: Derived | None) -> None:
+    def _add(self, number: int, call: ProgramCall, needs: Sequence[bool], found: Derived | None) -> None:
         one = self.parts.operators[number]
         at = len(self.operators)
         name = f"{one.name}_backward"
@@ -181,7 +181,7 @@ class _Writer:
         name = f"gradient of {tensor.name} by {self.operators[producer].id}"
         self.extra.append(replace(tensor, name=name, producer=producer, readers=(reader,)))
 
-    def _operator(self, one: Operator, name: str, call: Call, found: Derived | None) -> Operator:
+    def _operator(self, one: Operator, name: str, call: ProgramCall, found: Derived | None) -> Operator:
         if found is None:
             return replace(one, name=name, flop=None, backward=True, cache=0, recomputable=False)
         weighed = {at for at, value in enumerate(call.values) if value and value.root[0] == "weight"}
@@ -218,7 +218,7 @@ class _Writer:
         except NotAFormula:
             return 0
 
-    def _keep(self, number: int, at: int, call: Call, found: Derived) -> None:
+    def _keep(self, number: int, at: int, call: ProgramCall, found: Derived) -> None:
         """Count what a backward operator needs of the forward pass, each data once, and let it read that."""
         for value, keeps in zip(call.values, found.keeps, strict=True):
             if keeps and value is not None:
@@ -267,7 +267,7 @@ class _Writer:
         ]
 
 
-def _by_ratio(call: Call, ratio: float) -> Derived:
+def _by_ratio(call: ProgramCall, ratio: float) -> Derived:
     """Return a backward pass that costs *ratio* times the forward pass and needs all that this read."""
     from fractions import Fraction
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mtpp_dsl.core.errors import did_you_mean
 
-__all__ = ["FOLDER", "LIBRARY", "Entry", "entries", "keys_of", "near"]
+__all__ = ["FOLDER", "LIBRARY", "LibraryEntry", "entries", "keys_of", "near"]
 
 FOLDER = Path(__file__).resolve().parent
 """The folder in which ``include`` finds the library."""
@@ -26,7 +26,7 @@ MAX_NEAR = 6
 
 
 @dataclass(frozen=True)
-class Entry:
+class LibraryEntry:
     """A statement of the library.
 
     Attributes:
@@ -45,7 +45,7 @@ class Entry:
 
 
 @cache
-def entries() -> Mapping[str, Entry]:
+def entries() -> Mapping[str, LibraryEntry]:
     """Return every type, definition and function of the library by its name, in the order of the files."""
     found = {}
     for path in sorted(FOLDER.glob("*/*.mtpp")):
@@ -79,16 +79,16 @@ def keys_of(name: str) -> frozenset[str]:
     return frozenset(re.findall(r'"(\w+)":', entries()[name].text))
 
 
-def _of_block(block: str, file: str) -> list[Entry]:
+def _of_block(block: str, file: str) -> list[LibraryEntry]:
     """Return the statements of a block: they begin in the first column, and share the comment above them."""
     lines = block.splitlines()
     remarks = tuple(line.removeprefix("#").strip() for line in lines if line.startswith("#"))
-    found: list[Entry] = []
+    found: list[LibraryEntry] = []
     for line in lines:
         begins = _BEGINS.match(line)
         if begins is not None:
-            found.append(Entry(begins[2], begins[1], file, line, remarks))
+            found.append(LibraryEntry(begins[2], begins[1], file, line, remarks))
         elif line.startswith((" ", ")", "}")) and found:
             last = found.pop()
-            found.append(Entry(last.name, last.kind, file, f"{last.text}\n{line}", remarks))
+            found.append(LibraryEntry(last.name, last.kind, file, f"{last.text}\n{line}", remarks))
     return found

@@ -18,7 +18,7 @@ from mtpp_dsl.exchange.model.choices import Choices, choices, stored_bytes
 from mtpp_dsl.exchange.model.grouping import Grouping, group
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Amount, Operator
-from mtpp_dsl.exchange.model.sizes import Values
+from mtpp_dsl.exchange.model.sizes import SizeValues
 from mtpp_dsl.exchange.model.working import working_bytes
 
 __all__ = ["ModelGraph", "graph_of"]
@@ -243,7 +243,7 @@ class _Amounts:
     """Evaluates the amounts of a model in one phase."""
 
     def __init__(self, model: Model, chosen: Choices, phase: str) -> None:
-        self.values, self.phase = Values(chosen.symbols, chosen.experts_read), phase
+        self.values, self.phase = SizeValues(chosen.symbols, chosen.experts_read), phase
         if model.phases and not phase:
             raise UsageError(f"the model has phases: {', '.join(model.phases)}")
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mtpp_dsl.core.base.files import read_json
-from mtpp_dsl.core.base.record import Record, located
+from mtpp_dsl.core.base.record import JsonRecord, located
 from mtpp_dsl.core.base.spec_limits import MAX_EDGES
 from mtpp_dsl.core.base.writing import write_text
 from mtpp_dsl.core.errors import did_you_mean
@@ -118,7 +118,7 @@ def is_model(data: object) -> bool:
 
 def model_of(data: object, place: str) -> Model:
     """Return the model that JSON data hold, read from *place*; see :func:`read`."""
-    file = Record(place, data)
+    file = JsonRecord(place, data)
     if not is_model(data):
         raise file.error("format", f"expected {FORMAT!r}: this is no model that mtpp wrote")
     if file.data.get("version") != VERSION:
@@ -142,14 +142,14 @@ def model_of(data: object, place: str) -> Model:
         )
 
 
-def _only(record: Record, known: Sequence[str]) -> None:
+def _only(record: JsonRecord, known: Sequence[str]) -> None:
     for name in record.data:
         if name not in known:
             raise record.error(name[:60], f"there is no such field{did_you_mean(name, known)}")
 
 
 def _fields(
-    record: Record, readers: Mapping[str, Callable[[Record, str], Any]], needed: Collection[str] = NEEDED
+    record: JsonRecord, readers: Mapping[str, Callable[[JsonRecord, str], Any]], needed: Collection[str] = NEEDED
 ) -> dict[str, Any]:
     """Return the fields of an item, each as its own reader reads it.
 
@@ -174,29 +174,29 @@ def _fields(
     return found
 
 
-def _symbols(file: Record) -> Mapping[str, Symbol]:
-    given = Record(f"{file.place}: symbols", file.data.get("symbols") or {})
-    found = {name: Record(f"{given.place}: {name[:60]}", each) for name, each in given.data.items()}
+def _symbols(file: JsonRecord) -> Mapping[str, Symbol]:
+    given = JsonRecord(f"{file.place}: symbols", file.data.get("symbols") or {})
+    found = {name: JsonRecord(f"{given.place}: {name[:60]}", each) for name, each in given.data.items()}
     return MappingProxyType({name: Symbol(**_fields(each, _SYMBOL)) for name, each in found.items()})
 
 
-def _source(file: Record) -> Source:
-    given = Record(f"{file.place}: source", file.data.get("source") or {})
+def _source(file: JsonRecord) -> Source:
+    given = JsonRecord(f"{file.place}: source", file.data.get("source") or {})
     return Source(**_fields(given, _SOURCE, needed=()))
 
 
-def _text(record: Record, name: str) -> str:
+def _text(record: JsonRecord, name: str) -> str:
     value = record.data[name]
     return value if value.__class__ is str and value.isascii() else record.text(name)
 
 
-def _texts(record: Record, name: str) -> tuple[str, ...]:
+def _texts(record: JsonRecord, name: str) -> tuple[str, ...]:
     return tuple(
-        _text(Record(record.place, {f"{name}[{i}]": text}), f"{name}[{i}]") for i, text in _items(record, name)
+        _text(JsonRecord(record.place, {f"{name}[{i}]": text}), f"{name}[{i}]") for i, text in _items(record, name)
     )
 
 
-def _items(record: Record, name: str) -> Iterator[tuple[int, Any]]:
+def _items(record: JsonRecord, name: str) -> Iterator[tuple[int, Any]]:
     value = record.data[name]
     if not isinstance(value, list):
         raise record.error(name, "expected a list")
@@ -205,7 +205,7 @@ def _items(record: Record, name: str) -> Iterator[tuple[int, Any]]:
     return enumerate(value)
 
 
-def _integers(record: Record, name: str) -> tuple[int, ...]:
+def _integers(record: JsonRecord, name: str) -> tuple[int, ...]:
     found = [value for _, value in _items(record, name)]
     for value in found:
         if value.__class__ is not int:
@@ -213,7 +213,7 @@ def _integers(record: Record, name: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _integer(record: Record, name: str) -> int:
+def _integer(record: JsonRecord, name: str) -> int:
     value = record.data[name]
     if value.__class__ is not int:
         raise record.error(name, f"expected a whole number, found {str(value)[:40]}")
@@ -221,41 +221,41 @@ def _integer(record: Record, name: str) -> int:
     return whole
 
 
-def _flag(record: Record, name: str) -> bool:
+def _flag(record: JsonRecord, name: str) -> bool:
     if not isinstance(record.data[name], bool):
         raise record.error(name, f"expected true or false, found {str(record.data[name])[:40]}")
     return bool(record.data[name])
 
 
-def _size(record: Record, name: str) -> int | float | str:
+def _size(record: JsonRecord, name: str) -> int | float | str:
     return _one_size(record, name, record.data[name])
 
 
-def _one_size(record: Record, name: str, value: Any) -> int | float | str:
+def _one_size(record: JsonRecord, name: str, value: Any) -> int | float | str:
     if value.__class__ not in (int, float, str):
         raise record.error(name, f"expected a number or a formula, found {str(value)[:40]}")
     size: int | float | str = value
     return size
 
 
-def _sizes(record: Record, name: str) -> tuple[int | float | str, ...]:
+def _sizes(record: JsonRecord, name: str) -> tuple[int | float | str, ...]:
     return tuple(_one_size(record, f"{name}[{i}]", value) for i, value in _items(record, name))
 
 
-def _amount(record: Record, name: str) -> Any:
+def _amount(record: JsonRecord, name: str) -> Any:
     value = record.data[name]
     if not isinstance(value, dict):
         return _size(record, name)
     return MappingProxyType({phase: _one_size(record, f"{name}.{phase[:60]}", size) for phase, size in value.items()})
 
 
-def _versions(record: Record, name: str) -> Mapping[str, str]:
-    given = Record(f"{record.place}: {name}", record.data[name])
+def _versions(record: JsonRecord, name: str) -> Mapping[str, str]:
+    given = JsonRecord(f"{record.place}: {name}", record.data[name])
     return MappingProxyType({what: given.text(what) for what in given.data})
 
 
-def _arguments(record: Record, name: str) -> Mapping[str, Any]:
-    given = Record(f"{record.place}: {name}", record.data[name])
+def _arguments(record: JsonRecord, name: str) -> Mapping[str, Any]:
+    given = JsonRecord(f"{record.place}: {name}", record.data[name])
     count = 0
     waiting: list[Any] = [*given.data.values()]
     while waiting:
@@ -273,28 +273,28 @@ def _listed(value: Any) -> Any:
     return tuple(map(_listed, value)) if isinstance(value, list) else value
 
 
-_OPERATOR: dict[str, Callable[[Record, str], Any]] = {
+_OPERATOR: dict[str, Callable[[JsonRecord, str], Any]] = {
     **dict.fromkeys(("name", "op", "id", "kind", "dtype", "path", "role"), _text),
     **dict.fromkeys(("flop", "read", "write", "weight_read", "saved", "cache"), _amount),
     **dict.fromkeys(("recomputable", "backward"), _flag),
     "layer": _integer,
     "weights": _integers,
 }
-_TENSOR: dict[str, Callable[[Record, str], Any]] = {
+_TENSOR: dict[str, Callable[[JsonRecord, str], Any]] = {
     **dict.fromkeys(("name", "dtype"), _text),
     "producer": _integer,
     "readers": _integers,
     "bytes": _amount,
     "shape": _sizes,
 }
-_WEIGHT: dict[str, Callable[[Record, str], Any]] = {
+_WEIGHT: dict[str, Callable[[JsonRecord, str], Any]] = {
     **dict.fromkeys(("name", "dtype"), _text),
     **dict.fromkeys(("bytes", "state"), _integer),
     "shape": _integers,
     "tied": _texts,
 }
-_SYMBOL: dict[str, Callable[[Record, str], Any]] = dict.fromkeys(("default", "least", "most"), _integer)
-_SOURCE: dict[str, Callable[[Record, str], Any]] = {
+_SYMBOL: dict[str, Callable[[JsonRecord, str], Any]] = dict.fromkeys(("default", "least", "most"), _integer)
+_SOURCE: dict[str, Callable[[JsonRecord, str], Any]] = {
     **dict.fromkeys(("kind", "name", "sha256"), _text),
     "versions": _versions,
     "arguments": _arguments,

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 
-__all__ = ["EXPERTS_READ", "MAX_TEXT", "MAX_VALUE", "Size", "Values", "symbols_of", "value"]
+__all__ = ["EXPERTS_READ", "MAX_TEXT", "MAX_VALUE", "Size", "SizeValues", "symbols_of", "value"]
 
 Size: TypeAlias = int | float | str
 """A number, or text: a formula over the symbols of a model."""
@@ -66,7 +66,7 @@ def symbols_of(size: Size) -> frozenset[str]:
     return _names(size) if isinstance(size, str) else frozenset()
 
 
-class Values:
+class SizeValues:
     """Evaluates many sizes for one choice of the symbols and of the experts read, each formula once."""
 
     def __init__(self, symbols: Mapping[str, int], experts_read: str = EXPERTS_READ[0]) -> None:

@@ -19,7 +19,7 @@ from mtpp_dsl.language.builder.items import Block, Items, family
 from mtpp_dsl.language.builder.of_graph import items_of
 from mtpp_dsl.language.builder.of_problem import statements_of
 from mtpp_dsl.language.builder.rules import Names, Rules
-from mtpp_dsl.language.builder.said import Said, joined, named_calls, says, source
+from mtpp_dsl.language.builder.said import BuilderStatement, joined, named_calls, says, source
 from mtpp_dsl.language.words.written import expression, named, option_list, quoted, value
 from mtpp_dsl.language.words.written import name as checked_name
 
@@ -63,8 +63,8 @@ class Builder(Items, Rules):
 
     def __init__(self) -> None:
         super().__init__()
-        self._head: list[Said] = [Said("mtpp 1", None)]
-        self._statements: list[Said] = []
+        self._head: list[BuilderStatement] = [BuilderStatement("mtpp 1", None)]
+        self._statements: list[BuilderStatement] = []
         self._rows = 0
         self._graph: Graph | None = None
         self._elsewhere = False  # whether the graph is that of a file or a generator
@@ -79,7 +79,7 @@ class Builder(Items, Rules):
         """
         builder = cls()
         builder._graph, builder._tables = problem.graph, True
-        builder._statements += [Said(text, None) for text in statements_of(problem)]
+        builder._statements += [BuilderStatement(text, None) for text in statements_of(problem)]
         return builder
 
     def __repr__(self) -> str:
@@ -115,20 +115,20 @@ class Builder(Items, Rules):
             text += f" = {quoted(str(default)) if texts else value(default, name)}"
         if within is not None:
             text += f" in {_within(within)}"
-        self._head.append(Said(text, self._call))
+        self._head.append(BuilderStatement(text, self._call))
         return constant(name)
 
     @says
     def let(self, name: str, means: object) -> Expression:
         """Add a ``let``, and return its name for expressions: ``let("heavy", "{ v in nodes if work(v) >= 4 ms }")``."""
-        self._head.append(Said(f"let {checked_name(name)} = {value(means, name)}", self._call))
+        self._head.append(BuilderStatement(f"let {checked_name(name)} = {value(means, name)}", self._call))
         return constant(name)
 
     @says
     def define(self, name: str, params: Iterable[str], means: object) -> Callable[..., Expression]:
         """Add a ``def``, and return what calls it: ``define("share", ["v"], "work(v) / 2")("a")`` is ``share("a")``."""
         inside = ", ".join(map(checked_name, params))
-        self._head.append(Said(f"def {checked_name(name)}({inside}) = {value(means, name)}", self._call))
+        self._head.append(BuilderStatement(f"def {checked_name(name)}({inside}) = {value(means, name)}", self._call))
 
         def call(*members: object) -> Expression:
             return constant(f"{name}({', '.join(quoted(m) if isinstance(m, str) else value(m) for m in members)})")
@@ -145,20 +145,20 @@ class Builder(Items, Rules):
     @says
     def include(self, path: str | os.PathLike[str]) -> Self:
         """Add the statements of a spec; relative paths start from the working folder."""
-        self._head.append(Said(f"include {quoted(str(os.fspath(path)))}", self._call))
+        self._head.append(BuilderStatement(f"include {quoted(str(os.fspath(path)))}", self._call))
         return self
 
     @says
     def workload(self, path: str | os.PathLike[str], *, format: str | None = None) -> Self:  # noqa: A002
         """Take graph and devices from a file: ``import``."""
-        self._head.append(Said(f"import {_file(path, format)}", self._call))
+        self._head.append(BuilderStatement(f"import {_file(path, format)}", self._call))
         self._elsewhere = True
         return self
 
     @says
     def plan(self, path: str | os.PathLike[str]) -> Self:
         """Take an earlier answer, of whose places ``moved(v)`` speaks: ``import plan``."""
-        self._head.append(Said(f"import plan {quoted(str(os.fspath(path)))}", self._call))
+        self._head.append(BuilderStatement(f"import plan {quoted(str(os.fspath(path)))}", self._call))
         return self
 
     # the graph
@@ -185,7 +185,7 @@ class Builder(Items, Rules):
         self._elsewhere = isinstance(graph, (str, os.PathLike))
         if isinstance(graph, (str, os.PathLike)):
             self._graph = None
-            self._head.append(Said(f"graph from {_file(graph, format, options)}", self._call))
+            self._head.append(BuilderStatement(f"graph from {_file(graph, format, options)}", self._call))
         elif isinstance(graph, Model):
             self._graph = graph.graph(**options)
         elif options:
@@ -198,7 +198,9 @@ class Builder(Items, Rules):
     def generator(self, name: str, **options: Any) -> Self:
         """Use the graph of a generator: ``generator("gpt", layers=12)``."""
         texts = [each for each, given in options.items() if isinstance(given, str)]
-        self._head.append(Said(f"graph from generator {checked_name(name)}{option_list(options, texts)}", self._call))
+        self._head.append(
+            BuilderStatement(f"graph from generator {checked_name(name)}{option_list(options, texts)}", self._call)
+        )
         self._elsewhere = True
         return self
 
@@ -217,7 +219,7 @@ class Builder(Items, Rules):
         yield inside
         items = "\n".join(item.text for item in inside._items)
         given = ", ".join(map(checked_name, params))
-        self._head.append(Said(f"block {checked_name(name)}({given}) {{\n{items}\n}}", None))
+        self._head.append(BuilderStatement(f"block {checked_name(name)}({given}) {{\n{items}\n}}", None))
 
     # devices and what joins them
 
@@ -248,7 +250,7 @@ class Builder(Items, Rules):
         >>> builder.device("gpu", count=2, type=a100)
         Builder(3 statements)
         """
-        self._head.append(Said(f"type {checked_name(name)}{_of_device(options)}", self._call))
+        self._head.append(BuilderStatement(f"type {checked_name(name)}{_of_device(options)}", self._call))
         return constant(name)
 
     @says
@@ -349,7 +351,7 @@ class Builder(Items, Rules):
         yield inside
         block = inside._items_of_graph() if inside._graph is not None or inside._items else []
         statements = "\n".join(said.text for said in [*inside._head[1:], *block, *inside._statements])
-        self._statements.append(Said(f"scenario {checked_name(name)} {{\n{statements}\n}}", None))
+        self._statements.append(BuilderStatement(f"scenario {checked_name(name)} {{\n{statements}\n}}", None))
 
     @says
     def say(self, statement: str) -> Self:
@@ -388,19 +390,19 @@ class Builder(Items, Rules):
         with named_calls(text, starts, calls):
             return read(text).problem(params, graph=self._graph, scenario=scenario)
 
-    def _items_of_graph(self) -> list[Said]:
+    def _items_of_graph(self) -> list[BuilderStatement]:
         """Return the graph as text, a whole one too."""
         graph = self._graph
         if graph is None:
             return self._block()
         if not self._tables and (graph.times or graph.device_times or graph.batch_times):
             raise UsageError("the graph has tables of times by device: give the whole problem to Builder.of")
-        return [Said(text, None) for text in ("graph {", *items_of(graph), "}")]
+        return [BuilderStatement(text, None) for text in ("graph {", *items_of(graph), "}")]
 
-    def _block(self) -> list[Said]:
+    def _block(self) -> list[BuilderStatement]:
         if self._elsewhere and not self._items:
             return []
-        return [Said("graph {", None), *self._items, Said("}", None)]
+        return [BuilderStatement("graph {", None), *self._items, BuilderStatement("}", None)]
 
 
 def _file(path: str | os.PathLike[str], format_name: str | None, options: Mapping[str, Any] | None = None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-from mtpp_dsl.language.builder.said import Call, Said, says
+from mtpp_dsl.language.builder.said import BuilderCall, BuilderStatement, says
 from mtpp_dsl.language.words.written import name as checked_name
 from mtpp_dsl.language.words.written import option_list, quoted, value
 
@@ -32,11 +32,11 @@ class Items:
     """Nodes, edges and uses of blocks, one after another."""
 
     def __init__(self) -> None:
-        self._items: list[Said] = []
-        self._call: Call | None = None
+        self._items: list[BuilderStatement] = []
+        self._call: BuilderCall | None = None
 
     def _item(self, text: str) -> None:
-        self._items.append(Said(text, self._call))
+        self._items.append(BuilderStatement(text, self._call))
 
     @says
     def node(

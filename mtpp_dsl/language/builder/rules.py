@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.language.algebra import Row
-from mtpp_dsl.language.builder.said import Call, Said, says
+from mtpp_dsl.language.builder.said import BuilderCall, BuilderStatement, says
 from mtpp_dsl.language.words.written import name as checked_name
 from mtpp_dsl.language.words.written import named, option_list, quoted, value
 
@@ -20,12 +20,12 @@ Names = str | Iterable[str]
 class Rules:
     """Methods that add constraints."""
 
-    _statements: list[Said]
-    _call: Call | None
+    _statements: list[BuilderStatement]
+    _call: BuilderCall | None
     _rows: int
 
     def _statement(self, text: str) -> None:
-        self._statements.append(Said(text, self._call))
+        self._statements.append(BuilderStatement(text, self._call))
 
     def _rule(self, rule: str, devices: Names | None = None, rest: str = "", **options: Any) -> Self:
         on = "" if devices is None else f" on {named(devices)}"

@@ -16,7 +16,7 @@ from mtpp_dsl.core.base.shown import short
 from mtpp_dsl.core.errors import SpecError, UsageError
 from mtpp_dsl.core.text.source import Diagnostic, Source
 
-__all__ = ["Call", "Said", "joined", "named_calls", "says"]
+__all__ = ["BuilderCall", "BuilderStatement", "joined", "named_calls", "says"]
 
 MAX_ARGUMENTS = 3
 """So many arguments of a call are shown."""
@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class Call:
+class BuilderCall:
     """A call of a method: its name, what it was given, and its place in the user's program."""
 
     method: str
@@ -43,11 +43,11 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Said:
+class BuilderStatement:
     """A statement, or an item of a graph, and the call that said it."""
 
     text: str
-    call: Call | None
+    call: BuilderCall | None
 
 
 def says(method: F) -> F:
@@ -58,7 +58,7 @@ def says(method: F) -> F:
         if builder._call is not None:  # called by another method, which the user has called
             return method(builder, *given, **options)
         frame = sys._getframe(1)
-        builder._call = Call(method.__name__, given, dict(options), frame.f_code.co_filename, frame.f_lineno)
+        builder._call = BuilderCall(method.__name__, given, dict(options), frame.f_code.co_filename, frame.f_lineno)
         try:
             return method(builder, *given, **options)
         except UsageError as error:
@@ -70,7 +70,7 @@ def says(method: F) -> F:
     return cast("F", noted)
 
 
-def joined(parts: Sequence[Said | str]) -> tuple[str, list[int], list[Call | None]]:
+def joined(parts: Sequence[BuilderStatement | str]) -> tuple[str, list[int], list[BuilderCall | None]]:
     """Return the text of statements, one after another, where each begins, and the call that said each."""
     starts, calls, length = [], [], 0
     for part in parts:
@@ -81,7 +81,7 @@ def joined(parts: Sequence[Said | str]) -> tuple[str, list[int], list[Call | Non
 
 
 @contextmanager
-def named_calls(text: str, starts: Sequence[int], calls: Sequence[Call | None]) -> Iterator[None]:
+def named_calls(text: str, starts: Sequence[int], calls: Sequence[BuilderCall | None]) -> Iterator[None]:
     """Let the errors of a text that is read inside name the calls that said its statements."""
 
     def named(found: Diagnostic) -> Diagnostic:

@@ -10,7 +10,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.source import Diagnostic, Source
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.places import Places
-from mtpp_dsl.language.values.scope import Scope
+from mtpp_dsl.language.values.scope import SpecScope
 
 __all__ = ["Analysis"]
 
@@ -33,7 +33,7 @@ class Analysis:
 
     source: Source
     statements: tuple[tree.Statement, ...]
-    scope: Scope
+    scope: SpecScope
     diagnostics: tuple[Diagnostic, ...]
     problem: Problem | None
     places: Places
@@ -42,7 +42,7 @@ class Analysis:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "scope": Scope()}
+        return {**vars(self), "scope": SpecScope()}
 
     def __repr__(self) -> str:
         found = f"{len(self.errors)} errors, {len(self.warnings)} warnings"
@@ -54,7 +54,7 @@ class Analysis:
         source: Source,
         sources: Sequence[Source],
         statements: tuple[tree.Statement, ...],
-        scope: Scope,
+        scope: SpecScope,
         found: Iterable[Diagnostic],
         problem: Problem | None,
         places: Places,

@@ -12,10 +12,10 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.declaring import check_word
 from mtpp_dsl.language.values.expressions import Locals, evaluate
 from mtpp_dsl.language.values.findings import Findings
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import Value
 
-__all__ = ["Instance", "Instances", "bound", "defined"]
+__all__ = ["BlockInstance", "Instances", "bound", "defined"]
 
 _COMPONENT = re.compile(r"[^.\[\]]+(?:\[[^\[\]]*\])?")
 
@@ -54,7 +54,9 @@ def _check_params(block: tree.BlockStatement) -> None:
         seen.add(param.text)
 
 
-def bound(block: tree.BlockStatement, item: tree.UseItem, at: Sequence[Value], scope: Scope, local: Locals) -> Locals:
+def bound(
+    block: tree.BlockStatement, item: tree.UseItem, at: Sequence[Value], scope: SpecScope, local: Locals
+) -> Locals:
     """Return the values of a block's params in one instance.
 
     Args:
@@ -98,7 +100,7 @@ def bound(block: tree.BlockStatement, item: tree.UseItem, at: Sequence[Value], s
 
 
 @dataclass(eq=False, slots=True)
-class Instance:
+class BlockInstance:
     """One use of a block: ``layer[3]``.
 
     Attributes:
@@ -117,11 +119,11 @@ class Instance:
     items: Sequence[tree.Item]
     local: Locals
     use: tree.UseItem | None = None
-    around: Instance | None = None
+    around: BlockInstance | None = None
     block: tree.BlockStatement | None = None
     nodes: tuple[int, int] = (0, 0)
     depth: int = 0
-    inner: dict[str, list[Instance]] = field(default_factory=dict)
+    inner: dict[str, list[BlockInstance]] = field(default_factory=dict)
 
     @property
     def prefix(self) -> str:
@@ -148,7 +150,7 @@ class Instances(Mapping[str, tuple[int, ...]]):
         port: returns the nodes of a port.
     """
 
-    def __init__(self, top: Instance, port: Callable[[Instance, tree.PortItem], tuple[int, ...]]) -> None:
+    def __init__(self, top: BlockInstance, port: Callable[[BlockInstance, tree.PortItem], tuple[int, ...]]) -> None:
         self.top, self.port = top, port
         self.known: dict[str, tuple[int, ...] | None] = {}
 
@@ -177,7 +179,7 @@ class Instances(Mapping[str, tuple[int, ...]]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def instances(self, path: str) -> list[Instance]:
+    def instances(self, path: str) -> list[BlockInstance]:
         """Return the instances that a path names: one, those of a family, or none."""
         found = [self.top]
         for component in _COMPONENT.findall(path):
@@ -195,7 +197,7 @@ class Instances(Mapping[str, tuple[int, ...]]):
             return None
         return tuple(dict.fromkeys(v for nodes in found for v in nodes or ()))
 
-    def _last(self, instance: Instance, name: str) -> tuple[int, ...] | None:
+    def _last(self, instance: BlockInstance, name: str) -> tuple[int, ...] | None:
         """Return the nodes of an instance or a port in *instance*."""
         if name in instance.inner:
             return tuple(v for inner in instance.inner[name] for v in range(*inner.nodes))
@@ -203,10 +205,10 @@ class Instances(Mapping[str, tuple[int, ...]]):
         return None if port is None else self.port(instance, port)
 
 
-def where_used(instance: Instance) -> list[tuple[Span, str]]:
+def where_used(instance: BlockInstance) -> list[tuple[Span, str]]:
     """Return where an instance was used, and where the one around it, from the inside."""
     found = []
-    inner: Instance | None = instance
+    inner: BlockInstance | None = instance
     while inner is not None and inner.use is not None:
         found.append((inner.use.span, f"in {inner.name}, which is used here"))
         inner = inner.around

@@ -12,7 +12,7 @@ from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.expressions import iterate
 from mtpp_dsl.language.values.findings import Findings
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 
 __all__ = ["Group", "Placed", "all_of", "chosen", "opened", "scenarios", "unrepeated"]
 
@@ -122,7 +122,7 @@ def _relocated(node: Any, sources: dict[Source, Source]) -> Any:
 
 
 def opened(
-    statements: Sequence[Placed], scope: Scope, included: Collection[Path | None], findings: Findings
+    statements: Sequence[Placed], scope: SpecScope, included: Collection[Path | None], findings: Findings
 ) -> tuple[list[Placed], bool]:
     """Return the statements with those of groups whose condition is true in their place, and whether there are groups.
 
@@ -144,7 +144,7 @@ def opened(
     return found, more
 
 
-def unrepeated(clauses: tree.Clauses | None, what: str, scope: Scope) -> bool:
+def unrepeated(clauses: tree.Clauses | None, what: str, scope: SpecScope) -> bool:
     """Return whether a statement of which one counts is to be read: whether its condition is true.
 
     Raises:

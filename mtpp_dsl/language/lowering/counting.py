@@ -8,16 +8,16 @@ from mtpp_dsl.core.base.spec_limits import MAX_NODES
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.mentions import mentions
 from mtpp_dsl.language.values.expressions import Locals, evaluate, whole
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import Sequence
 
-__all__ = ["Counted"]
+__all__ = ["MemberCounts"]
 
 MAX_NESTED = 50
 """Blocks nested deeper than this are refused when they are used; they are not counted."""
 
 
-class Counted:
+class MemberCounts:
     """Counts the nodes of items and of blocks, and the steps of making them; no figure is above what there will be.
 
     Args:
@@ -25,7 +25,7 @@ class Counted:
         blocks: by name.
     """
 
-    def __init__(self, scope: Scope, blocks: Mapping[str, tree.BlockStatement]) -> None:
+    def __init__(self, scope: SpecScope, blocks: Mapping[str, tree.BlockStatement]) -> None:
         self.scope, self.blocks = scope, blocks
         self._known: dict[str, tuple[int, int]] = {}
         self._mentions: dict[int, frozenset[str]] = {}

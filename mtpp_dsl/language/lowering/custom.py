@@ -15,13 +15,13 @@ from mtpp_dsl.language.syntax.syntax_errors import RULES
 from mtpp_dsl.language.values.expressions import Locals, iterate
 from mtpp_dsl.language.values.members import Empty, members
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef
 
 __all__ = ["lower_custom"]
 
 
-def lower_custom(statement: tree.ConstraintStatement, scope: Scope) -> Iterator[CustomConstraint]:
+def lower_custom(statement: tree.ConstraintStatement, scope: SpecScope) -> Iterator[CustomConstraint]:
     """Yield what ``constraint KEYWORD …`` of a plug-in means, one constraint per step of its comprehension.
 
     Raises:
@@ -86,7 +86,7 @@ def _made(kind: type[CustomConstraint], found: Statement, statement: tree.Constr
 
 
 def _options(
-    statement: tree.ConstraintStatement, known: Mapping[str, Option], scope: Scope, local: Locals
+    statement: tree.ConstraintStatement, known: Mapping[str, Option], scope: SpecScope, local: Locals
 ) -> Mapping[str, Any]:
     """Return the values of the options of a statement by name, defaults included."""
     owner = f"constraint {statement.rule.text}"
@@ -109,7 +109,7 @@ def _options(
     return MappingProxyType(found)
 
 
-def _value(given: Options, name: str, option: Option, scope: Scope) -> Any:
+def _value(given: Options, name: str, option: Option, scope: SpecScope) -> Any:
     """Return the value of an option that is given."""
     match option.kind:
         case "whole":
@@ -123,7 +123,7 @@ def _value(given: Options, name: str, option: Option, scope: Scope) -> Any:
             return None if found is None else float(found.value)
 
 
-def _dimension(kind: str, scope: Scope) -> Dimension:
+def _dimension(kind: str, scope: SpecScope) -> Dimension:
     """Return what an option of a kind is measured in: times and memory by the problem's own units."""
     if kind == "time":
         return TIME if scope.time_unit else NONE

@@ -9,7 +9,7 @@ from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.declaring import check_word
 from mtpp_dsl.language.values.expressions import Locals, truth
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.selecting import select
 from mtpp_dsl.language.values.values import Quantity
 from mtpp_dsl.language.values.values import Sequence as Values
@@ -17,7 +17,7 @@ from mtpp_dsl.language.values.values import Sequence as Values
 __all__ = ["declare_type", "type_of", "with_type"]
 
 
-def declare_type(statement: tree.TypeStatement, scope: Scope) -> None:
+def declare_type(statement: tree.TypeStatement, scope: SpecScope) -> None:
     """Make a type known to *scope*; a later file may declare it anew.
 
     Raises:
@@ -38,7 +38,7 @@ def declare_type(statement: tree.TypeStatement, scope: Scope) -> None:
     scope.types[name] = statement
 
 
-def type_of(options: Sequence[tree.Option], scope: Scope, local: Locals) -> str | None:
+def type_of(options: Sequence[tree.Option], scope: SpecScope, local: Locals) -> str | None:
     """Return the name of the declared type that options name by a bare word; None where they name none.
 
     ``if i < 2 then a100_80gb else l40s`` and ``[a100_80gb, l40s][i]`` name the one that they come to.
@@ -60,7 +60,7 @@ def type_of(options: Sequence[tree.Option], scope: Scope, local: Locals) -> str 
     raise _unknown(name, given.span, scope)
 
 
-def _chosen(value: tree.Expression, scope: Scope, local: Locals) -> tree.Expression:
+def _chosen(value: tree.Expression, scope: SpecScope, local: Locals) -> tree.Expression:
     """Return the branch of conditionals that counts, and the item of a list in brackets that a subscript takes."""
     while True:
         match value:
@@ -76,7 +76,7 @@ def _chosen(value: tree.Expression, scope: Scope, local: Locals) -> tree.Express
                 return value
 
 
-def with_type(options: tuple[tree.Option, ...], scope: Scope, local: Locals) -> tuple[tree.Option, ...]:
+def with_type(options: tuple[tree.Option, ...], scope: SpecScope, local: Locals) -> tuple[tree.Option, ...]:
     """Return the options of a device, and those of its declared type that it does not give itself.
 
     Raises:
@@ -95,7 +95,7 @@ def with_type(options: tuple[tree.Option, ...], scope: Scope, local: Locals) -> 
     return found
 
 
-def _unknown(name: str, span: Span, scope: Scope) -> Complaint:
+def _unknown(name: str, span: Span, scope: SpecScope) -> Complaint:
     from mtpp_dsl.exchange.library import entries
 
     entry = entries.entries().get(name)

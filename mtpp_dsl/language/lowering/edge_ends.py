@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mtpp_dsl.core.text.source import Span
-from mtpp_dsl.language.lowering.blocks import Instance, Instances
+from mtpp_dsl.language.lowering.blocks import BlockInstance, Instances
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.declaring import subscript_text
 from mtpp_dsl.language.values.expressions import Locals, evaluate
 from mtpp_dsl.language.values.members import Empty, members
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import NodeRef, Quantity
 from mtpp_dsl.language.values.values import Sequence as Values
 
@@ -30,15 +30,15 @@ class Ends:
         names: [n] of the nodes.
     """
 
-    def __init__(self, scope: Scope, index: Mapping[str, int], top: Instance) -> None:
+    def __init__(self, scope: SpecScope, index: Mapping[str, int], top: BlockInstance) -> None:
         self.scope, self.index, self.names = scope, index, tuple(index)
         self.paths = Instances(top, self.of_port)
-        self.pending: list[tuple[Instance, tree.PortItem]] = []
+        self.pending: list[tuple[BlockInstance, tree.PortItem]] = []
         self.ports: dict[tuple[int, int], tuple[int, ...]] = {}
         self.ends_of_families: dict[str, list[str]] | None = None
 
     def of(
-        self, end: tree.Expression, instance: Instance, local: Locals, *, first: bool = False, second: bool = False
+        self, end: tree.Expression, instance: BlockInstance, local: Locals, *, first: bool = False, second: bool = False
     ) -> Sequence[int]:
         """Return the nodes at an end of an edge that an instance has.
 
@@ -107,7 +107,7 @@ class Ends:
             texts.append(subscript_text(value, subscript.span))
         return f"[{','.join(texts)}]"
 
-    def of_port(self, instance: Instance, port: tree.PortItem) -> tuple[int, ...]:
+    def of_port(self, instance: BlockInstance, port: tree.PortItem) -> tuple[int, ...]:
         """Return the nodes that a port of an instance stands for.
 
         Raises:
@@ -145,7 +145,7 @@ class Ends:
                     f"{last!r} is an output of {outer}; an edge reaches an input, or a node", span, code="MTPP-E304"
                 )
 
-    def unknown(self, path: str, instance: Instance, span: Span) -> Complaint:
+    def unknown(self, path: str, instance: BlockInstance, span: Span) -> Complaint:
         """Return the complaint that no node is called *path*."""
         self.scope.need("nodes")
         base, bracket, _ = path.rpartition("[")

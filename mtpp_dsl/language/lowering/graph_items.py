@@ -15,8 +15,8 @@ from mtpp_dsl.core.errors import MtppError, did_you_mean
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.phases import phased_graph
 from mtpp_dsl.core.text.source import Place, Span
-from mtpp_dsl.language.lowering.blocks import Instance, bound, where_used
-from mtpp_dsl.language.lowering.counting import MAX_NESTED, Counted
+from mtpp_dsl.language.lowering.blocks import BlockInstance, bound, where_used
+from mtpp_dsl.language.lowering.counting import MAX_NESTED, MemberCounts
 from mtpp_dsl.language.lowering.cycles import closed_walk
 from mtpp_dsl.language.lowering.edge_ends import Ends
 from mtpp_dsl.language.lowering.node_costs import COST_OPTIONS, cost_options, costs_of
@@ -28,7 +28,7 @@ from mtpp_dsl.language.values.expressions import Locals, iterate
 from mtpp_dsl.language.values.findings import Findings
 from mtpp_dsl.language.values.options import Options
 from mtpp_dsl.language.values.phases import per_phase
-from mtpp_dsl.language.values.scope import Complaint, Scope, Unsettled
+from mtpp_dsl.language.values.scope import Complaint, SpecScope, Unsettled
 from mtpp_dsl.language.values.values import Quantity, shown
 
 __all__ = ["NODE_OPTIONS", "GraphItems"]
@@ -75,19 +75,19 @@ class GraphItems:
         blocks: by name.
     """
 
-    def __init__(self, scope: Scope, findings: Findings, blocks: Mapping[str, tree.BlockStatement]) -> None:
+    def __init__(self, scope: SpecScope, findings: Findings, blocks: Mapping[str, tree.BlockStatement]) -> None:
         self.scope, self.findings, self.blocks = scope, findings, blocks
         self.nodes: dict[str, dict[str, object]] = {}
         self.places: dict[str, Span] = {}  # of nodes and instances
         self.families: dict[str, Span] = {}  # of instances
-        self.instances: list[Instance] = []
+        self.instances: list[BlockInstance] = []
         self.edges: list[tuple[int, int]] = []
         self.spans: list[Span] = []  # of the items of the edges
         self.sizes: list[Any] = []  # numbers, or by phase; None where none is given
         self.times, self.bytes, self.memory = UnitKeeper("times"), UnitKeeper("sizes"), UnitKeeper("sizes")
         self.complained: set[int] = set()  # identities of items
         self._said: set[str] | None = None
-        self.counted = Counted(scope, blocks)
+        self.counted = MemberCounts(scope, blocks)
         sized = (SIZE, NONE)
         self.amounts = (
             ("work", (TIME, WORK, NONE), self.times),
@@ -106,7 +106,7 @@ class GraphItems:
             Complaint: about the graph as a whole.
         """
         before = self.findings.failed
-        top = Instance("", block.items, {})
+        top = BlockInstance("", block.items, {})
         self.expand(top)
         self.findings.attempt(self.check_sizes)
         try:
@@ -139,7 +139,7 @@ class GraphItems:
         places = [Place(span, "this edge is on it") for span in spans[:-1][:MAX_PLACES]]
         return Complaint(message, spans[-1], code="MTPP-E303", places=places)
 
-    def attempt(self, function: Callable[..., None], item: tree.Tree, instance: Instance) -> bool:
+    def attempt(self, function: Callable[..., None], item: tree.Tree, instance: BlockInstance) -> bool:
         """Call *function* with an item and its instance; note a complaint, with where the block was used."""
         try:
             function(item, instance)
@@ -158,7 +158,7 @@ class GraphItems:
 
     # nodes
 
-    def expand(self, instance: Instance) -> None:
+    def expand(self, instance: BlockInstance) -> None:
         """Add the nodes of an instance, with those of the blocks that it uses."""
         self.instances.append(instance)
         start = len(self.nodes)
@@ -172,7 +172,7 @@ class GraphItems:
                 self.scope.unsettled.add("nodes")
         instance.nodes = start, len(self.nodes)
 
-    def use(self, item: tree.UseItem, instance: Instance) -> None:
+    def use(self, item: tree.UseItem, instance: BlockInstance) -> None:
         """Add the instances of a block that an item uses."""
         block = self.blocks.get(item.block.text)
         if block is None:
@@ -188,7 +188,7 @@ class GraphItems:
                 self.scope.spend(1 + len(block.items), item.span)
                 self.declare(instance.prefix + name, item.name.span)
                 params = bound(block, item, at, self.scope, local)
-                inner = Instance(
+                inner = BlockInstance(
                     instance.prefix + name, block.items, params, item, instance, block, depth=instance.depth + 1
                 )
                 instance.inner[name] = [inner]
@@ -197,11 +197,11 @@ class GraphItems:
                     instance.inner.setdefault(item.name.text, []).append(inner)
                 self.expand(inner)
 
-    def check_chain(self, block: tree.BlockStatement, item: tree.UseItem, instance: Instance) -> None:
+    def check_chain(self, block: tree.BlockStatement, item: tree.UseItem, instance: BlockInstance) -> None:
         """Refuse a block that uses itself, and blocks that are nested too deeply."""
         if block.name.text in self.looping:
             chain = [block.name.text]
-            around: Instance | None = instance
+            around: BlockInstance | None = instance
             while around is not None and around.block is not None:
                 chain.append(around.block.name.text)
                 if around.block is block:
@@ -244,7 +244,7 @@ class GraphItems:
             raise _too_many(span)
         self.places[name] = span
 
-    def check_count(self, item: tree.NodeItem | tree.UseItem, instance: Instance) -> None:
+    def check_count(self, item: tree.NodeItem | tree.UseItem, instance: BlockInstance) -> None:
         """Refuse what makes too many nodes before any is made."""
         plain = item.family is None and item.clauses is None
         if plain and isinstance(item, tree.NodeItem):
@@ -262,7 +262,7 @@ class GraphItems:
             del self.places[name]
             self.families[name] = span
 
-    def node(self, item: tree.NodeItem, instance: Instance) -> None:
+    def node(self, item: tree.NodeItem, instance: BlockInstance) -> None:
         """Add the nodes of an item in one instance."""
         check_word(item.name, "string")
         self.check_count(item, instance)
@@ -374,7 +374,7 @@ class GraphItems:
 
     # edges
 
-    def draw(self, instance: Instance) -> None:
+    def draw(self, instance: BlockInstance) -> None:
         """Add the edges of an instance, and check its ports and what it asserts."""
         self.scope.prefix = instance.prefix
         try:
@@ -388,11 +388,11 @@ class GraphItems:
         finally:
             self.scope.prefix = ""
 
-    def check(self, item: tree.AssertStatement, instance: Instance) -> None:
+    def check(self, item: tree.AssertStatement, instance: BlockInstance) -> None:
         """Hold that what an instance asserts is true."""
         check_assert(item, self.scope, instance.local)
 
-    def check_port(self, item: tree.PortItem, instance: Instance) -> None:
+    def check_port(self, item: tree.PortItem, instance: BlockInstance) -> None:
         """Hold that a port names nodes, and that no other one has its name."""
         if instance.port(item.name.text) is not item:
             assert instance.block is not None
@@ -401,7 +401,7 @@ class GraphItems:
             )
         self.ends.of_port(instance, item)
 
-    def edge(self, item: tree.EdgeItem, instance: Instance) -> None:
+    def edge(self, item: tree.EdgeItem, instance: BlockInstance) -> None:
         """Add the edges of an item in one instance."""
         scope = self.scope
         for local in iterate(item.clauses, scope, instance.local):

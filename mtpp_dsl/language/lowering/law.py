@@ -17,12 +17,12 @@ from mtpp_dsl.language.lowering.law_arrays import column_times
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.parser import parse
 from mtpp_dsl.language.values.costing import OF_DEVICES, OF_OPERATORS
-from mtpp_dsl.language.values.declared import Operator
+from mtpp_dsl.language.values.declared import LawOperator
 from mtpp_dsl.language.values.expressions import evaluate
-from mtpp_dsl.language.values.scope import Complaint, Scope, Unsettled
+from mtpp_dsl.language.values.scope import Complaint, SpecScope, Unsettled
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Quantity, Value, describe, shown
 
-__all__ = ["LAW", "Classes", "Law", "law_of", "package_law"]
+__all__ = ["LAW", "DeviceClasses", "Law", "law_of", "package_law"]
 
 LAW = "roofline"
 """What the function is called that says what an operator takes on a device."""
@@ -34,7 +34,7 @@ PATH = FOLDER / "laws" / "roofline.mtpp"
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class DeviceClasses:
     """Operators that take the same time on any device, as far as can be told without asking.
 
     Attributes:
@@ -70,7 +70,7 @@ class Law:
         return self.definition.span.text if self.own else ""
 
     def times(
-        self, scope: Scope, costs: Costs, classes: Classes, d: int, nodes: Bools, known: dict[object, float]
+        self, scope: SpecScope, costs: Costs, classes: DeviceClasses, d: int, nodes: Bools, known: dict[object, float]
     ) -> Floats:
         """Return [n] what *nodes* take on device *d* by this law; nan for all others.
 
@@ -97,7 +97,7 @@ class Law:
         for each in wanted:
             key = classes.keys[each], device
             if key not in known:
-                known[key] = self.time(scope, Operator(costs, classes.first[each]), d)
+                known[key] = self.time(scope, LawOperator(costs, classes.first[each]), d)
             table[each] = known[key]
         row = np.full(len(nodes), np.nan)
         row[nodes] = 0.0
@@ -106,9 +106,9 @@ class Law:
 
     def add_columns(
         self,
-        scope: Scope,
+        scope: SpecScope,
         costs: Costs,
-        classes: Classes,
+        classes: DeviceClasses,
         d: int,
         wanted: list[int],
         device: object,
@@ -128,14 +128,14 @@ class Law:
             words = costs.kinds[item], costs.dtypes[item], costs.weight_types[item]
             sorts.setdefault((words, costs.flop[item] > 0, costs.read[item] > 0, costs.write[item] > 0), item)
         for item in sorts.values():
-            self.time(scope, Operator(costs, item), d)
+            self.time(scope, LawOperator(costs, item), d)
         found = column_times(self.definition, scope, costs, [classes.first[each] for each in new], d)
         if found is not None:
             scope.spend(len(new) // 10, self.definition.value.span)
             keys = ((classes.keys[each], device) for each in new)
             known.update(zip(keys, found.tolist(), strict=True))
 
-    def classes(self, costs: Costs) -> Classes:
+    def classes(self, costs: Costs) -> DeviceClasses:
         """Return which operators are known to take the same time on any device."""
         found: dict[tuple[object, ...], int] = {}
         numbers = zip(costs.flop.tolist(), costs.read.tolist(), costs.write.tolist(), strict=True)
@@ -148,9 +148,9 @@ class Law:
             if number == len(first):
                 first.append(item)
             of_item[item] = number
-        return Classes(of_item, tuple(first), tuple(found))
+        return DeviceClasses(of_item, tuple(first), tuple(found))
 
-    def time(self, scope: Scope, operator: Operator, d: int) -> float:
+    def time(self, scope: SpecScope, operator: LawOperator, d: int) -> float:
         """Return what an operator takes on device *d*, in seconds.
 
         Raises:
@@ -184,7 +184,7 @@ class Law:
         return float(value.value)
 
 
-def law_of(scope: Scope) -> Law:
+def law_of(scope: SpecScope) -> Law:
     """Return the law in use: the spec's own, or that of the package.
 
     Raises:

@@ -18,7 +18,7 @@ from mtpp_dsl.language.values.arithmetic import Mismatch
 from mtpp_dsl.language.values.costing import OF_DEVICES, OF_OPERATORS
 from mtpp_dsl.language.values.expressions import evaluate
 from mtpp_dsl.language.values.functions import FUNCTIONS
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, Quantity
 
 __all__ = ["column_times"]
@@ -53,7 +53,7 @@ class _OtherError(Exception):
 class _Columns:
     """Operators, and what a law may ask of them on one device."""
 
-    scope: Scope
+    scope: SpecScope
     costs: Costs
     d: int
 
@@ -166,7 +166,9 @@ def _meant(argument: tree.Expression, names: Mapping[str, Any]) -> Any:
     return names.get(argument.name) if isinstance(argument, tree.Name) and bare else None
 
 
-def column_times(definition: tree.DefStatement, scope: Scope, costs: Costs, items: list[int], d: int) -> Column | None:
+def column_times(
+    definition: tree.DefStatement, scope: SpecScope, costs: Costs, items: list[int], d: int
+) -> Column | None:
     """Return [items] the times of operators on device *d* by a law, in seconds; None if it has to be asked one by one.
 
     They differ from those that are asked one by one by the rounding of floating point alone. Units are not looked at:

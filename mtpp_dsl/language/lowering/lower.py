@@ -29,17 +29,17 @@ from mtpp_dsl.language.lowering.idle import (
     idle_tables,
     idle_work,
 )
-from mtpp_dsl.language.lowering.lower_stages import Stages
+from mtpp_dsl.language.lowering.lower_stages import LoweringStages
 from mtpp_dsl.language.lowering.reader import Read, read_source, read_statements
 from mtpp_dsl.language.lowering.targets import under_target
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.parser import MAX_DEPTH
 from mtpp_dsl.language.syntax.partial import Broken
 from mtpp_dsl.language.syntax.places import Places
-from mtpp_dsl.language.syntax.rereading import Memory
+from mtpp_dsl.language.syntax.rereading import ParsedBefore
 from mtpp_dsl.language.values.definitions import hidden_names
 from mtpp_dsl.language.values.origin import origin_of
-from mtpp_dsl.language.values.scope import Scope
+from mtpp_dsl.language.values.scope import SpecScope
 
 _IF_OR_STATEMENT = re.compile(r"\bif\b|^\s*+[a-z]++", re.MULTILINE)
 
@@ -164,7 +164,7 @@ class Spec:
         folder: Path,
         search: Folders = (),
         texts: Mapping[str, str] | None = None,
-        memories: dict[Path | None, Memory] | None = None,
+        memories: dict[Path | None, ParsedBefore] | None = None,
     ) -> Spec:
         """Read and parse a text, broken or not, with what it includes.
 
@@ -230,7 +230,7 @@ class Spec:
         *,
         graph: Graph | None = None,
         scenario: str | None = None,
-        begun: Callable[[Scope], None] | None = None,
+        begun: Callable[[SpecScope], None] | None = None,
         one_more: OneMore | None = None,
     ) -> Analysis:
         """Return all that is found with these values of the params, errors and warnings among it.
@@ -279,7 +279,7 @@ def _inside(inner: Span, outer: Span) -> bool:
     return inner.source is outer.source and outer.start <= inner.start and inner.stop <= outer.stop
 
 
-class Lowering(Stages):
+class Lowering(LoweringStages):
     """Goes through the kinds of statements in the order in which they depend on each other.
 
     What is wrong in one stage does not end the run: the later ones check what does not depend on it.

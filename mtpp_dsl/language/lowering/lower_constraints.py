@@ -12,7 +12,7 @@ from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.text.source import Fix, Place, Span
 from mtpp_dsl.language.lowering.custom import lower_custom
-from mtpp_dsl.language.lowering.lower_objective import Asked
+from mtpp_dsl.language.lowering.lower_objective import StatedObjective
 from mtpp_dsl.language.lowering.lower_pipelines import MEMORY_OPTIONS, shard, stage_memory
 from mtpp_dsl.language.lowering.penalties import lower_penalty
 from mtpp_dsl.language.syntax import tree
@@ -23,16 +23,16 @@ from mtpp_dsl.language.values.linear import condition_remedy, is_not_linear, mis
 from mtpp_dsl.language.values.maxima import only_pushed_down, without_maxima
 from mtpp_dsl.language.values.members import Empty, in_their_order, members
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import (
     Affine,
+    DataTable,
     DeviceRef,
     EdgeRef,
     NodeRef,
     Quantity,
-    Row,
     Sequence,
-    Table,
+    TableRow,
     Value,
     describe,
     shown,
@@ -58,7 +58,7 @@ RULE_OPTIONS: dict[str, tuple[str, ...]] = {
 _SENSES = {"<=": "<=", ">=": ">=", "==": "=="}
 
 
-def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Iterator[c.Constraint]:
+def lower_constraint(statement: tree.ConstraintStatement, scope: SpecScope) -> Iterator[c.Constraint]:
     """Yield the constraints that a statement means, one per step of its comprehension.
 
     Raises:
@@ -79,7 +79,7 @@ def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Itera
 
 
 def lower_labelled(
-    statement: tree.LabelledConstraint, scope: Scope, first: Asked | None, *, timed: bool
+    statement: tree.LabelledConstraint, scope: SpecScope, first: StatedObjective | None, *, timed: bool
 ) -> Iterator[c.Linear]:
     """Yield the rows of a labelled constraint; rows that hold whatever the plan are left out.
 
@@ -134,7 +134,7 @@ def _without_maxima(row: Affine, body: tree.Compare) -> SequenceType[Affine]:
         raise Complaint(str(error), body.span, code="MTPP-E901") from None
 
 
-def _quantified(statement: tree.LabelledConstraint, scope: Scope) -> Iterator[tuple[str, Locals]]:
+def _quantified(statement: tree.LabelledConstraint, scope: SpecScope) -> Iterator[tuple[str, Locals]]:
     """Yield the loop variables of every step of ``forall`` and ``for``, and what names its row."""
     steps: list[tuple[tree.Binder | None, tree.Expression | None]] = []
     for loop in (*statement.quantifiers, *(() if statement.clauses is None else (statement.clauses,))):
@@ -144,7 +144,7 @@ def _quantified(statement: tree.LabelledConstraint, scope: Scope) -> Iterator[tu
 
 
 def _bound(
-    steps: SequenceType[tuple[tree.Binder | None, tree.Expression | None]], scope: Scope, local: Locals, suffix: str
+    steps: SequenceType[tuple[tree.Binder | None, tree.Expression | None]], scope: SpecScope, local: Locals, suffix: str
 ) -> Iterator[tuple[str, Locals]]:
     """Yield the loop variables of every step, and the names of what they stand for; each binder has its condition."""
     if not steps:
@@ -163,7 +163,7 @@ def _bound(
             yield from _bound(rest, scope, step, f"{suffix}, {name}" if suffix else name)
 
 
-def _shown(value: Value, scope: Scope) -> str:
+def _shown(value: Value, scope: SpecScope) -> str:
     match value:
         case NodeRef(index) if scope.graph is not None:
             return scope.graph.names[index]
@@ -173,13 +173,13 @@ def _shown(value: Value, scope: Scope) -> str:
             return shown(value)
         case EdgeRef(index) if scope.graph is not None:
             return f"{scope.graph.names[scope.graph.tails[index]]} -> {scope.graph.names[scope.graph.heads[index]]}"
-        case Row(table, index):
+        case TableRow(table, index):
             return _key(table, index)
         case _:
             return str(value)
 
 
-def _key(table: Table, row: int) -> str:
+def _key(table: DataTable, row: int) -> str:
     """Return what names a row of a table: the text of its first cell, where no other row has it, or its number."""
     return next((text for text, number in table.rows.items() if number == row), str(row))
 
@@ -216,7 +216,7 @@ def _not_strict(body: tree.Compare) -> Fix | None:
     return Fix.replace(Span(between.source, between.start + at, between.start + at + 1), f"{body.operator}=")
 
 
-def _linear_row(body: tree.Compare, statement: tree.LabelledConstraint, scope: Scope, local: Locals) -> Affine:
+def _linear_row(body: tree.Compare, statement: tree.LabelledConstraint, scope: SpecScope, local: Locals) -> Affine:
     """Return a row, or complain with what may be written instead of one that is not linear."""
     try:
         return _row(body, scope, local)
@@ -228,7 +228,7 @@ def _linear_row(body: tree.Compare, statement: tree.LabelledConstraint, scope: S
         raise Complaint(found.message, found.span, [said] if said else found.notes, code=found.code) from None
 
 
-def _row(body: tree.Compare, scope: Scope, local: Locals) -> Affine:
+def _row(body: tree.Compare, scope: SpecScope, local: Locals) -> Affine:
     left, right = evaluate(body.left, scope, local), evaluate(body.right, scope, local)
     try:
         row = subtract(left, right)
@@ -278,12 +278,14 @@ def _holds(row: c.Linear) -> bool:
 # The rules
 
 
-def _acyclic(s: tree.ConstraintStatement, _: Scope, __: Locals, options: Options) -> Iterator[c.Constraint]:
+def _acyclic(s: tree.ConstraintStatement, _: SpecScope, __: Locals, options: Options) -> Iterator[c.Constraint]:
     groups = cast('Literal["ordered", "free"]', options.word("groups", ("ordered", "free")) or "ordered")
     yield c.Acyclic(parts=_parts(options), groups=groups, origin=s.span.place)
 
 
-def _contiguous(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
+def _contiguous(
+    s: tree.ConstraintStatement, scope: SpecScope, local: Locals, options: Options
+) -> Iterator[c.Constraint]:
     yield c.Contiguous(devices=_on(s, scope, local), parts=_parts(options), origin=s.span.place)
 
 
@@ -291,7 +293,7 @@ def _parts(options: Options) -> c.Parts:
     return cast("c.Parts", options.word("parts", ("both", "forward")) or "both")
 
 
-def _memory(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
+def _memory(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, options: Options) -> Iterator[c.Constraint]:
     devices = _on(s, scope, local)
     scope.need("devices", "options")
     assert scope.devices is not None
@@ -305,7 +307,7 @@ def _memory(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: O
         yield c.Memory(devices=devices, origin=s.span.place)
 
 
-def _colocate(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+def _colocate(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, _: Options) -> Iterator[c.Constraint]:
     if s.by is None:
         yield c.Colocate(nodes=_nodes(s, scope, local, least=2), origin=s.span.place)
         return
@@ -332,26 +334,26 @@ def _colocate(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Optio
             yield c.Colocate(nodes=tuple(group), origin=s.span.place)
 
 
-def _separate(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+def _separate(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, _: Options) -> Iterator[c.Constraint]:
     yield c.Separate(nodes=_nodes(s, scope, local, least=2), origin=s.span.place)
 
 
-def _pin(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+def _pin(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, _: Options) -> Iterator[c.Constraint]:
     make = c.Pin if s.rule.text == "pin" else c.Forbid
     devices = _on(s, scope, local)
     assert devices is not None
     yield make(nodes=_nodes(s, scope, local), devices=devices, origin=s.span.place)
 
 
-def _subgraphs(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+def _subgraphs(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, _: Options) -> Iterator[c.Constraint]:
     yield c.Subgraphs(most=_amount(s, scope, local), devices=_on(s, scope, local), origin=s.span.place)
 
 
-def _exclusive(s: tree.ConstraintStatement, _: Scope, __: Locals, ___: Options) -> Iterator[c.Constraint]:
+def _exclusive(s: tree.ConstraintStatement, _: SpecScope, __: Locals, ___: Options) -> Iterator[c.Constraint]:
     yield c.ExclusiveLinks(origin=s.span.place)
 
 
-def _batch(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+def _batch(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, _: Options) -> Iterator[c.Constraint]:
     assert s.amount is not None
     values = evaluate(s.amount, scope, local)
     if not isinstance(values, Sequence):
@@ -374,21 +376,23 @@ def _batch(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options)
     yield c.BatchSizes(sizes=tuple(sorted(sizes)), devices=_on(s, scope, local), origin=s.span.place)
 
 
-def _shard(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
+def _shard(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, options: Options) -> Iterator[c.Constraint]:
     yield from shard(s, scope, local, options, members(s.members, scope, local, DeviceRef))
 
 
-def _repeat(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+def _repeat(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, _: Options) -> Iterator[c.Constraint]:
     yield c.Repeat(most=_amount(s, scope, local), devices=_on(s, scope, local), origin=s.span.place)
 
 
-def _replicate(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
+def _replicate(
+    s: tree.ConstraintStatement, scope: SpecScope, local: Locals, options: Options
+) -> Iterator[c.Constraint]:
     devices = members(s.members, scope, local, DeviceRef)
     sync = cast('Literal["weights", "none"] | None', options.word("sync", ("weights", "none")))
     yield c.Replicate(most=_amount(s, scope, local), devices=devices, sync=sync, origin=s.span.place)
 
 
-def _robust(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
+def _robust(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, options: Options) -> Iterator[c.Constraint]:
     share = options.quantity("deviation", (NONE,))
     most = _amount(s, scope, local)
     if share is not None and share.value > 1:
@@ -402,18 +406,18 @@ def _robust(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: O
     yield c.Robust(most=most, share=0.0 if share is None else float(share.value), origin=s.span.place)
 
 
-def _copies(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
+def _copies(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, options: Options) -> Iterator[c.Constraint]:
     share = cast("c.Sharing", options.word("share", get_args(c.Sharing)) or "any")
     yield c.Copies(most=_amount(s, scope, local), share=share, origin=s.span.place)
 
 
-def _stages(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
+def _stages(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, options: Options) -> Iterator[c.Constraint]:
     devices = None if s.devices is None else tuple(in_their_order(s.devices, scope, local, DeviceRef))
     empty = cast('Literal["allowed", "never"]', options.word("empty", ("allowed", "never")) or "allowed")
     yield c.InOrder(devices=devices, empty=empty, origin=s.span.place)
 
 
-def _break(s: tree.ConstraintStatement, _: Scope, __: Locals, options: Options) -> Iterator[c.Constraint]:
+def _break(s: tree.ConstraintStatement, _: SpecScope, __: Locals, options: Options) -> Iterator[c.Constraint]:
     assert s.by is not None
     choices = ("tasks", "batches", "time")
     if s.by.text not in choices:
@@ -428,7 +432,7 @@ def _break(s: tree.ConstraintStatement, _: Scope, __: Locals, options: Options) 
     yield c.BreakSymmetry(by=by, scope=within, origin=s.span.place)
 
 
-_RULES: dict[str, Callable[[tree.ConstraintStatement, Scope, Locals, Options], Iterator[c.Constraint]]] = {
+_RULES: dict[str, Callable[[tree.ConstraintStatement, SpecScope, Locals, Options], Iterator[c.Constraint]]] = {
     "acyclic": _acyclic,
     "contiguous": _contiguous,
     "memory": _memory,
@@ -449,7 +453,7 @@ _RULES: dict[str, Callable[[tree.ConstraintStatement, Scope, Locals, Options], I
 }
 
 
-def _amount(s: tree.ConstraintStatement, scope: Scope, local: Locals) -> int:
+def _amount(s: tree.ConstraintStatement, scope: SpecScope, local: Locals) -> int:
     assert s.amount is not None
     amount = whole(s.amount, scope, local, "the amount")
     if amount < 1:
@@ -461,11 +465,11 @@ def _amount(s: tree.ConstraintStatement, scope: Scope, local: Locals) -> int:
     return amount
 
 
-def _on(s: tree.ConstraintStatement, scope: Scope, local: Locals) -> tuple[int, ...] | None:
+def _on(s: tree.ConstraintStatement, scope: SpecScope, local: Locals) -> tuple[int, ...] | None:
     return None if s.devices is None else members(s.devices, scope, local, DeviceRef)
 
 
-def _nodes(s: tree.ConstraintStatement, scope: Scope, local: Locals, least: int = 1) -> tuple[int, ...]:
+def _nodes(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, least: int = 1) -> tuple[int, ...]:
     nodes = members(s.members, scope, local, NodeRef)
     if len(nodes) < least and any(isinstance(evaluate(one, scope, local), Sequence) for one in s.members):
         raise Empty("second node", s.span)

@@ -18,7 +18,7 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.costing import settled_costs
 from mtpp_dsl.language.values.declaring import UnitKeeper
 from mtpp_dsl.language.values.findings import Findings
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 
 __all__ = ["has_costs", "model_times", "with_times"]
 
@@ -47,7 +47,7 @@ def with_times(graph: Graph, devices: Sequence[Device]) -> Graph:
     Raises:
         SpecError: a device lacks a figure that the law asks for, or nobody can count what a node does.
     """
-    scope, findings = Scope(), Findings()
+    scope, findings = SpecScope(), Findings()
     scope.set_graph(graph)
     scope.set_devices(tuple(devices))
     tables = TimeTables(graph, scope, UnitKeeper("times"), findings)

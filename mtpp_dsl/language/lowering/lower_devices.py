@@ -25,7 +25,7 @@ from mtpp_dsl.language.values.declaring import UnitKeeper, check_word, expand_fa
 from mtpp_dsl.language.values.expressions import Locals, evaluate, iterate
 from mtpp_dsl.language.values.options import Options
 from mtpp_dsl.language.values.rates import check_rate
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, Quantity, describe
 from mtpp_dsl.language.values.values import Sequence as Values
 
@@ -35,8 +35,8 @@ __all__ = [
     "DEVICE_OPTIONS",
     "INTERCONNECTS",
     "LINK_OPTIONS",
-    "Channel",
     "LinkTable",
+    "ReadChannel",
     "declare_devices",
     "lower_interconnect",
     "lower_links",
@@ -77,7 +77,7 @@ _KINDS = (
 
 
 @dataclass(frozen=True)
-class Channel:
+class ReadChannel:
     """An interconnect as read: its kind, its bandwidths and latency, with their places."""
 
     kind: str
@@ -94,7 +94,7 @@ def declare_devices(
     statement: tree.DeviceStatement,
     devices: dict[str, Device],
     fresh: dict[str, Span],
-    scope: Scope,
+    scope: SpecScope,
     memory: UnitKeeper,
     times: UnitKeeper,
 ) -> None:
@@ -165,7 +165,7 @@ def _device(
     name: str,
     statement: tree.DeviceStatement,
     base: Device,
-    scope: Scope,
+    scope: SpecScope,
     local: Locals,
     keepers: tuple[UnitKeeper, UnitKeeper],
 ) -> Device:
@@ -220,7 +220,7 @@ def _device(
     return device if io is None else replace(device, pays_io=io == "paid")
 
 
-def _keep_exact(name: str, values: Mapping[str, Quantity | None], scope: Scope) -> None:
+def _keep_exact(name: str, values: Mapping[str, Quantity | None], scope: SpecScope) -> None:
     """Note the numbers of a device that floating point does not hold exactly, for expressions."""
     for what, value in values.items():
         if value is not None:
@@ -258,7 +258,7 @@ def memory_units(graph: Graph, keeper: UnitKeeper, span: Span) -> None:
         )
 
 
-def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> Channel:
+def lower_interconnect(statement: tree.InterconnectStatement, scope: SpecScope) -> ReadChannel:
     """Read an ``interconnect`` statement."""
     kind = statement.name.text
     if kind not in INTERCONNECTS:
@@ -274,7 +274,7 @@ def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> C
         raise Complaint(f"interconnect {kind} needs a bandwidth", statement.span, code="MTPP-E401")
     if bandwidth is not None and bandwidth.value == 0:
         raise Complaint("the bandwidth must be more than zero", given.span("bandwidth"), code="MTPP-E214")
-    return Channel(
+    return ReadChannel(
         kind=kind,
         bandwidth=bandwidth,
         latency=given.quantity("latency", (TIME, NONE)),
@@ -287,9 +287,9 @@ def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> C
 
 
 def lower_links(
-    channel: Channel,
+    channel: ReadChannel,
     statements: Sequence[tree.LinkStatement],
-    scope: Scope,
+    scope: SpecScope,
     graph: Graph,
     switches: Sequence[tree.SwitchStatement] = (),
 ) -> tuple[Interconnect, Dimension]:
@@ -353,7 +353,7 @@ def lower_links(
     return joined, table.time
 
 
-def _check_switches(channel: Channel, scope: Scope, switches: Sequence[tree.SwitchStatement]) -> None:
+def _check_switches(channel: ReadChannel, scope: SpecScope, switches: Sequence[tree.SwitchStatement]) -> None:
     """Complain of switches, or of devices that hang from some, where there is no tree."""
     hung = next((row for row in scope.hung.values()), None)
     where = switches[0].span if switches else hung.span if hung is not None else None
@@ -395,7 +395,7 @@ class LinkTable:
         return Links(frozen(self.bandwidth, np.float64), frozen(self.latency, np.float64), routing=routing)
 
 
-def _link(statement: tree.LinkStatement, local: Locals, table: LinkTable, scope: Scope) -> None:
+def _link(statement: tree.LinkStatement, local: Locals, table: LinkTable, scope: SpecScope) -> None:
     options = Options(statement.options, LINK_OPTIONS, "a link", scope, local)
     ends = [_ends(end, scope, local) for end in (statement.first, statement.second)]
     scope.spend(len(ends[0]) * len(ends[1]), statement.span)
@@ -411,7 +411,7 @@ def _link(statement: tree.LinkStatement, local: Locals, table: LinkTable, scope:
         table.set(second, first, bandwidth, latency, statement.span)
 
 
-def _ends(end: tree.Expression, scope: Scope, local: Locals) -> list[int]:
+def _ends(end: tree.Expression, scope: SpecScope, local: Locals) -> list[int]:
     if isinstance(end, tree.Text):
         value = scope.device(end.value) or scope.member(end.value, end.span)
     else:

@@ -20,7 +20,7 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.expressions import evaluate
 from mtpp_dsl.language.values.findings import Findings
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import Quantity, describe
 
 __all__ = ["lower_graph", "read_file", "resolve_path"]
@@ -29,7 +29,7 @@ __all__ = ["lower_graph", "read_file", "resolve_path"]
 def lower_graph(
     statement: tree.GraphBlock | tree.GraphFile | tree.GraphGenerator,
     folder: Path,
-    scope: Scope,
+    scope: SpecScope,
     findings: Findings,
     blocks: Mapping[str, tree.BlockStatement],
 ) -> Workload:
@@ -47,7 +47,7 @@ def lower_graph(
             return Workload(_generate(statement, scope))
 
 
-def read_file(path: tree.Path, options: tuple[tree.Option, ...], folder: Path, scope: Scope) -> Workload:
+def read_file(path: tree.Path, options: tuple[tree.Option, ...], folder: Path, scope: SpecScope) -> Workload:
     """Read a workload from a file, for ``graph from`` and ``import``."""
     from mtpp_dsl.core import registry
 
@@ -91,7 +91,7 @@ def _from(found: Workload, path: str) -> Workload:
     return replace(found, graph=replace(graph, origin=origin, phases=phases))
 
 
-def resolve_path(path: tree.Path, folder: Path, scope: Scope) -> Path:
+def resolve_path(path: tree.Path, folder: Path, scope: SpecScope) -> Path:
     """Return where a path points: relative ones start from the folder of the file that names them."""
     if not path.is_name:
         return folder / path.value
@@ -110,7 +110,7 @@ def resolve_path(path: tree.Path, folder: Path, scope: Scope) -> Path:
     raise Complaint(f"param {path.value!r} is {describe(value)}, not a path", path.span, code="MTPP-E210")
 
 
-def _generate(statement: tree.GraphGenerator, scope: Scope) -> Graph:
+def _generate(statement: tree.GraphGenerator, scope: SpecScope) -> Graph:
     parameters: dict[str, object] = {}
     for option in statement.options:
         if option.name.text in parameters:

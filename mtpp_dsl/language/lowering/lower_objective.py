@@ -17,17 +17,17 @@ from mtpp_dsl.language.values.expressions import Locals, evaluate, iterate
 from mtpp_dsl.language.values.linear import is_not_linear
 from mtpp_dsl.language.values.maxima import only_pushed_down
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import Affine, Quantity, describe
 
-__all__ = ["Asked", "counting", "lower_objective"]
+__all__ = ["StatedObjective", "counting", "lower_objective"]
 
 _PARTS = ("together", "separate")
 _TRANSFERS = ("per_batch", "per_input")
 
 
 @dataclass(frozen=True)
-class Asked:
+class StatedObjective:
     """An objective as a spec says it.
 
     Attributes:
@@ -46,7 +46,7 @@ def counting(statements: Sequence[tree.ObjectiveStatement]) -> list[tree.Objecti
     return [s for s in statements if s.span.source is statements[-1].span.source]
 
 
-def lower_objective(statement: tree.ObjectiveStatement, scope: Scope) -> Iterator[Asked]:
+def lower_objective(statement: tree.ObjectiveStatement, scope: SpecScope) -> Iterator[StatedObjective]:
     """Yield the objectives that a statement means: one, unless it is repeated, or left out by a condition.
 
     Raises:
@@ -66,7 +66,7 @@ def lower_objective(statement: tree.ObjectiveStatement, scope: Scope) -> Iterato
         yield replace(asked, objective=replace(asked.objective, label=label, origin=statement.span.place))
 
 
-def _named(statement: tree.ObjectiveStatement, scope: Scope, local: Locals) -> Asked | None:
+def _named(statement: tree.ObjectiveStatement, scope: SpecScope, local: Locals) -> StatedObjective | None:
     """Return an objective that has a name of its own, or None for an expression."""
     value = statement.value
     if not isinstance(value, tree.Name) or value.subscripts or value.parts or value.name not in OBJECTIVES:
@@ -84,10 +84,10 @@ def _named(statement: tree.ObjectiveStatement, scope: Scope, local: Locals) -> A
         objective = _iteration(objective, options)
     scope.need("time unit")
     dimension = DIMENSIONS[scope.time_unit]
-    return Asked(_within(objective, options, dimension), dimension, value.span)
+    return StatedObjective(_within(objective, options, dimension), dimension, value.span)
 
 
-def _linear(statement: tree.ObjectiveStatement, scope: Scope, local: Locals) -> Asked:
+def _linear(statement: tree.ObjectiveStatement, scope: SpecScope, local: Locals) -> StatedObjective:
     """Return the objective that an expression over decisions is."""
     value = _evaluated(statement.value, scope, local)
     what = "an objective that is an expression"
@@ -117,10 +117,10 @@ def _linear(statement: tree.ObjectiveStatement, scope: Scope, local: Locals) -> 
         constant=float(value.constant),
         unit=value.dimension.unit,
     )
-    return Asked(_within(objective, options, value.dimension), value.dimension, statement.value.span)
+    return StatedObjective(_within(objective, options, value.dimension), value.dimension, statement.value.span)
 
 
-def _evaluated(value: tree.Expression, scope: Scope, local: Locals) -> Any:
+def _evaluated(value: tree.Expression, scope: SpecScope, local: Locals) -> Any:
     """Return the value of an objective, or complain with what may be meant by a word, or by what is not linear."""
     try:
         return evaluate(value, scope, local)

@@ -11,7 +11,7 @@ from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.expressions import Locals, evaluate
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import MapValue, Quantity, Value, describe, shown
 from mtpp_dsl.language.values.values import Sequence as Values
 
@@ -70,7 +70,7 @@ def microbatches(options: Options) -> int | None:
 
 
 def shard(
-    s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options, devices: tuple[int, ...]
+    s: tree.ConstraintStatement, scope: SpecScope, local: Locals, options: Options, devices: tuple[int, ...]
 ) -> Iterator[c.Constraint]:
     """Yield over how many of *devices* the nodes of a stage may be split, and how much faster that is.
 
@@ -92,7 +92,7 @@ def shard(
     yield c.Shard(by=sizes, speedup=speedup, devices=devices, origin=s.span.place)
 
 
-def _warn_of_unread(options: Options, scope: Scope, sizes: tuple[int, ...]) -> None:
+def _warn_of_unread(options: Options, scope: SpecScope, sizes: tuple[int, ...]) -> None:
     """Warn of speed-ups for numbers of devices over which no node may be split."""
     if isinstance(options.options["speedup"].value, tree.Name):  # a function of the spec, or a table of a name
         return
@@ -119,7 +119,7 @@ def _devices(value: Value, span: Span) -> int:
     return number
 
 
-def _speedup(options: Options, scope: Scope, local: Locals, t: int) -> float:
+def _speedup(options: Options, scope: SpecScope, local: Locals, t: int) -> float:
     """Return what the work is divided by on *t* devices: of a map, of the spec's own function, else *t* itself."""
     span, written = options.span("speedup"), options.options["speedup"].value
     if isinstance(written, tree.Name) and not (written.subscripts or written.parts) and written.name in scope.defs:

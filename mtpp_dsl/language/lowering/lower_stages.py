@@ -22,14 +22,14 @@ from mtpp_dsl.language.lowering.device_types import declare_type
 from mtpp_dsl.language.lowering.lower_constraints import lower_constraint, lower_labelled
 from mtpp_dsl.language.lowering.lower_costs import has_costs, model_times
 from mtpp_dsl.language.lowering.lower_devices import (
-    Channel,
+    ReadChannel,
     declare_devices,
     lower_interconnect,
     lower_links,
     memory_units,
 )
 from mtpp_dsl.language.lowering.lower_graph import lower_graph, read_file
-from mtpp_dsl.language.lowering.lower_objective import Asked, counting, lower_objective
+from mtpp_dsl.language.lowering.lower_objective import StatedObjective, counting, lower_objective
 from mtpp_dsl.language.lowering.lower_times import TimeTables
 from mtpp_dsl.language.lowering.lower_transfers import TransferTimes
 from mtpp_dsl.language.lowering.lower_units import check_io, given_in_seconds, times_in_seconds
@@ -45,9 +45,9 @@ from mtpp_dsl.language.values.expressions import evaluate
 from mtpp_dsl.language.values.findings import Findings
 from mtpp_dsl.language.values.params import bind_params
 from mtpp_dsl.language.values.phases import check_phase_names, declare_phases, in_phases
-from mtpp_dsl.language.values.scope import Complaint, Scope, Unsettled
+from mtpp_dsl.language.values.scope import Complaint, SpecScope, Unsettled
 
-__all__ = ["LANGUAGE_VERSION", "Stages"]
+__all__ = ["LANGUAGE_VERSION", "LoweringStages"]
 
 LANGUAGE_VERSION = 1
 
@@ -81,7 +81,7 @@ _UNSETTLED = {
 """What a statement that does not parse leaves unknown, by what begins it."""
 
 
-class Stages:
+class LoweringStages:
     """Reads the statements, kind by kind; what one kind got wrong is left out of the checks of the later ones.
 
     Attributes:
@@ -113,14 +113,14 @@ class Stages:
     ) -> None:
         self.scenario, self.included, self.more = scenario, included, more
         self.source, self.statements, self.given, self.replaced = source, statements, params, replaced
-        self.scope, self.findings = Scope(), Findings()
+        self.scope, self.findings = SpecScope(), Findings()
         self.memory, self.times = UnitKeeper("sizes"), UnitKeeper("times")
         self.warnings: list[Diagnostic] = []
         self.graph = Graph.create([], [])
         self.devices: tuple[Device, ...] = ()
         self.joined: Interconnect | None = None
         self.objective: Objective | None = None
-        self.asked: list[Asked] = []
+        self.asked: list[StatedObjective] = []
         self.constraints: list[Constraint] = []
         self.stated: dict[Constraint, list[Span]] = {}
         self.left_out: tuple[Device, ...] = ()
@@ -167,7 +167,7 @@ class Stages:
         self.statements = chosen(self.statements, self.scenario, self.findings)
         more = any(isinstance(statement, Group) for statement, _ in self.statements)
         while more:
-            scope = Scope()
+            scope = SpecScope()
             for _ in (*define(self.statements, scope), *bind_params(self.statements, self.given, scope)):
                 pass  # said when all statements are known
             self.statements, more = opened(self.statements, scope, self.included, self.findings)
@@ -357,7 +357,7 @@ class Stages:
                 unit = " GiB/s" if self.in_units else ""
                 raise self.missing("interconnect", f"interconnect shared (bandwidth = 8{unit})")
             kind, place = ("tree", switches[0].span) if switches else ("links", links[0].span)
-            self.join(Channel(kind, None, None, False, place), links)
+            self.join(ReadChannel(kind, None, None, False, place), links)
         elif links or switches:
             kind, place = ("links", links[0].span) if links else ("tree", switches[0].span)
             raise Complaint(f"say 'interconnect {kind}' to replace what the import brought", place, code="MTPP-E403")
@@ -367,7 +367,7 @@ class Stages:
         if self.findings.failed == before and "weights" not in self.scope.unsettled:
             self.scope.unsettled.discard("time unit")
 
-    def join(self, channel: Channel, links: Sequence[tree.LinkStatement]) -> None:
+    def join(self, channel: ReadChannel, links: Sequence[tree.LinkStatement]) -> None:
         """Join the devices by a channel and its links."""
         switches = [statement for statement, _ in self.of(tree.SwitchStatement)]
         joined, time = lower_links(channel, links, self.scope, self.graph, switches)

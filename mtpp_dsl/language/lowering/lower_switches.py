@@ -20,7 +20,7 @@ from mtpp_dsl.language.values.expressions import Locals, evaluate, iterate
 from mtpp_dsl.language.values.options import Options
 from mtpp_dsl.language.values.paths import steps_of_path
 from mtpp_dsl.language.values.rates import check_rate
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import describe
 
 __all__ = ["OF_SPLITS", "SWITCH_OPTIONS", "UPLINK", "hanging", "lower_tree", "of_splits"]
@@ -79,7 +79,7 @@ def _switch_name(options: Options, option: str) -> str:
 def lower_tree(
     statements: Sequence[tree.SwitchStatement],
     stated: Mapping[str, str | None],
-    scope: Scope,
+    scope: SpecScope,
     graph: Graph,
     span: Span,
 ) -> tuple[Tree, Dimension]:
@@ -139,7 +139,7 @@ def lower_tree(
     return joined, time
 
 
-def _declared(statements: Sequence[tree.SwitchStatement], scope: Scope) -> Iterator[tuple[str, Hanging]]:
+def _declared(statements: Sequence[tree.SwitchStatement], scope: SpecScope) -> Iterator[tuple[str, Hanging]]:
     """Yield every switch by name, with what it says."""
     seen: dict[str, Span] = {}
     assert scope.devices is not None
@@ -160,7 +160,7 @@ def _declared(statements: Sequence[tree.SwitchStatement], scope: Scope) -> Itera
                 yield name, _switch(statement, scope, local)
 
 
-def _switch(statement: tree.SwitchStatement, scope: Scope, local: Locals) -> Hanging:
+def _switch(statement: tree.SwitchStatement, scope: SpecScope, local: Locals) -> Hanging:
     options = Options(statement.options, SWITCH_OPTIONS, "a switch", scope, local)
     found = hanging(options, "under", statement.span)
     said = of_splits(options)
@@ -232,7 +232,7 @@ def _duplex(row: Hanging, switches: Mapping[str, Hanging], usual: str) -> str:
     return usual
 
 
-def _warn(rows: Sequence[tuple[str, Hanging]], k: int, parents: Sequence[int], scope: Scope) -> None:
+def _warn(rows: Sequence[tuple[str, Hanging]], k: int, parents: Sequence[int], scope: SpecScope) -> None:
     """Warn of what hangs loose: switches without devices, uplinks without bandwidth, trees that nothing joins.
 
     After an error in a device nothing is known of where it hangs.

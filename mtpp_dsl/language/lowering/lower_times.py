@@ -27,7 +27,7 @@ from mtpp_dsl.language.values.findings import Findings
 from mtpp_dsl.language.values.members import Empty, members
 from mtpp_dsl.language.values.options import Options
 from mtpp_dsl.language.values.phases import phase_of
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Quantity, shown
 
 __all__ = ["TimeTables"]
@@ -49,7 +49,7 @@ class TimeTables:
         law: the text of the spec's own law that has made times of costs; "" for that of the package.
     """
 
-    def __init__(self, graph: Graph, scope: Scope, keeper: UnitKeeper, findings: Findings) -> None:
+    def __init__(self, graph: Graph, scope: SpecScope, keeper: UnitKeeper, findings: Findings) -> None:
         assert scope.devices is not None
         self.graph, self.scope, self.keeper, self.findings = graph, scope, keeper, findings
         self.devices = scope.devices

@@ -17,7 +17,7 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.declaring import UnitKeeper
 from mtpp_dsl.language.values.expressions import Locals, iterate, number
 from mtpp_dsl.language.values.members import members
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, shown
 
 __all__ = ["TransferTimes"]
@@ -32,7 +32,7 @@ class TransferTimes:
         keeper: holds that all times carry units, or none do.
     """
 
-    def __init__(self, graph: Graph, scope: Scope, keeper: UnitKeeper) -> None:
+    def __init__(self, graph: Graph, scope: SpecScope, keeper: UnitKeeper) -> None:
         self.graph, self.scope, self.keeper = graph, scope, keeper
         self.first: Span | None = None
         self.given: list[tuple[list[int], tuple[int, ...], tuple[int, ...], float]] = []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mtpp_dsl.core.base.units import NONE, TIME
 from mtpp_dsl.core.text.source import Span
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, MapValue, NodeTime, Quantity, Sequence, describe, shown
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def time_option(options: Options) -> NodeTime | None:
     return NodeTime(found, span)
 
 
-def devices_called(key: str, scope: Scope, span: Span) -> tuple[int, tuple[int, ...]]:
+def devices_called(key: str, scope: SpecScope, span: Span) -> tuple[int, tuple[int, ...]]:
     """Return what a key names, a device, a family or a type of device, and the numbers of these devices.
 
     Raises:

@@ -10,12 +10,12 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.language.lowering.lower_graph import resolve_path
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 
 __all__ = ["read_old_plan"]
 
 
-def read_old_plan(statement: tree.ImportPlan, folder: Path, scope: Scope) -> Mapping[int, int | None]:
+def read_old_plan(statement: tree.ImportPlan, folder: Path, scope: SpecScope) -> Mapping[int, int | None]:
     """Return the device of each node in an earlier answer, or in a plan alone; None for a device that is gone.
 
     Nodes that the answer does not have are left out, and so are its nodes that the spec does not have; both are warned

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from mtpp_dsl.core.base.units import NONE, Dimension
-from mtpp_dsl.language.lowering.lower_objective import Asked
+from mtpp_dsl.language.lowering.lower_objective import StatedObjective
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.expressions import Locals, number
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 
 __all__ = ["lower_penalty"]
 
 
 def lower_penalty(
-    statement: tree.LabelledConstraint, dimension: Dimension, scope: Scope, local: Locals, first: Asked | None
+    statement: tree.LabelledConstraint,
+    dimension: Dimension,
+    scope: SpecScope,
+    local: Locals,
+    first: StatedObjective | None,
 ) -> float | None:
     """Return the penalty of a labelled constraint, or None where the row must hold.
 

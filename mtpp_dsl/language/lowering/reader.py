@@ -16,7 +16,7 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.near_files import near_spec
 from mtpp_dsl.language.syntax.parser import MAX_WORDS, begins_with_statement
 from mtpp_dsl.language.syntax.partial import Broken, Partial, parse_partial
-from mtpp_dsl.language.syntax.rereading import Memory
+from mtpp_dsl.language.syntax.rereading import ParsedBefore
 
 __all__ = ["MAX_SPEC_BYTES", "Read", "read_source", "read_statements"]
 
@@ -67,7 +67,7 @@ def read_statements(
     folder: Path,
     search: Sequence[Path] = (),
     texts: Mapping[str, str] | None = None,
-    memories: dict[Path | None, Memory] | None = None,
+    memories: dict[Path | None, ParsedBefore] | None = None,
 ) -> Read:
     """Return the statements of a text and of what it includes.
 
@@ -92,7 +92,7 @@ class _Reader:
         self,
         search: list[Path],
         texts: Mapping[str, str],
-        memories: dict[Path | None, Memory] | None,
+        memories: dict[Path | None, ParsedBefore] | None,
         root: Path | None,
     ) -> None:
         self.search, self.texts, self.memories = search, texts, memories
@@ -134,7 +134,7 @@ class _Reader:
         if self.memories is None or path in self.remembered:
             return parse_partial(source, most)
         self.remembered.add(path)
-        return self.memories.setdefault(path, Memory()).parse(source, most)
+        return self.memories.setdefault(path, ParsedBefore()).parse(source, most)
 
     def placed(self, statement: tree.Statement, folder: Path, chain: tuple[Path, ...]) -> list[Placed]:
         """Return a statement with its folder; in place of an include the statements of the file."""

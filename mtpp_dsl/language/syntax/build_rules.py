@@ -11,11 +11,11 @@ from mtpp_dsl.language.syntax.build_expressions import ExpressionBuilder
 from mtpp_dsl.language.syntax.literals import unquote
 from mtpp_dsl.language.syntax.tables import Token
 
-__all__ = ["On", "RuleBuilder", "clauses_of", "options_of"]
+__all__ = ["OnClause", "RuleBuilder", "clauses_of", "options_of"]
 
 
 @dataclass(frozen=True)
-class On:
+class OnClause:
     """The devices after ``on``, told apart from other members while a statement is built."""
 
     members: tuple[tree.Expression, ...]
@@ -30,9 +30,9 @@ class RuleBuilder(ExpressionBuilder):
         """Collect the members that a statement names."""
         return tuple(children)
 
-    def on(self, _: int, __: int, children: list[Any]) -> On:
+    def on(self, _: int, __: int, children: list[Any]) -> OnClause:
         """Mark the devices after ``on``."""
-        return On(children[0])
+        return OnClause(children[0])
 
     def label(self, _: int, __: int, children: list[Any]) -> tree.Word:
         """Return a label, which may be the word of a rule."""
@@ -88,7 +88,7 @@ class RuleBuilder(ExpressionBuilder):
         devices: tuple[tree.Expression, ...] | None = None
         options: tuple[tree.Option, ...] = ()
         for child in rest:
-            if isinstance(child, On):
+            if isinstance(child, OnClause):
                 devices, options = self.last_options(child.members)
             elif isinstance(child, tuple) and child and isinstance(child[0], tree.Expression):
                 members = child
@@ -107,10 +107,10 @@ class RuleBuilder(ExpressionBuilder):
         """Build a constraint with a number, such as ``subgraphs at most 2``."""
         rule, *rest = children
         amount = next(child for child in rest if isinstance(child, tree.Expression))
-        devices = next((child.members for child in rest if isinstance(child, On)), None)
+        devices = next((child.members for child in rest if isinstance(child, OnClause)), None)
         members = next((c for c in rest if isinstance(c, tuple) and c and isinstance(c[0], tree.Expression)), ())
         options: tuple[tree.Option, ...] = ()
-        if isinstance(rest[-1] if clauses_of(rest) is None else rest[-2], On):
+        if isinstance(rest[-1] if clauses_of(rest) is None else rest[-2], OnClause):
             devices, options = self.last_options(cast("Any", devices))
         else:
             amount, options = self.without_options(amount)

@@ -17,7 +17,7 @@ from mtpp_dsl.core.text.source import Diagnostic, Source
 from mtpp_dsl.language.syntax.build import TreeBuilder
 from mtpp_dsl.language.syntax.tables import Tables
 
-__all__ = ["LEX", "MAX_WORDS", "Word", "run", "words"]
+__all__ = ["LEX", "MAX_WORDS", "TextWord", "run", "words"]
 
 MAX_WORDS = 1_000_000
 """Words and marks of a spec with all that it includes; one that has more is refused."""
@@ -28,7 +28,7 @@ LEX = re.compile(r'"(?:\\.|[^"\\\n])*+"|#[^\n]*+|[A-Za-z_][A-Za-z0-9_]*+|[^\s]')
 _STARTS = ("start", "statement", "item", "block_item", "expression")
 
 
-class Word(NamedTuple):
+class TextWord(NamedTuple):
     """A word or a mark of a text, and where it stands."""
 
     text: str
@@ -77,7 +77,7 @@ def run(
     return found
 
 
-def words(source: Source, begin: int, end: int) -> Iterator[Word]:
+def words(source: Source, begin: int, end: int) -> Iterator[TextWord]:
     """Yield words, brackets and other marks with their offsets; no strings, no comments."""
     before = begin
     fresh = begin == 0 or source.text[begin - 1] == "\n"
@@ -85,7 +85,7 @@ def words(source: Source, begin: int, end: int) -> Iterator[Word]:
         text, offset = match[0], match.start()
         fresh = fresh or "\n" in source.text[before:offset]
         if text[0] not in '"#' or text == '"':
-            yield Word(text, offset, fresh)
+            yield TextWord(text, offset, fresh)
         if text[0] != "#":
             fresh = False
         before = match.end()

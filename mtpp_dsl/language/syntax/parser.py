@@ -16,7 +16,7 @@ from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.explain import explain
-from mtpp_dsl.language.syntax.grammar import MAX_WORDS, Word, run, words
+from mtpp_dsl.language.syntax.grammar import MAX_WORDS, TextWord, run, words
 from mtpp_dsl.language.syntax.pieces import Parsed, beginnings_of_items, items_before, pieces
 from mtpp_dsl.language.syntax.rules import custom_rules, unknown_rule
 from mtpp_dsl.language.syntax.syntax_errors import RULES, STATEMENTS
@@ -138,7 +138,7 @@ def _recover(failure: Failure, parsed: Parsed) -> Iterator[Diagnostic]:
 
 
 def _errors_of_pieces(
-    parsed: Parsed, found: Sequence[Word], cut: Iterable[tuple[int, int]], failure: Failure | None = None
+    parsed: Parsed, found: Sequence[TextWord], cut: Iterable[tuple[int, int]], failure: Failure | None = None
 ) -> Iterator[Diagnostic]:
     """Yield the errors of the pieces of the words *found*, of which one may be known to have a failure."""
     offsets = [word.offset for word in found]
@@ -154,7 +154,7 @@ def _errors_of_pieces(
 
 
 def _errors(
-    parsed: Parsed, begin: int, stop: int, inside: Sequence[Word], error: Diagnostic | Failure
+    parsed: Parsed, begin: int, stop: int, inside: Sequence[TextWord], error: Diagnostic | Failure
 ) -> Iterator[Diagnostic]:
     """Yield what is wrong in a piece: the first error of each item of a graph, of each statement of a scenario.
 

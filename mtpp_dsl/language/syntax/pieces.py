@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from mtpp_dsl.core.text.source import Diagnostic, Source
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.grammar import MAX_WORDS, Word, run, words
+from mtpp_dsl.language.syntax.grammar import MAX_WORDS, TextWord, run, words
 from mtpp_dsl.language.syntax.syntax_errors import ITEMS, STATEMENTS
 from mtpp_dsl.language.syntax.tables import Failure, Token
 
-__all__ = ["CLOSING", "OPENING", "Made", "Parsed", "beginnings_of_items", "items_before", "meant", "pieces"]
+__all__ = ["CLOSING", "OPENING", "Parsed", "ParsedPiece", "beginnings_of_items", "items_before", "meant", "pieces"]
 
 OPENING, CLOSING = ("(", "[", "{"), (")", "]", "}")
 _OFTEN_NAMES = (
@@ -41,7 +41,7 @@ _GUESSED = 2_000
 """Words that begin a line that are held against the words that begin a statement, where a text does not parse."""
 
 
-class Made(NamedTuple):
+class ParsedPiece(NamedTuple):
     """What a piece parses to, and what was noted as wrong in it."""
 
     value: Any
@@ -54,11 +54,11 @@ class Parsed:
     def __init__(self, source: Source, end: int | None = None) -> None:
         self.source = source
         self.end = len(source.text) if end is None else end
-        self._known: dict[tuple[str, int, int], Made | Failure] = {}
-        self._words: dict[int, list[Word]] = {}
+        self._known: dict[tuple[str, int, int], ParsedPiece | Failure] = {}
+        self._words: dict[int, list[TextWord]] = {}
         self._pieces: dict[int, list[tuple[int, int]]] = {}
 
-    def words(self, begin: int) -> list[Word]:
+    def words(self, begin: int) -> list[TextWord]:
         """Return the words from an offset on, :data:`MAX_RECOVERED` of them at most."""
         if begin not in self._words:
             self._words[begin] = list(islice(words(self.source, begin, self.end), MAX_RECOVERED))
@@ -72,21 +72,21 @@ class Parsed:
             self._pieces[begin] = list(pieces(self.source, found, begin, end))
         return self._pieces[begin]
 
-    def run(self, rule: str, begin: int, end: int) -> Made | Failure:
+    def run(self, rule: str, begin: int, end: int) -> ParsedPiece | Failure:
         """Parse a piece by a rule, unless that was done before; return its value, or why there is none."""
         key = rule, begin, end
         if key not in self._known:
             wrong: list[Diagnostic] = []
             try:
-                self._known[key] = Made(run(self.source, rule, begin, end, MAX_WORDS, wrong)[0], wrong)
+                self._known[key] = ParsedPiece(run(self.source, rule, begin, end, MAX_WORDS, wrong)[0], wrong)
             except Failure as failure:
                 self._known[key] = failure
             except OverflowError:
-                self._known[key] = Made((), wrong)
+                self._known[key] = ParsedPiece((), wrong)
         return self._known[key]
 
 
-def pieces(source: Source, found: Sequence[Word], begin: int, end: int) -> Iterator[tuple[int, int]]:
+def pieces(source: Source, found: Sequence[TextWord], begin: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the offsets of the statements from *begin* to *end*, where *found* are the words, as far as can be told.
 
     A statement begins at a keyword outside of all brackets that begins a line, or can be nothing else; behind a block;
@@ -132,7 +132,7 @@ def _is_near(word: str, known: dict[str, bool]) -> bool:
     return known[word]
 
 
-def beginnings_of_items(inside: Sequence[Word]) -> list[int]:
+def beginnings_of_items(inside: Sequence[TextWord]) -> list[int]:
     """Return which words of a graph or block begin its items; the first is that of the statement."""
     depth, starts = 0, []
     for number, word in enumerate(inside):
@@ -154,7 +154,7 @@ def items_before(failure: Failure | None) -> list[tree.Item]:
     return []
 
 
-def _begins_item(before: Word, word: Word) -> bool:
+def _begins_item(before: TextWord, word: TextWord) -> bool:
     """Return whether a word of a graph, outside of inner brackets, may begin an item: *before* must end one."""
     if before.text == "{":
         return True

@@ -8,14 +8,14 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
 
-from mtpp_dsl.core.text.moving import Anchor, MovingSpan
+from mtpp_dsl.core.text.moving import MovingSpan, TextAnchor
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.grammar import MAX_WORDS, words
 from mtpp_dsl.language.syntax.partial import Partial, parse_partial
 from mtpp_dsl.language.syntax.pieces import pieces
 
-__all__ = ["MAX_CHARACTERS", "Memory"]
+__all__ = ["MAX_CHARACTERS", "ParsedBefore"]
 
 MAX_CHARACTERS = 500_000
 """Longer texts, which may have too many words, are always parsed whole."""
@@ -36,7 +36,7 @@ class _Piece:
         alone: whether the piece is one for those who look for statements in a broken text; None if not known yet.
     """
 
-    anchors: list[Anchor]
+    anchors: list[TextAnchor]
     statements: tuple[tree.Statement, ...]
     alone: bool | None = None
 
@@ -51,7 +51,7 @@ class _Piece:
             anchor.offset += shift
 
 
-class Memory:
+class ParsedBefore:
     """What one text said when it was parsed last.
 
     :meth:`parse` gives what :func:`~mtpp_dsl.language.syntax.partial.parse_partial` does, apart from the number of
@@ -193,7 +193,7 @@ def _cut(statements: Sequence[tree.Statement], source: Source) -> list[_Piece]:
 
 def _piece(statements: tuple[tree.Statement, ...], source: Source) -> _Piece:
     start = statements[0].span.start
-    anchors = [Anchor(source, start)]
+    anchors = [TextAnchor(source, start)]
     graph = statements[0]
     if len(statements) == 1 and isinstance(graph, tree.GraphBlock):
         anchors += [_anchored(item, source, 0) for item in graph.items]
@@ -202,14 +202,14 @@ def _piece(statements: tuple[tree.Statement, ...], source: Source) -> _Piece:
     return _Piece(anchors, statements)
 
 
-def _anchored(item: tree.Item, source: Source, shift: int) -> Anchor:
+def _anchored(item: tree.Item, source: Source, shift: int) -> TextAnchor:
     """Return an anchor of its own for an item of a graph, whose spans were later by *shift* when it was parsed."""
-    anchor = Anchor(source, item.span.start + shift)
+    anchor = TextAnchor(source, item.span.start + shift)
     _move(item, anchor, item.span.start)
     return anchor
 
 
-def _move(node: Any, anchor: Anchor, base: int) -> None:
+def _move(node: Any, anchor: TextAnchor, base: int) -> None:
     """Have the spans of a tree that was just parsed, where *base* is the anchor's place, move with an anchor.
 
     Parts that move already stay as they are.

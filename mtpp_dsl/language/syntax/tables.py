@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 if TYPE_CHECKING:
     from lark import Lark
 
-__all__ = ["Builder", "Failure", "Tables", "Token"]
+__all__ = ["Failure", "Tables", "Token", "ValueBuilder"]
 
 END = "$END"
 _NAME, _UNIT = "NAME", "UNIT"
@@ -36,7 +36,7 @@ class Token(NamedTuple):
     stop: int
 
 
-class Builder(Protocol):
+class ValueBuilder(Protocol):
     """Makes the values of rules: by name, of the offsets of the rule's text and of the values of its parts."""
 
     def __getitem__(self, rule: str, /) -> Callable[[int, int, list[Any]], Any]: ...
@@ -147,7 +147,7 @@ class Tables:
         self.every = _scanner(lexer.root_lexer, frozenset(), units=False)  # takes every word, wherever it may stand
         self.chains: dict[tuple[int, int, str], int] = {}
 
-    def run(self, text: str, start: str, begin: int, end: int, build: Builder, most: int) -> tuple[Any, int]:
+    def run(self, text: str, start: str, begin: int, end: int, build: ValueBuilder, most: int) -> tuple[Any, int]:
         """Parse ``text[begin:end]`` as the rule *start*; return its value and the number of words.
 
         Raises:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.expressions import Locals, evaluate, truth
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import describe
 
 __all__ = ["check_assert"]
 
 
-def check_assert(statement: tree.AssertStatement, scope: Scope, local: Locals | None = None) -> None:
+def check_assert(statement: tree.AssertStatement, scope: SpecScope, local: Locals | None = None) -> None:
     """Hold that the condition of an ``assert`` is true.
 
     Raises:

@@ -15,22 +15,22 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.language.values.arithmetic import Mismatch
 from mtpp_dsl.language.values.costing import COSTING
 from mtpp_dsl.language.values.decisions import DIMENSIONS, device_of, node_of
-from mtpp_dsl.language.values.scope import Scope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, EdgeRef, NodeRef, Quantity, Sequence, Value, describe
 
 __all__ = ["ATTRIBUTES"]
 
 
-def _graph(scope: Scope) -> Graph:
+def _graph(scope: SpecScope) -> Graph:
     assert scope.graph is not None
     scope.need("weights")
     return scope.graph
 
 
-def _number(attribute: str, unit: str) -> Callable[[Scope, Value], Value]:
+def _number(attribute: str, unit: str) -> Callable[[SpecScope, Value], Value]:
     """Return the function that gives a number of the graph's for a node, as exactly as the spec gave it."""
 
-    def function(scope: Scope, value: Value) -> Value:
+    def function(scope: SpecScope, value: Value) -> Value:
         v = node_of(scope, value)
         graph = _graph(scope)
         exact = scope.exact.get((attribute, graph.names[v])) if scope.exact else None
@@ -40,8 +40,8 @@ def _number(attribute: str, unit: str) -> Callable[[Scope, Value], Value]:
     return function
 
 
-def _text(attribute: str) -> Callable[[Scope, Value], Value]:
-    def function(scope: Scope, value: Value) -> Value:
+def _text(attribute: str) -> Callable[[SpecScope, Value], Value]:
+    def function(scope: SpecScope, value: Value) -> Value:
         v = node_of(scope, value)
         text: str = getattr(_graph(scope), attribute)[v]
         return text
@@ -49,26 +49,26 @@ def _text(attribute: str) -> Callable[[Scope, Value], Value]:
     return function
 
 
-def _device(scope: Scope, value: Value) -> Device:
+def _device(scope: SpecScope, value: Value) -> Device:
     d = device_of(scope, value)
     scope.need("options")
     assert scope.devices is not None
     return scope.devices[d]
 
 
-def _of_device(scope: Scope, device: Device, attribute: str) -> Exact:
+def _of_device(scope: SpecScope, device: Device, attribute: str) -> Exact:
     """Return a number of a device, as exactly as the spec gave it."""
     exact = scope.exact.get((f"{attribute} of a device", device.name)) if scope.exact else None
     return from_float(float(getattr(device, attribute))) if exact is None else exact
 
 
-def _params(scope: Scope, value: Value) -> Value:
+def _params(scope: SpecScope, value: Value) -> Value:
     if scope.graph is not None and scope.graph.memory_unit != scope.graph.size_unit:
         raise Mismatch("this graph's file gives no sizes of parameters; memory(v) is what a node takes")
     return _number("params", "size_unit")(scope, value)
 
 
-def _memory(scope: Scope, value: Value) -> Value:
+def _memory(scope: SpecScope, value: Value) -> Value:
     if not isinstance(value, DeviceRef):
         return _number("memory", "memory_unit")(scope, value)
     scope.need("weights")
@@ -79,15 +79,15 @@ def _memory(scope: Scope, value: Value) -> Value:
     return Quantity(_of_device(scope, device, "memory"), DIMENSIONS[unit])
 
 
-def _speed(scope: Scope, value: Value) -> Value:
+def _speed(scope: SpecScope, value: Value) -> Value:
     flops = scope.graph is not None and scope.graph.work_unit == "FLOP"
     return Quantity(_of_device(scope, _device(scope, value), "speed"), COMPUTE if flops else NONE)
 
 
-def _given(attribute: str) -> Callable[[Scope, Value], Value]:
+def _given(attribute: str) -> Callable[[SpecScope, Value], Value]:
     """Return the function that gives a device's price or power, in its own unit."""
 
-    def function(scope: Scope, value: Value) -> Value:
+    def function(scope: SpecScope, value: Value) -> Value:
         device = _device(scope, value)
         if getattr(device, attribute) is None:
             raise Mismatch(f"device {device.name!r} has no {attribute} given")
@@ -97,7 +97,7 @@ def _given(attribute: str) -> Callable[[Scope, Value], Value]:
     return function
 
 
-def _name(scope: Scope, value: Value) -> Value:
+def _name(scope: SpecScope, value: Value) -> Value:
     if isinstance(value, DeviceRef):
         device_of(scope, value)
     else:
@@ -105,7 +105,7 @@ def _name(scope: Scope, value: Value) -> Value:
     return scope.name_of(value)
 
 
-def _node(scope: Scope, value: Value) -> Value:
+def _node(scope: SpecScope, value: Value) -> Value:
     """Return the node that bears a name itself, without those whose names begin with it."""
     if isinstance(value, Sequence):
         raise Mismatch(f'node takes the name of one node in quotes, as in node("a.b"); this is {describe(value)}')
@@ -116,32 +116,32 @@ def _node(scope: Scope, value: Value) -> Value:
     return NodeRef(node_of(scope, found))
 
 
-def _color(scope: Scope, value: Value) -> Value:
+def _color(scope: SpecScope, value: Value) -> Value:
     v = node_of(scope, value)
     return Quantity(int(_graph(scope).colors[v]))
 
 
-def _part(scope: Scope, value: Value) -> Value:
+def _part(scope: SpecScope, value: Value) -> Value:
     v = node_of(scope, value)
     return "backward" if _graph(scope).backward[v] else "forward"
 
 
-def _type(scope: Scope, value: Value) -> Value:
+def _type(scope: SpecScope, value: Value) -> Value:
     return _device(scope, value).type
 
 
-def _group(scope: Scope, value: Value) -> Value:
+def _group(scope: SpecScope, value: Value) -> Value:
     return _device(scope, value).group or ""
 
 
-def _size(scope: Scope, value: Value) -> Value:
+def _size(scope: SpecScope, value: Value) -> Value:
     if not isinstance(value, EdgeRef):
         raise Mismatch(f"an edge is wanted here, not {describe(value)}; output(v) is the size of a node's tensor")
     graph = _graph(scope)
     return Quantity(from_float(float(graph.sizes[value.index])), DIMENSIONS[graph.size_unit])
 
 
-def _check_edges(scope: Scope) -> None:
+def _check_edges(scope: SpecScope) -> None:
     """Refuse to speak of edges before all of them are known.
 
     Raises:
@@ -152,7 +152,7 @@ def _check_edges(scope: Scope) -> None:
         raise Mismatch("the edges are not known here: the graph is still being read")
 
 
-def _successors(scope: Scope, value: Value) -> Value:
+def _successors(scope: SpecScope, value: Value) -> Value:
     _check_edges(scope)
     v = node_of(scope, value)
     graph = _graph(scope)
@@ -160,7 +160,7 @@ def _successors(scope: Scope, value: Value) -> Value:
     return _nodes(scope, graph.heads[first:last].tolist())
 
 
-def _predecessors(scope: Scope, value: Value) -> Value:
+def _predecessors(scope: SpecScope, value: Value) -> Value:
     _check_edges(scope)
     v = node_of(scope, value)
     graph = _graph(scope)
@@ -171,12 +171,12 @@ def _predecessors(scope: Scope, value: Value) -> Value:
     return _nodes(scope, sorted(graph.tails[scope.readers[first:last]].tolist()))
 
 
-def _nodes(scope: Scope, found: list[int]) -> Sequence:
+def _nodes(scope: SpecScope, found: list[int]) -> Sequence:
     scope.steps += len(found)
     return Sequence(tuple(NodeRef(v) for v in found), "set")
 
 
-def _time(scope: Scope, node: Value, device: Value) -> Value:
+def _time(scope: SpecScope, node: Value, device: Value) -> Value:
     """Return what a node takes on a device; ``inf`` where the device cannot run it."""
     v, machine = node_of(scope, node), _device(scope, device)
     graph = _graph(scope)

@@ -12,7 +12,7 @@ from mtpp_dsl.language.syntax.near_words import word_hint
 from mtpp_dsl.language.values.arithmetic import Total
 from mtpp_dsl.language.values.evaluating import Locals, evaluate, evaluates, loops, placed, steps_of
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
-from mtpp_dsl.language.values.scope import Complaint, Scope, Unsettled
+from mtpp_dsl.language.values.scope import Complaint, SpecScope, Unsettled
 from mtpp_dsl.language.values.values import Affine, Value
 
 __all__: list[str] = []
@@ -22,7 +22,7 @@ MAX_CALLS = 50
 
 
 @evaluates(tree.Call)
-def _call(node: tree.Call, scope: Scope, local: Locals) -> Value:
+def _call(node: tree.Call, scope: SpecScope, local: Locals) -> Value:
     name = node.function.text
     if name in AGGREGATES:
         return _aggregate(node, scope, local)
@@ -43,7 +43,7 @@ def _call(node: tree.Call, scope: Scope, local: Locals) -> Value:
     return placed(node.span, function, scope, *resolved)
 
 
-def _no_function(node: tree.Call, scope: Scope) -> Complaint:
+def _no_function(node: tree.Call, scope: SpecScope) -> Complaint:
     name = node.function.text
     scope.need(name)
     if node.named:  # options behind 'for', which the parser has refused
@@ -68,7 +68,7 @@ def _shown(wanted: tuple[str, ...]) -> str:
     return ", ".join(f"[{name[:-1]}]" if name.endswith("?") else name for name in wanted)
 
 
-def _by_string(value: Value, wanted: str, span: Span, scope: Scope) -> Value:
+def _by_string(value: Value, wanted: str, span: Span, scope: SpecScope) -> Value:
     """Return the node or the device that a string names, where one is wanted (names such as "225").
 
     Raises:
@@ -82,7 +82,7 @@ def _by_string(value: Value, wanted: str, span: Span, scope: Scope) -> Value:
     return found
 
 
-def _own(node: tree.Call, scope: Scope, local: Locals) -> Value:
+def _own(node: tree.Call, scope: SpecScope, local: Locals) -> Value:
     """Return the value of a own function: its body knows its parameters, and no variable of the caller."""
     name = node.function.text
     scope.need(name)
@@ -107,7 +107,7 @@ def _own(node: tree.Call, scope: Scope, local: Locals) -> Value:
         scope.calls.pop()
 
 
-def _aggregate(node: tree.Call, scope: Scope, local: Locals) -> Value:
+def _aggregate(node: tree.Call, scope: SpecScope, local: Locals) -> Value:
     name = node.function.text
     if node.clauses is not None:
         if len(node.arguments) != 1:
@@ -124,7 +124,7 @@ def _aggregate(node: tree.Call, scope: Scope, local: Locals) -> Value:
     return placed(node.span, AGGREGATES[name], _gone_through(values, node.span, scope))
 
 
-def _total(values: Iterator[Value], span: Span, scope: Scope) -> Value:
+def _total(values: Iterator[Value], span: Span, scope: SpecScope) -> Value:
     """Return a sum, counting what is added: a fraction with a long denominator takes longer."""
     result = Total()
     for value in _gone_through(values, span, scope):
@@ -134,7 +134,7 @@ def _total(values: Iterator[Value], span: Span, scope: Scope) -> Value:
     return result.value()
 
 
-def _gone_through(values: Iterator[Value], span: Span, scope: Scope) -> Iterator[Value]:
+def _gone_through(values: Iterator[Value], span: Span, scope: SpecScope) -> Iterator[Value]:
     """Yield values, counting each, and the terms of those over decisions."""
     for value in values:
         scope.spend(len(value.terms) if isinstance(value, Affine) else 1, span)

@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.language.values.arithmetic import Mismatch
 from mtpp_dsl.language.values.decisions import device_of, node_of
-from mtpp_dsl.language.values.scope import Scope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Quantity, Value, describe
 
 __all__ = ["COSTING", "OF_DEVICES", "OF_OPERATORS", "kind_of", "settled_costs"]
@@ -42,10 +42,10 @@ def settled_costs(graph: Graph) -> Costs | None:
     return replace(costs.settled(graph.params, inputs, graph.output), kinds=kinds)
 
 
-def _amount(what: str, dimension: Dimension) -> Callable[[Scope, Value], Value]:
+def _amount(what: str, dimension: Dimension) -> Callable[[SpecScope, Value], Value]:
     """Return the function that gives a number of an operator, or the sum over the operators of a node."""
 
-    def function(scope: Scope, value: Value) -> Value:
+    def function(scope: SpecScope, value: Value) -> Value:
         v = node_of(scope, value)
         operator = scope.operator
         if operator is not None and operator.node == v:
@@ -64,17 +64,17 @@ def _amount(what: str, dimension: Dimension) -> Callable[[Scope, Value], Value]:
     return function
 
 
-def _known(number: float, what: str, scope: Scope, v: int, dimension: Dimension) -> Quantity:
+def _known(number: float, what: str, scope: SpecScope, v: int, dimension: Dimension) -> Quantity:
     if isnan(number):
         name = _graph(scope).names[v] if scope.operator is None else scope.operator.called(_graph(scope))
         raise Mismatch(f"{what} of {name} is not known")
     return Quantity(from_float(number), dimension)
 
 
-def _word(column: str, what: str) -> Callable[[Scope, Value], Value]:
+def _word(column: str, what: str) -> Callable[[SpecScope, Value], Value]:
     """Return the function that gives a word about an operator; of a node, the one that all its operators have."""
 
-    def function(scope: Scope, value: Value) -> Value:
+    def function(scope: SpecScope, value: Value) -> Value:
         v = node_of(scope, value)
         operator = scope.operator
         if operator is not None and operator.node == v:
@@ -92,7 +92,7 @@ def _word(column: str, what: str) -> Callable[[Scope, Value], Value]:
     return function
 
 
-def kind_of(scope: Scope, value: Value) -> Value:
+def kind_of(scope: SpecScope, value: Value) -> Value:
     """Return the kind of an operator, or of a node."""
     v = node_of(scope, value)
     operator = scope.operator
@@ -102,13 +102,13 @@ def kind_of(scope: Scope, value: Value) -> Value:
     return graph.kinds[v]
 
 
-def _graph(scope: Scope) -> Graph:
+def _graph(scope: SpecScope) -> Graph:
     assert scope.graph is not None
     scope.need("weights")
     return scope.graph
 
 
-def _device(scope: Scope, value: Value) -> Device:
+def _device(scope: SpecScope, value: Value) -> Device:
     d = device_of(scope, value)
     scope.need("options")
     assert scope.devices is not None
@@ -121,7 +121,7 @@ def _text(value: Value, what: str) -> str:
     return value
 
 
-def _peak(scope: Scope, device: Value, dtype: Value) -> Value:
+def _peak(scope: SpecScope, device: Value, dtype: Value) -> Value:
     machine, wanted = _device(scope, device), _text(dtype, "a type of numbers")
     found = machine.peak_of(wanted)
     if found is not None:
@@ -142,18 +142,18 @@ def _peak(scope: Scope, device: Value, dtype: Value) -> Value:
     )
 
 
-def _bandwidth(scope: Scope, device: Value) -> Value:
+def _bandwidth(scope: SpecScope, device: Value) -> Value:
     machine = _device(scope, device)
     if machine.bandwidth is None:
         raise Mismatch(f"device {machine.name!r} has no bandwidth given: say (bandwidth = 800 GB/s)")
     return Quantity(from_float(machine.bandwidth), RATE)
 
 
-def _efficiency(scope: Scope, device: Value, kind: Value) -> Value:
+def _efficiency(scope: SpecScope, device: Value, kind: Value) -> Value:
     return Quantity(from_float(_device(scope, device).efficiency_of(_text(kind, "a kind of operators"))), NONE)
 
 
-def _overhead(scope: Scope, device: Value) -> Value:
+def _overhead(scope: SpecScope, device: Value) -> Value:
     machine = _device(scope, device)
     graph = _graph(scope)
     seconds = graph.costs is not None or any(phase.graph.costs is not None for phase in graph.phases)

@@ -20,7 +20,7 @@ from mtpp_dsl.language.values.cells import NUMBER, cells_of, lines_of
 from mtpp_dsl.language.values.json_places import place_of
 from mtpp_dsl.language.values.outside import from_python
 from mtpp_dsl.language.values.scope import Complaint
-from mtpp_dsl.language.values.values import Quantity, Table, Value, describe
+from mtpp_dsl.language.values.values import DataTable, Quantity, Value, describe
 
 __all__ = ["MAX_CELLS", "read_table", "table_of_records"]
 
@@ -36,7 +36,7 @@ _WITH_UNIT = re.compile(rf"({NUMBER.pattern})\s*([A-Za-zµ%][A-Za-zµ/]*)")
 _FORMS = "a table in JSON is a list of objects, one a row, or an object of lists, one a column"
 
 
-def read_table(path: Path, place: Span | None) -> Table:
+def read_table(path: Path, place: Span | None) -> DataTable:
     """Return the table of a file: JSON where its name ends so, else comma-separated values.
 
     The first line of a CSV file names the columns; ``time (ms)`` or ``time [ms]`` gives a unit to all numbers of the
@@ -58,7 +58,7 @@ def read_table(path: Path, place: Span | None) -> Table:
     return _from_json(source, path) if path.suffix.lower() == ".json" else _from_csv(source, path, place)
 
 
-def table_of_records(name: str, records: Sequence[Mapping[str, object]]) -> Table:
+def table_of_records(name: str, records: Sequence[Mapping[str, object]]) -> DataTable:
     """Return a table of rows that Python gives, each a mapping from columns to values.
 
     Raises:
@@ -83,7 +83,7 @@ def _said(value: Value | None) -> str:
 # CSV
 
 
-def _from_csv(source: Source, path: Path, place: Span | None) -> Table:
+def _from_csv(source: Source, path: Path, place: Span | None) -> DataTable:
     lines = lines_of(source)
     first = next(lines, None)
     if first is None:
@@ -158,7 +158,7 @@ def _truth(text: str) -> bool | None:
 # JSON
 
 
-def _from_json(source: Source, path: Path) -> Table:
+def _from_json(source: Source, path: Path) -> DataTable:
     try:
         data = json.loads(source.text, object_pairs_hook=once, parse_float=exact_number, parse_int=exact_number)
     except json.JSONDecodeError as error:
@@ -216,7 +216,7 @@ def _table(
     texts: Sequence[str],
     places: tuple[str, ...],
     place_in: PlaceIn,
-) -> Table:
+) -> DataTable:
     """Return a table, with the units of its header given to its numbers.
 
     Args:
@@ -245,7 +245,7 @@ def _table(
     rows: dict[str, int | None] = {}
     for i, text in enumerate(texts):
         rows[text] = None if text in rows else i
-    return Table(path, name, found, rows, places)
+    return DataTable(path, name, found, rows, places)
 
 
 def _with_unit(value: Value | None, unit: str | None, place_in: PlaceIn, row: int, column: int) -> Value | None:

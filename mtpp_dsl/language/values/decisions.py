@@ -6,7 +6,7 @@ from mtpp_dsl.core.base.units import NONE, SIZE, TIME, WORK, counted
 from mtpp_dsl.core.constraints import Bottleneck, Decision, Finish, Latency, Load, On, Start, Used
 from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.language.values.arithmetic import Mismatch
-from mtpp_dsl.language.values.scope import Scope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Affine, DeviceRef, NodeRef, Sequence, Value, describe
 
 __all__ = [
@@ -29,7 +29,7 @@ DIMENSIONS = {"s": TIME, "B": SIZE, "FLOP": WORK, "": NONE}
 """Dimension by base unit."""
 
 
-def decision(what: Decision, scope: Scope) -> Affine:
+def decision(what: Decision, scope: SpecScope) -> Affine:
     """Return a decision as an expression; all but ``on`` and ``used`` are times."""
     if isinstance(what, (On, Used)):
         return Affine({what: 1})
@@ -37,7 +37,7 @@ def decision(what: Decision, scope: Scope) -> Affine:
     return Affine({what: 1}, 0, DIMENSIONS[scope.time_unit])
 
 
-def node_of(scope: Scope, value: Value) -> int:
+def node_of(scope: SpecScope, value: Value) -> int:
     """Return the number of a node.
 
     Raises:
@@ -48,7 +48,7 @@ def node_of(scope: Scope, value: Value) -> int:
     return value.index
 
 
-def device_of(scope: Scope, value: Value) -> int:
+def device_of(scope: SpecScope, value: Value) -> int:
     """Return the number of a device.
 
     Raises:
@@ -68,27 +68,27 @@ def _set_of(value: Value, what: str) -> str:
     return f"{describe(value)}{several}; take its members one by one: 'for {name} in …'"
 
 
-def on(scope: Scope, node: Value, device: Value) -> Value:
+def on(scope: SpecScope, node: Value, device: Value) -> Value:
     """Return 1 if a node is on a device, else 0."""
     return decision(On(node_of(scope, node), device_of(scope, device)), scope)
 
 
-def load(scope: Scope, device: Value, phase: Value | None = None) -> Value:
+def load(scope: SpecScope, device: Value, phase: Value | None = None) -> Value:
     """Return the load of a device, in one phase or in all together."""
     return decision(Load(device_of(scope, device), None if phase is None else phase_name(scope, phase)), scope)
 
 
-def bottleneck(scope: Scope, phase: Value) -> Value:
+def bottleneck(scope: SpecScope, phase: Value) -> Value:
     """Return the largest load in one phase."""
     return decision(Bottleneck(phase_name(scope, phase)), scope)
 
 
-def latency(scope: Scope, phase: Value) -> Value:
+def latency(scope: SpecScope, phase: Value) -> Value:
     """Return the sum of the loads in one phase."""
     return decision(Latency(phase_name(scope, phase)), scope)
 
 
-def phase_name(scope: Scope, value: Value) -> str:
+def phase_name(scope: SpecScope, value: Value) -> str:
     """Return the name of the phase that a value is.
 
     Raises:
@@ -102,12 +102,12 @@ def phase_name(scope: Scope, value: Value) -> str:
     return value
 
 
-def used(scope: Scope, device: Value) -> Value:
+def used(scope: SpecScope, device: Value) -> Value:
     """Return 1 if any node is on a device, else 0."""
     return decision(Used(device_of(scope, device)), scope)
 
 
-def moved(scope: Scope, node: Value) -> Value:
+def moved(scope: SpecScope, node: Value) -> Value:
     """Return 1 if a node is on another device than in the imported plan, else 0.
 
     A node that this plan does not have counts as not moved, one whose device is gone as moved. It is a decision all the
@@ -126,11 +126,11 @@ def moved(scope: Scope, node: Value) -> Value:
     return Affine({}, 1) if place is None else Affine({On(v, place): -1}, 1)
 
 
-def start(scope: Scope, node: Value) -> Value:
+def start(scope: SpecScope, node: Value) -> Value:
     """Return when a node starts."""
     return decision(Start(node_of(scope, node)), scope)
 
 
-def finish(scope: Scope, node: Value) -> Value:
+def finish(scope: SpecScope, node: Value) -> Value:
     """Return when a node ends."""
     return decision(Finish(node_of(scope, node)), scope)

@@ -11,7 +11,7 @@ from mtpp_dsl.core.problem.interconnects import Overlap, Send
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.values.values import Quantity
 
-__all__ = ["Hanging", "Operator"]
+__all__ = ["Hanging", "LawOperator"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Hanging:
 
 
 @dataclass(frozen=True)
-class Operator:
+class LawOperator:
     """The operator whose time a law is asked for.
 
     Attributes:

@@ -10,7 +10,7 @@ from mtpp_dsl.core.text.source import Fix, Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.reserved_words import RESERVED
 from mtpp_dsl.language.values.expressions import Locals, evaluate, iterate, whole
-from mtpp_dsl.language.values.scope import UNDERSCORE, Complaint, Scope, reserved
+from mtpp_dsl.language.values.scope import UNDERSCORE, Complaint, SpecScope, reserved
 from mtpp_dsl.language.values.values import Quantity, Sequence, Value, describe
 
 __all__ = ["UnitKeeper", "check_word", "expand_family", "subscript_text"]
@@ -81,7 +81,7 @@ class UnitKeeper:
 
 
 def expand_family(
-    name: str, family: tree.Family | None, scope: Scope, local: Locals
+    name: str, family: tree.Family | None, scope: SpecScope, local: Locals
 ) -> Iterator[tuple[str, Locals, tuple[Value, ...]]]:
     """Yield every member's name, its loop variables, and its subscripts: ``a[3]`` is a[0], a[1], a[2]."""
     if family is None:
@@ -104,7 +104,7 @@ def expand_family(
             yield f"{name}[{','.join([subscript_text(value, family.span) for value in values])}]", step, values
 
 
-def _refuse_range(name: str, size: tree.Expression, scope: Scope, local: Locals) -> None:
+def _refuse_range(name: str, size: tree.Expression, scope: SpecScope, local: Locals) -> None:
     """Refuse ``tpu[0..3]`` where a family is declared, and say how it is written."""
     if not isinstance(size, tree.RangeOf):
         return

@@ -10,12 +10,12 @@ from mtpp_dsl.core.text.source import Diagnostic
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.declaring import check_word
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 
 __all__ = ["define", "hidden_names"]
 
 
-def define(statements: Sequence[tuple[tree.Statement, Path]], scope: Scope) -> Iterator[Diagnostic]:
+def define(statements: Sequence[tuple[tree.Statement, Path]], scope: SpecScope) -> Iterator[Diagnostic]:
     """Make the lets and functions of a spec known, and yield what is wrong with their names; later ones replace.
 
     A function that calls itself, by itself or through others, is wrong, and is left out.
@@ -36,7 +36,7 @@ def define(statements: Sequence[tuple[tree.Statement, Path]], scope: Scope) -> I
 
 
 def _define(
-    statement: tree.LetStatement | tree.DefStatement, params: Mapping[str, tree.ParamStatement], scope: Scope
+    statement: tree.LetStatement | tree.DefStatement, params: Mapping[str, tree.ParamStatement], scope: SpecScope
 ) -> None:
     word = statement.name
     check_word(word, "let" if isinstance(statement, tree.LetStatement) else "")
@@ -102,7 +102,7 @@ def _calls(node: object) -> Iterator[str]:
             waiting += part
 
 
-def hidden_names(statements: Sequence[tree.Statement], scope: Scope) -> Iterator[Diagnostic]:
+def hidden_names(statements: Sequence[tree.Statement], scope: SpecScope) -> Iterator[Diagnostic]:
     """Yield a warning for each param and let that has the name of a node, a device or a family of these.
 
     Expressions then mean the param or the let by it.

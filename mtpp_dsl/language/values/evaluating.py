@@ -16,16 +16,16 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.reserved_words import RESERVED
 from mtpp_dsl.language.values.arithmetic import Mismatch
 from mtpp_dsl.language.values.linear import general_remedy, is_not_linear, mismatch_code
-from mtpp_dsl.language.values.scope import MAX_LOOPS, UNDERSCORE, Complaint, Scope, reserved
+from mtpp_dsl.language.values.scope import MAX_LOOPS, UNDERSCORE, Complaint, SpecScope, reserved
 from mtpp_dsl.language.values.values import (
     Affine,
+    DataTable,
     DeviceRef,
     MapValue,
     NodeRef,
     Quantity,
-    Row,
     Sequence,
-    Table,
+    TableRow,
     Value,
     describe,
     shown,
@@ -50,7 +50,7 @@ __all__ = [
 Locals = Mapping[str, Value]
 
 T = TypeVar("T")
-_Rule = Callable[[Any, Scope, Locals], Value]
+_Rule = Callable[[Any, SpecScope, Locals], Value]
 _RULES: dict[type[tree.Expression], _Rule] = {}
 
 
@@ -64,7 +64,7 @@ def evaluates(kind: type[tree.Expression]) -> Callable[[_Rule], _Rule]:
     return note
 
 
-def evaluate(node: tree.Expression, scope: Scope, local: Locals | None = None) -> Value:
+def evaluate(node: tree.Expression, scope: SpecScope, local: Locals | None = None) -> Value:
     """Return the value of an expression.
 
     Raises:
@@ -86,7 +86,7 @@ def placed(span: Span, function: Callable[..., T], *arguments: object) -> T:
         raise Complaint(message, span, notes, code=mismatch_code(message)) from None
 
 
-def truth(node: tree.Expression, scope: Scope, local: Locals) -> bool:
+def truth(node: tree.Expression, scope: SpecScope, local: Locals) -> bool:
     """Return the value of a condition."""
     value = evaluate(node, scope, local)
     if isinstance(value, bool):
@@ -99,7 +99,7 @@ def truth(node: tree.Expression, scope: Scope, local: Locals) -> bool:
     raise Complaint(f"a condition must be true or false; this is {describe(value)}", node.span, code="MTPP-E210")
 
 
-def number(node: tree.Expression, scope: Scope, local: Locals, what: str) -> Quantity:
+def number(node: tree.Expression, scope: SpecScope, local: Locals, what: str) -> Quantity:
     """Return the value of an expression that must be a number; *what* names it in messages."""
     value = evaluate(node, scope, local)
     if not isinstance(value, Quantity):
@@ -107,7 +107,7 @@ def number(node: tree.Expression, scope: Scope, local: Locals, what: str) -> Qua
     return value
 
 
-def whole(node: tree.Expression, scope: Scope, local: Locals, what: str) -> int:
+def whole(node: tree.Expression, scope: SpecScope, local: Locals, what: str) -> int:
     """Return the value of an expression that must be a whole number without a unit."""
     value = number(node, scope, local, what)
     found = value.whole
@@ -122,7 +122,7 @@ def unknown_unit(unit: tree.Word, dimensions: Collection[Dimension] | None = Non
     return Complaint(f"there is no unit {unit.text!r}{hint}", unit.span, code="MTPP-E201")
 
 
-def iterate(clauses: tree.Clauses | None, scope: Scope, local: Locals | None = None) -> Iterator[Locals]:
+def iterate(clauses: tree.Clauses | None, scope: SpecScope, local: Locals | None = None) -> Iterator[Locals]:
     """Yield the loop variables of every step of a statement's ``for`` and ``if``; one step where it has neither.
 
     A statement that its own loop repeats not once is warned of.
@@ -138,7 +138,7 @@ def iterate(clauses: tree.Clauses | None, scope: Scope, local: Locals | None = N
         warn_of_no_step(clauses.binders, clauses.span, scope)
 
 
-def warn_of_no_step(binders: SequenceType[tree.Binder], span: Span, scope: Scope) -> None:
+def warn_of_no_step(binders: SequenceType[tree.Binder], span: Span, scope: SpecScope) -> None:
     """Warn of a statement that its loops repeat not once.
 
     Ranges are often empty with good reason, as in ``0..<n - 1`` for n = 1: there is no warning where one is gone
@@ -148,13 +148,13 @@ def warn_of_no_step(binders: SequenceType[tree.Binder], span: Span, scope: Scope
         scope.warn("this loop has no step, so the statement says nothing", span, "MTPP-W202")
 
 
-def loops(clauses: tree.Clauses, scope: Scope, local: Locals) -> Iterator[Locals]:
+def loops(clauses: tree.Clauses, scope: SpecScope, local: Locals) -> Iterator[Locals]:
     """Yield the loop variables of every step of a comprehension."""
     yield from _steps(clauses.binders, clauses.condition, scope, local)
 
 
 def _steps(
-    binders: tuple[tree.Binder, ...], condition: tree.Expression | None, scope: Scope, local: Locals
+    binders: tuple[tree.Binder, ...], condition: tree.Expression | None, scope: SpecScope, local: Locals
 ) -> Iterator[Locals]:
     if not binders:
         if condition is None or truth(condition, scope, local):
@@ -167,7 +167,7 @@ def _steps(
         yield from _steps(rest, condition, scope, {**local, name: item})
 
 
-def members_of(head: tree.Binder, scope: Scope, local: Locals) -> Iterator[Value]:
+def members_of(head: tree.Binder, scope: SpecScope, local: Locals) -> Iterator[Value]:
     """Return what the variable of a loop stands for, one after the other.
 
     Raises:
@@ -205,7 +205,7 @@ def steps_of(value: Value) -> Iterator[Value] | None:
             return iter(value)
         case MapValue():
             return iter(value.entries)
-        case Table():
-            return (Row(value, i) for i in range(len(value)))
+        case DataTable():
+            return (TableRow(value, i) for i in range(len(value)))
         case _:
             return None

@@ -9,7 +9,7 @@ from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.evaluating import Locals, evaluate, evaluates, loops
 from mtpp_dsl.language.values.paths import subscripts_text
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.selecting import key_of
 from mtpp_dsl.language.values.values import DeviceRef, Key, MapValue, NodeRef, Quantity, Sequence, Value, describe
 
@@ -17,12 +17,12 @@ __all__: list[str] = []
 
 
 @evaluates(tree.ListOf)
-def _list(node: tree.ListOf, scope: Scope, local: Locals) -> Sequence:
+def _list(node: tree.ListOf, scope: SpecScope, local: Locals) -> Sequence:
     return _counted([evaluate(item, scope, local) for item in node.items], "list", node.span, scope)
 
 
 @evaluates(tree.SetOf)
-def _set(node: tree.SetOf, scope: Scope, local: Locals) -> Sequence:
+def _set(node: tree.SetOf, scope: SpecScope, local: Locals) -> Sequence:
     """Return a set; of sets of nodes or devices in it, their members: a path may name one or several."""
     items = (evaluate(item, scope, local) for item in node.items)
     return _counted([each for item in items for each in _members(item)], "set", node.span, scope)
@@ -35,18 +35,18 @@ def _members(item: Value) -> Iterable[Value]:
 
 
 @evaluates(tree.ListWhere)
-def _list_where(node: tree.ListWhere, scope: Scope, local: Locals) -> Sequence:
+def _list_where(node: tree.ListWhere, scope: SpecScope, local: Locals) -> Sequence:
     items = [evaluate(node.item, scope, step) for step in loops(node.clauses, scope, local)]
     return _counted(items, "list", node.span, scope)
 
 
 @evaluates(tree.SetWhere)
-def _set_where(node: tree.SetWhere, scope: Scope, local: Locals) -> Sequence:
+def _set_where(node: tree.SetWhere, scope: SpecScope, local: Locals) -> Sequence:
     items = [evaluate(node.item, scope, step) for step in loops(node.clauses, scope, local)]
     return _counted(items, "set", node.span, scope)
 
 
-def _counted(items: list[Value], kind: str, span: Span, scope: Scope) -> Sequence:
+def _counted(items: list[Value], kind: str, span: Span, scope: SpecScope) -> Sequence:
     """Return a list or a set, counting its members, with those of what is in it."""
     value = Sequence(tuple(items))
     if value.weight > MAX_STEPS:  # lists of lists grow without ever being gone through
@@ -71,13 +71,13 @@ def _once_each(items: list[Value], span: Span) -> Sequence:
 
 
 @evaluates(tree.MapOf)
-def _map(node: tree.MapOf, scope: Scope, local: Locals) -> MapValue:
+def _map(node: tree.MapOf, scope: SpecScope, local: Locals) -> MapValue:
     found = ((_key(e.key, scope, local), evaluate(e.value, scope, local), e.key.span) for e in node.entries)
     return _gathered(found, node.span, scope)
 
 
 @evaluates(tree.MapWhere)
-def _map_where(node: tree.MapWhere, scope: Scope, local: Locals) -> MapValue:
+def _map_where(node: tree.MapWhere, scope: SpecScope, local: Locals) -> MapValue:
     entry = node.entry
     found = (
         (_key(entry.key, scope, step, computed=True), evaluate(entry.value, scope, step), entry.key.span)
@@ -86,7 +86,7 @@ def _map_where(node: tree.MapWhere, scope: Scope, local: Locals) -> MapValue:
     return _gathered(found, node.span, scope)
 
 
-def _gathered(entries: Iterable[tuple[Key, Value, Span]], span: Span, scope: Scope) -> MapValue:
+def _gathered(entries: Iterable[tuple[Key, Value, Span]], span: Span, scope: SpecScope) -> MapValue:
     """Return a map of entries, each key once.
 
     Raises:
@@ -110,7 +110,7 @@ def _shown(key: Key) -> str:
     return repr(key) if isinstance(key, str) else str(key.value)
 
 
-def _key(node: tree.Expression, scope: Scope, local: Locals, computed: bool = False) -> Key:
+def _key(node: tree.Expression, scope: SpecScope, local: Locals, computed: bool = False) -> Key:
     """Return the key that an entry is under: a bare name is its own text, unless it is a variable of this very loop."""
     if isinstance(node, tree.Name) and not (computed and node.name in local):
         return _text(node, scope, local)
@@ -123,7 +123,7 @@ def _key(node: tree.Expression, scope: Scope, local: Locals, computed: bool = Fa
     return key
 
 
-def _text(node: tree.Name, scope: Scope, local: Locals) -> str:
+def _text(node: tree.Name, scope: SpecScope, local: Locals) -> str:
     """Return a name as it is written, with the values of its subscripts."""
     parts = [tree.Part(span=node.span, name=node.name, subscripts=node.subscripts), *node.parts]
     texts: list[str] = []

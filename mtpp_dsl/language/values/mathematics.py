@@ -10,15 +10,15 @@ from mtpp_dsl.core.base.exact import Exact, from_float, settled
 from mtpp_dsl.core.base.units import NONE
 from mtpp_dsl.core.constraints import Largest
 from mtpp_dsl.language.values.arithmetic import Mismatch, Total, compare, multiply, total
-from mtpp_dsl.language.values.scope import Scope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import (
     Affine,
+    DataTable,
     DeviceRef,
     MapValue,
     NodeRef,
     Quantity,
     Sequence,
-    Table,
     Value,
     describe,
     shown,
@@ -44,8 +44,8 @@ def _without_unit(value: Value, what: str) -> Exact:
     return quantity.value
 
 
-def _rounded(name: str, function: Callable[[Exact], int]) -> Callable[[Scope, Value], Value]:
-    def rounding(_: Scope, value: Value) -> Value:
+def _rounded(name: str, function: Callable[[Exact], int]) -> Callable[[SpecScope, Value], Value]:
+    def rounding(_: SpecScope, value: Value) -> Value:
         found = _without_unit(value, name)
         if isinstance(found, float):
             raise Mismatch(f"{name}(inf) is not defined")
@@ -54,15 +54,15 @@ def _rounded(name: str, function: Callable[[Exact], int]) -> Callable[[Scope, Va
     return rounding
 
 
-def _abs(_: Scope, value: Value) -> Value:
+def _abs(_: SpecScope, value: Value) -> Value:
     quantity = _plain(value, "abs")
     return quantity if quantity.value >= 0 else Quantity(-quantity.value, quantity.dimension)
 
 
-def _real(name: str, function: Callable[[float], float]) -> Callable[[Scope, Value], Value]:
+def _real(name: str, function: Callable[[float], float]) -> Callable[[SpecScope, Value], Value]:
     """Return a function that is computed in floating point; its result is taken as the decimal that is written."""
 
-    def real(_: Scope, value: Value) -> Value:
+    def real(_: SpecScope, value: Value) -> Value:
         found = _without_unit(value, name)
         try:
             return Quantity(settled(from_float(function(float(found)))))
@@ -72,7 +72,7 @@ def _real(name: str, function: Callable[[float], float]) -> Callable[[Scope, Val
     return real
 
 
-def _sqrt(_: Scope, value: Value) -> Value:
+def _sqrt(_: SpecScope, value: Value) -> Value:
     """Return a square root, exactly where it is a fraction."""
     found = _without_unit(value, "sqrt")
     if found < 0:
@@ -85,7 +85,7 @@ def _sqrt(_: Scope, value: Value) -> Value:
     return Quantity(from_float(math.sqrt(found)))
 
 
-def _power(scope: Scope, base: Value, exponent: Value) -> Value:
+def _power(scope: SpecScope, base: Value, exponent: Value) -> Value:
     """Return ``pow(x, n)``: *x* without a unit, *n* whole."""
     x, n = _without_unit(base, "pow"), _plain(exponent, "pow").whole
     if n is None or abs(n) > _MAX_POWER:
@@ -99,14 +99,14 @@ def _power(scope: Scope, base: Value, exponent: Value) -> Value:
         raise Mismatch(str(error)) from None
 
 
-def _mod(_: Scope, left: Value, right: Value) -> Value:
+def _mod(_: SpecScope, left: Value, right: Value) -> Value:
     a, b = _plain(left, "mod").whole, _plain(right, "mod").whole
     if a is None or b is None or b <= 0:
         raise Mismatch("mod needs whole numbers, the second more than zero")
     return Quantity(a % b)
 
 
-def _string(scope: Scope, value: Value) -> Value:
+def _string(scope: SpecScope, value: Value) -> Value:
     """Return a number as it is written, or the name of a node or a device."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -121,7 +121,7 @@ def _string(scope: Scope, value: Value) -> Value:
 _NO_COUNT = "{} of decisions is the same for every plan, whatever they are; add them up: sum(…)"
 
 
-def _length(_: Scope, value: Value) -> Value:
+def _length(_: SpecScope, value: Value) -> Value:
     """Return the number of members, entries, rows or characters."""
     if (
         isinstance(value, Sequence)
@@ -130,7 +130,7 @@ def _length(_: Scope, value: Value) -> Value:
     ):
         raise Mismatch(_NO_COUNT.format("length"))
     match value:
-        case str() | Sequence() | Table():
+        case str() | Sequence() | DataTable():
             return Quantity(len(value))
         case MapValue(entries=entries):
             return Quantity(len(entries))
@@ -139,13 +139,13 @@ def _length(_: Scope, value: Value) -> Value:
     raise Mismatch(f"{describe(value)} has no length")
 
 
-def _keys(_: Scope, value: Value) -> Value:
+def _keys(_: SpecScope, value: Value) -> Value:
     if not isinstance(value, MapValue):
         raise Mismatch(f"keys needs a map, not {describe(value)}")
     return Sequence(tuple(value.entries))
 
 
-def _values(_: Scope, value: Value) -> Value:
+def _values(_: SpecScope, value: Value) -> Value:
     if not isinstance(value, MapValue):
         raise Mismatch(f"values needs a map, not {describe(value)}")
     return Sequence(tuple(value.entries.values()))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.expressions import Locals, evaluate
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Sequence, Value, describe
 
 __all__ = ["Empty", "in_their_order", "members"]
@@ -24,13 +24,13 @@ class Empty(Complaint):
         super().__init__(f"there is no {what} in this set", span, code="MTPP-E210")
         self.what, self.span = what, span
 
-    def warn(self, scope: Scope) -> None:
+    def warn(self, scope: SpecScope) -> None:
         """Warn that a statement says nothing."""
         scope.warn(f"there is no {self.what} in this set, so the statement says nothing", self.span, "MTPP-W204")
 
 
 def members(
-    named: tuple[tree.Expression, ...], scope: Scope, local: Locals, kind: type[NodeRef] | type[DeviceRef]
+    named: tuple[tree.Expression, ...], scope: SpecScope, local: Locals, kind: type[NodeRef] | type[DeviceRef]
 ) -> tuple[int, ...]:
     """Return the numbers of the nodes or devices that expressions name, each once, sorted.
 
@@ -42,7 +42,7 @@ def members(
 
 
 def in_their_order(
-    named: tuple[tree.Expression, ...], scope: Scope, local: Locals, kind: type[NodeRef] | type[DeviceRef]
+    named: tuple[tree.Expression, ...], scope: SpecScope, local: Locals, kind: type[NodeRef] | type[DeviceRef]
 ) -> list[int]:
     """Return the numbers of the nodes or devices that expressions name, in the order in which they are named.
 
@@ -66,7 +66,7 @@ def in_their_order(
     return found
 
 
-def _flat(value: Value, scope: Scope, span: Span, kind: type[NodeRef] | type[DeviceRef]) -> Iterator[Value]:
+def _flat(value: Value, scope: SpecScope, span: Span, kind: type[NodeRef] | type[DeviceRef]) -> Iterator[Value]:
     """Yield the members of a value; a string stands for the node, device or family that it names.
 
     A string that is the name of one of the wanted *kind* means that, whatever else is called so.

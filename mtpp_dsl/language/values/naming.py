@@ -15,8 +15,8 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.decisions import decision
 from mtpp_dsl.language.values.evaluating import Locals, evaluate, evaluates
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
-from mtpp_dsl.language.values.paths import Step, member_of, steps_of_path
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.paths import PathStep, member_of, steps_of_path
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.selecting import select
 from mtpp_dsl.language.values.values import DeviceRef, EdgeRef, NodeRef, Quantity, Sequence, Value
 
@@ -31,7 +31,7 @@ _UNIT_NOTE = "write a unit after a number, as in 1 ms; rates are per second, suc
 
 
 @evaluates(tree.Name)
-def _name(node: tree.Name, scope: Scope, local: Locals) -> Value:
+def _name(node: tree.Name, scope: SpecScope, local: Locals) -> Value:
     name = node.name
     if name in local:
         value = local[name]
@@ -61,7 +61,7 @@ def _parts(node: tree.Name) -> tuple[tree.Part, ...]:
     return (*first, *node.parts)
 
 
-def _path(node: tree.Name, scope: Scope, local: Locals) -> Value:
+def _path(node: tree.Name, scope: SpecScope, local: Locals) -> Value:
     """Return what a path names: as many of its parts as a member's name has, and what the rest selects of it."""
     if len(node.subscripts) == 1 and not node.parts:  # the common one, such as gpu[0], without further ado
         subscript = evaluate(node.subscripts[0], scope, local)
@@ -86,13 +86,18 @@ def _path(node: tree.Name, scope: Scope, local: Locals) -> Value:
     raise scope.unknown(_text(node, steps), node.span)
 
 
-def _text(node: tree.Name, steps: Iterable[Step]) -> str:
+def _text(node: tree.Name, steps: Iterable[PathStep]) -> str:
     """Return a path as the names of members are written; of a slice its first."""
     return node.name + "".join(step.texts[0] for step in steps if step.texts)
 
 
 def _part_of(
-    member: Value, node: tree.Name, rest: tuple[tree.Part, ...], steps: Iterable[Step], scope: Scope, local: Locals
+    member: Value,
+    node: tree.Name,
+    rest: tuple[tree.Part, ...],
+    steps: Iterable[PathStep],
+    scope: SpecScope,
+    local: Locals,
 ) -> Value:
     """Return what the *rest* of a path selects of what its beginning names.
 
@@ -107,14 +112,14 @@ def _part_of(
     return select(member, rest, scope, local)
 
 
-def _unknown(node: tree.Name, scope: Scope, local: Locals) -> Complaint:
+def _unknown(node: tree.Name, scope: SpecScope, local: Locals) -> Complaint:
     complaint = scope.unknown(node.name, node.span, list(local))
     if node.name in UNITS or (len(node.name) > 2 and unit_hint(node.name, [TIME])):
         return Complaint(complaint.diagnostic.message, node.span, [_UNIT_NOTE], code="MTPP-E101")
     return complaint
 
 
-def _let(name: str, span: Span, scope: Scope) -> Value:
+def _let(name: str, span: Span, scope: SpecScope) -> Value:
     values, pending = scope.values_of_lets, scope.pending
     if name in pending:
         chain = " -> ".join([*pending[pending.index(name) :], name])
@@ -135,7 +140,7 @@ def _let(name: str, span: Span, scope: Scope) -> Value:
     return values[name]
 
 
-def _builtin(name: str, span: Span, scope: Scope) -> Value | None:
+def _builtin(name: str, span: Span, scope: SpecScope) -> Value | None:
     """Return what a word of the language stands for; None for any other."""
     graph, devices = scope.graph, scope.devices
     if name in ("true", "false"):

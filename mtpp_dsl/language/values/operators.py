@@ -13,16 +13,16 @@ from mtpp_dsl.language.values.arithmetic import Mismatch
 from mtpp_dsl.language.values.evaluating import Locals, evaluate, evaluates, placed, truth, unknown_unit, whole
 from mtpp_dsl.language.values.joining import join
 from mtpp_dsl.language.values.linear import general_remedy, is_not_linear, mismatch_code
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.selecting import has_key
 from mtpp_dsl.language.values.values import (
     Affine,
+    DataTable,
     DeviceRef,
     MapValue,
     NodeRef,
     Quantity,
     Sequence,
-    Table,
     Value,
     describe,
     shown,
@@ -34,14 +34,14 @@ _MAX_RANGE = 1_000_000
 
 
 @evaluates(tree.Number)
-def _number(node: tree.Number, scope: Scope, _: Locals) -> Value:
+def _number(node: tree.Number, scope: SpecScope, _: Locals) -> Value:
     known = scope.numbers.get(id(node))
     if known is None:
         known = scope.numbers[id(node)] = (node, _literal(node, scope))
     return known[1]
 
 
-def _literal(node: tree.Number, scope: Scope) -> Quantity:
+def _literal(node: tree.Number, scope: SpecScope) -> Quantity:
     if node.unit is None:
         found = placed(node.span, arithmetic.multiply, Quantity(node.value), Quantity(1))
         assert isinstance(found, Quantity)
@@ -58,21 +58,21 @@ def _literal(node: tree.Number, scope: Scope) -> Quantity:
 
 
 @evaluates(tree.Text)
-def _text(node: tree.Text, _: Scope, __: Locals) -> str:
+def _text(node: tree.Text, _: SpecScope, __: Locals) -> str:
     return node.value
 
 
 @evaluates(tree.Negate)
-def _negate(node: tree.Negate, scope: Scope, local: Locals) -> Value:
+def _negate(node: tree.Negate, scope: SpecScope, local: Locals) -> Value:
     return placed(node.span, arithmetic.negate, evaluate(node.operand, scope, local))
 
 
 @evaluates(tree.Chain)
-def _chain(node: tree.Chain, scope: Scope, local: Locals) -> Value:
+def _chain(node: tree.Chain, scope: SpecScope, local: Locals) -> Value:
     return (_sum if node.operators[0] in "+-" else _product)(node, scope, local)
 
 
-def _product(node: tree.Chain, scope: Scope, local: Locals) -> Value:
+def _product(node: tree.Chain, scope: SpecScope, local: Locals) -> Value:
     result = evaluate(node.operands[0], scope, local)
     for operator, operand in zip(node.operators, node.operands[1:], strict=True):
         right = evaluate(operand, scope, local)
@@ -119,10 +119,10 @@ def _refuse_inverse(left: Value, operand: tree.Expression, right: Value) -> None
     )
 
 
-def _sum(node: tree.Chain, scope: Scope, local: Locals) -> Value:
+def _sum(node: tree.Chain, scope: SpecScope, local: Locals) -> Value:
     """Return ``a + b - c``, adding up once: a long sum of decisions takes as long as it has terms."""
     first = evaluate(node.operands[0], scope, local)
-    if isinstance(first, (str, Sequence, MapValue, Table, NodeRef, DeviceRef)):
+    if isinstance(first, (str, Sequence, MapValue, DataTable, NodeRef, DeviceRef)):
         return _joined(node, first, scope, local)
     result, settling = arithmetic.Total(), node.operands[0]
     for i, operand in enumerate(node.operands):
@@ -145,7 +145,7 @@ def _sum(node: tree.Chain, scope: Scope, local: Locals) -> Value:
     return placed(node.span, result.value)
 
 
-def _joined(node: tree.Chain, first: Value, scope: Scope, local: Locals) -> Value:
+def _joined(node: tree.Chain, first: Value, scope: SpecScope, local: Locals) -> Value:
     """Return strings and lists one behind the other, and the union or the difference of sets."""
     result = first
     for operator, operand in zip(node.operators, node.operands[1:], strict=True):
@@ -156,7 +156,7 @@ def _joined(node: tree.Chain, first: Value, scope: Scope, local: Locals) -> Valu
 
 
 @evaluates(tree.Compare)
-def _compare(node: tree.Compare, scope: Scope, local: Locals) -> bool:
+def _compare(node: tree.Compare, scope: SpecScope, local: Locals) -> bool:
     left, right = evaluate(node.left, scope, local), evaluate(node.right, scope, local)
     if node.operator in ("in", "not in"):
         return _contains(node, left, right, scope) == (node.operator == "in")
@@ -169,7 +169,7 @@ def _compare(node: tree.Compare, scope: Scope, local: Locals) -> bool:
     return placed(node.span, arithmetic.compare, left, node.operator, right)
 
 
-def _contains(node: tree.Compare, member: Value, holder: Value, scope: Scope) -> bool:
+def _contains(node: tree.Compare, member: Value, holder: Value, scope: SpecScope) -> bool:
     if isinstance(holder, MapValue):
         return has_key(holder, member, scope)
     if isinstance(holder, str) and isinstance(member, str):
@@ -191,23 +191,23 @@ def _contains(node: tree.Compare, member: Value, holder: Value, scope: Scope) ->
 
 
 @evaluates(tree.Logic)
-def _logic(node: tree.Logic, scope: Scope, local: Locals) -> bool:
+def _logic(node: tree.Logic, scope: SpecScope, local: Locals) -> bool:
     check = all if node.operator == "and" else any
     return check(truth(operand, scope, local) for operand in node.operands)
 
 
 @evaluates(tree.Not)
-def _not(node: tree.Not, scope: Scope, local: Locals) -> bool:
+def _not(node: tree.Not, scope: SpecScope, local: Locals) -> bool:
     return not truth(node.operand, scope, local)
 
 
 @evaluates(tree.Conditional)
-def _conditional(node: tree.Conditional, scope: Scope, local: Locals) -> Value:
+def _conditional(node: tree.Conditional, scope: SpecScope, local: Locals) -> Value:
     return evaluate(node.then if truth(node.condition, scope, local) else node.otherwise, scope, local)
 
 
 @evaluates(tree.RangeOf)
-def _range(node: tree.RangeOf, scope: Scope, local: Locals) -> Sequence:
+def _range(node: tree.RangeOf, scope: SpecScope, local: Locals) -> Sequence:
     first = whole(node.first, scope, local, "a range's first end")
     last = whole(node.last, scope, local, "a range's last end")
     beyond = last if node.open else last + 1

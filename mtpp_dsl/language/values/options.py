@@ -13,7 +13,7 @@ from mtpp_dsl.language.syntax.near_words import word_hint
 from mtpp_dsl.language.syntax.syntax_errors import UPGRADE
 from mtpp_dsl.language.values.evaluating import unknown_unit
 from mtpp_dsl.language.values.expressions import Locals, evaluate, number, whole
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import Quantity, Value, describe, shown
 from mtpp_dsl.language.values.values import Sequence as Values
 
@@ -40,7 +40,7 @@ class Options:
         given: Sequence[tree.Option],
         known: Iterable[str],
         owner: str,
-        scope: Scope,
+        scope: SpecScope,
         local: Locals | None = None,
         absent: Mapping[str, Value] | None = None,
     ) -> None:

@@ -15,8 +15,8 @@ from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.problem.problem import Origin
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.exchange.library.entries import FOLDER, LIBRARY
-from mtpp_dsl.language.values.scope import Scope
-from mtpp_dsl.language.values.values import MapValue, Quantity, Table, Value
+from mtpp_dsl.language.values.scope import SpecScope
+from mtpp_dsl.language.values.values import DataTable, MapValue, Quantity, Value
 from mtpp_dsl.language.values.values import Sequence as Values
 
 __all__ = ["lost_files", "origin_of", "plain"]
@@ -27,7 +27,7 @@ _PARTLY_READ = (".gguf", ".pt2")
 
 
 def origin_of(
-    source: Source, path: Path | None, scope: Scope, hashes: Mapping[str, str], scenario: str | None
+    source: Source, path: Path | None, scope: SpecScope, hashes: Mapping[str, str], scenario: str | None
 ) -> Origin:
     """Return where a problem came from.
 
@@ -92,7 +92,7 @@ def plain(value: Value) -> object:
     """Return the value of a param as answers hold it: a number, text as ``-D`` takes it, or how long a long one is."""
     if isinstance(value, Quantity) and value.dimension == NONE:
         return plain_number(value.value)
-    if isinstance(value, Table):
+    if isinstance(value, DataTable):
         return f"{len(value)} items" if value.path is None else str(value.path)
     if isinstance(value, (Values, MapValue)) and value.weight > MAX_SHOWN:
         return f"{len(value.entries) if isinstance(value, MapValue) else len(value)} items"

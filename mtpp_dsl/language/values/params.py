@@ -21,8 +21,8 @@ from mtpp_dsl.language.values.data_tables import read_table, table_of_records
 from mtpp_dsl.language.values.expressions import evaluate
 from mtpp_dsl.language.values.origin import plain
 from mtpp_dsl.language.values.outside import from_python, records_of
-from mtpp_dsl.language.values.scope import UNDERSCORE, Complaint, Scope, Unsettled, reserved
-from mtpp_dsl.language.values.values import Quantity, Table, Value, describe, shown
+from mtpp_dsl.language.values.scope import UNDERSCORE, Complaint, SpecScope, Unsettled, reserved
+from mtpp_dsl.language.values.values import DataTable, Quantity, Value, describe, shown
 from mtpp_dsl.language.values.values import Sequence as Values
 
 MAX_LISTED = 12
@@ -62,7 +62,7 @@ def _listed(known: Collection[str]) -> tuple[str, ...]:
 
 
 def bind_params(
-    statements: Sequence[tuple[tree.Statement, Path]], given: Mapping[str, object], scope: Scope
+    statements: Sequence[tuple[tree.Statement, Path]], given: Mapping[str, object], scope: SpecScope
 ) -> list[Diagnostic]:
     """Give every param its value, in order: *given* (``-D``, or :class:`Recorded`) first, else the default.
 
@@ -101,7 +101,7 @@ def bind_params(
     return wrong
 
 
-def _in_order(params: Mapping[str, tree.ParamStatement], scope: Scope, wrong: list[Diagnostic]) -> list[str]:
+def _in_order(params: Mapping[str, tree.ParamStatement], scope: SpecScope, wrong: list[Diagnostic]) -> list[str]:
     """Return the params in an order in which each comes after those that its default and its domain need.
 
     Lets and functions may stand between them. Params of a cycle get no value; *wrong* takes the complaint.
@@ -125,7 +125,7 @@ def _in_order(params: Mapping[str, tree.ParamStatement], scope: Scope, wrong: li
     return [name for name in order if name in params and name not in circular]
 
 
-def _value(statement: tree.ParamStatement, folder: Path, given: Mapping[str, object], scope: Scope) -> Value:
+def _value(statement: tree.ParamStatement, folder: Path, given: Mapping[str, object], scope: SpecScope) -> Value:
     name = statement.name.text
     kind = None if statement.type is None else statement.type.text
     if kind == "table":
@@ -153,7 +153,7 @@ def _value(statement: tree.ParamStatement, folder: Path, given: Mapping[str, obj
     return typed
 
 
-def _table(statement: tree.ParamStatement, folder: Path, given: Mapping[str, object], scope: Scope) -> Table:
+def _table(statement: tree.ParamStatement, folder: Path, given: Mapping[str, object], scope: SpecScope) -> DataTable:
     """Return the table that a param stands for: of the file that it names, or that is given from outside."""
     name = statement.name.text
     if statement.default is not None or statement.domain is not None:
@@ -187,7 +187,7 @@ def _table(statement: tree.ParamStatement, folder: Path, given: Mapping[str, obj
     return read_table(found, path.span)
 
 
-def _from_outside(statement: tree.ParamStatement, outside: object, default: Value | None, scope: Scope) -> Value:
+def _from_outside(statement: tree.ParamStatement, outside: object, default: Value | None, scope: SpecScope) -> Value:
     """Return the value that ``-D`` or an answer gives a param; what is wrong is said of that, not of the spec."""
     name = statement.name.text
     kind = None if statement.type is None else statement.type.text
@@ -205,7 +205,7 @@ def _from_outside(statement: tree.ParamStatement, outside: object, default: Valu
     return value
 
 
-def _check_unit(name: str, said: str, value: Value, kind: str | None, default: Value | None, scope: Scope) -> None:
+def _check_unit(name: str, said: str, value: Value, kind: str | None, default: Value | None, scope: SpecScope) -> None:
     """Refuse a number without a unit where the param's default has one; note it where the rest of the spec decides."""
     if not isinstance(value, Quantity) or value.bare_zero or value.dimension != NONE:
         return
@@ -243,7 +243,7 @@ def _given(name: str, value: object, kind: str | None, default: Value | None) ->
         return value
     source = Source(f"-D {name}", value)
     try:
-        return evaluate(parse_expression(source), Scope())
+        return evaluate(parse_expression(source), SpecScope())
     except SpecError as error:
         wrong = error.diagnostics[0].message
     except Complaint as complaint:
@@ -279,7 +279,7 @@ def _typed(name: str, value: Value, kind: str | None, base: Path, span: Span | N
     return value
 
 
-def _check_domain(statement: tree.ParamStatement, value: Value, span: Span | None, scope: Scope) -> None:
+def _check_domain(statement: tree.ParamStatement, value: Value, span: Span | None, scope: SpecScope) -> None:
     if statement.domain is None:
         return
     domain = evaluate(statement.domain, scope)

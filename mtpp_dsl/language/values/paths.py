@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.evaluating import Locals, evaluate, steps_of
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import Quantity, Value, describe
 from mtpp_dsl.language.values.values import Sequence as Values
 
-__all__ = ["Step", "member_of", "steps_of_path", "subscripts_text"]
+__all__ = ["PathStep", "member_of", "steps_of_path", "subscripts_text"]
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """One part of a path: the texts that it may stand for, of which there are several where it is a slice."""
 
     texts: tuple[str, ...]
     several: bool
 
 
-def steps_of_path(parts: Sequence[tree.Part], scope: Scope, local: Locals) -> list[Step]:
+def steps_of_path(parts: Sequence[tree.Part], scope: SpecScope, local: Locals) -> list[PathStep]:
     """Return the texts of every part behind a name, such as ``[0]``, ``[1]`` and ``[2]`` of ``[0..2]``.
 
     Raises:
@@ -40,11 +40,11 @@ def steps_of_path(parts: Sequence[tree.Part], scope: Scope, local: Locals) -> li
         scope.spend(count, part.span)
         brackets = [f"[{','.join(one)}]" for one in itertools.product(*(step.texts for step in inside))]
         texts = tuple(dot + bracket for bracket in brackets) if inside else (dot,)
-        steps.append(Step(texts, any(step.several for step in inside)))
+        steps.append(PathStep(texts, any(step.several for step in inside)))
     return steps
 
 
-def _subscript(node: tree.Expression, scope: Scope, local: Locals) -> Step:
+def _subscript(node: tree.Expression, scope: SpecScope, local: Locals) -> PathStep:
     value = evaluate(node, scope, local)
     many = steps_of(value) if isinstance(value, Values) else None
     values = [value] if many is None else list(many)
@@ -53,7 +53,7 @@ def _subscript(node: tree.Expression, scope: Scope, local: Locals) -> Step:
         if not isinstance(each, str) and not (isinstance(each, Quantity) and each.whole is not None):
             what = "a whole number" if isinstance(each, Quantity) else "a whole number or a string"
             raise Complaint(f"a subscript must be {what}; this is {describe(each)}", node.span, code="MTPP-E210")
-    return Step(tuple(subscripts_text([each]) for each in values), many is not None)
+    return PathStep(tuple(subscripts_text([each]) for each in values), many is not None)
 
 
 def subscripts_text(values: Sequence[Value]) -> str:
@@ -61,7 +61,7 @@ def subscripts_text(values: Sequence[Value]) -> str:
     return ",".join(value if isinstance(value, str) else str(getattr(value, "value", value)) for value in values)
 
 
-def member_of(name: str, steps: Sequence[Step], span: Span, scope: Scope) -> Value | None:
+def member_of(name: str, steps: Sequence[PathStep], span: Span, scope: SpecScope) -> Value | None:
     """Return the node, the device or the set that a path names; None if nothing has its name.
 
     Of a path with a slice, the set of all that it names.

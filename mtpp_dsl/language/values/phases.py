@@ -16,13 +16,13 @@ from mtpp_dsl.language.values.decisions import phase_name
 from mtpp_dsl.language.values.declaring import check_word
 from mtpp_dsl.language.values.expressions import Locals, evaluate
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import MapValue, Quantity, shown
 
 __all__ = ["check_phase_names", "declare_phases", "in_phases", "per_phase", "phase_of"]
 
 
-def declare_phases(statements: Iterable[tree.PhaseStatement], scope: Scope) -> None:
+def declare_phases(statements: Iterable[tree.PhaseStatement], scope: SpecScope) -> None:
     """Make the phases of a spec known to *scope*, in their order, with how often each runs for one input.
 
     Raises:
@@ -56,7 +56,7 @@ def declare_phases(statements: Iterable[tree.PhaseStatement], scope: Scope) -> N
             scope.phases[name] = 1.0 if weight is None else float(weight.value)
 
 
-def check_phase_names(statements: Iterable[tree.PhaseStatement], scope: Scope) -> None:
+def check_phase_names(statements: Iterable[tree.PhaseStatement], scope: SpecScope) -> None:
     """Hold that no node or device is called as a phase.
 
     Raises:
@@ -71,7 +71,7 @@ def check_phase_names(statements: Iterable[tree.PhaseStatement], scope: Scope) -
                 )
 
 
-def phase_of(node: tree.Expression, scope: Scope, local: Locals) -> str:
+def phase_of(node: tree.Expression, scope: SpecScope, local: Locals) -> str:
     """Return the name of the phase that an expression means.
 
     Raises:
@@ -107,7 +107,7 @@ def per_phase(options: Options, name: str, dimensions: Sequence[Dimension]) -> d
     return {phase: options.checked(name, value.entries[phase], dimensions) for phase in phases}
 
 
-def in_phases(graph: Graph, scope: Scope, span: Span | None) -> Graph:
+def in_phases(graph: Graph, scope: SpecScope, span: Span | None) -> Graph:
     """Return *graph* with the phases of the spec, all of which it is the same in, unless it has phases already.
 
     Where a file brought a graph with phases, the spec may say how often each runs; it need not name them.

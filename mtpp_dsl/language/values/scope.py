@@ -17,10 +17,10 @@ from mtpp_dsl.core.problem.graph import Graph, Ints
 from mtpp_dsl.core.text.fixes import suggested
 from mtpp_dsl.core.text.source import Diagnostic, Fix, Place, Span
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.values.declared import Hanging, Operator
+from mtpp_dsl.language.values.declared import Hanging, LawOperator
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, NodeTime, Quantity, Sequence, Value
 
-__all__ = ["MAX_LOOPS", "MAX_WRONG", "UNDERSCORE", "Complaint", "Scope", "Stopped", "Unsettled", "reserved"]
+__all__ = ["MAX_LOOPS", "MAX_WRONG", "UNDERSCORE", "Complaint", "ReadingStopped", "SpecScope", "Unsettled", "reserved"]
 
 UNDERSCORE = "'mtpp fmt --upgrade FILE' writes an underscore behind it throughout the file"
 """What a note says of such a name of a param, a let or the variable of a loop, which could have it before version 1."""
@@ -93,12 +93,12 @@ class Unsettled(Complaint):
         super().__init__(f"{what} could not be read", None)
 
 
-class Stopped(Exception):
-    """What is being read is no longer asked for: see :meth:`Scope.stop`."""
+class ReadingStopped(Exception):
+    """What is being read is no longer asked for: see :meth:`SpecScope.stop`."""
 
 
 @dataclass
-class Scope:
+class SpecScope:
     """Names of a spec; graph and devices are filled in once they are known.
 
     Attributes:
@@ -170,7 +170,7 @@ class Scope:
     mentioned: dict[int, tuple[tree.Option, frozenset[str]]] = field(default_factory=dict)
     node_times: dict[str, NodeTime] = field(default_factory=dict)
     types: dict[str, tree.TypeStatement] = field(default_factory=dict)
-    operator: Operator | None = None
+    operator: LawOperator | None = None
     workless: dict[str, Span] = field(default_factory=dict)
     counted: dict[Span, Counter[int]] = field(default_factory=dict)
     _nodes: Mapping[str, int] = field(default_factory=dict)
@@ -215,7 +215,7 @@ class Scope:
         self.steps += steps
         if self.steps > self.most:
             if self.most < 0:
-                raise Stopped
+                raise ReadingStopped
             if self.spent:
                 raise Unsettled("steps")
             self.spent = True
@@ -231,7 +231,7 @@ class Scope:
         self.counted.setdefault(span, Counter())[nodes] += 1
 
     def stop(self) -> None:
-        """Have what is being read in another thread stop at its next step, with :class:`Stopped`."""
+        """Have what is being read in another thread stop at its next step, with :class:`ReadingStopped`."""
         self.most = -1
 
     def need(self, *what: str) -> None:

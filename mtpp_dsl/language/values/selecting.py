@@ -8,16 +8,16 @@ from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.evaluating import Locals, evaluate, evaluates
-from mtpp_dsl.language.values.scope import Complaint, Scope
+from mtpp_dsl.language.values.scope import Complaint, SpecScope
 from mtpp_dsl.language.values.values import (
+    DataTable,
     DeviceRef,
     EdgeRef,
     Key,
     MapValue,
     NodeRef,
     Quantity,
-    Row,
-    Table,
+    TableRow,
     Value,
     describe,
     shown,
@@ -28,11 +28,11 @@ __all__ = ["has_key", "key_of", "select"]
 
 
 @evaluates(tree.Select)
-def _select(node: tree.Select, scope: Scope, local: Locals) -> Value:
+def _select(node: tree.Select, scope: SpecScope, local: Locals) -> Value:
     return select(evaluate(node.base, scope, local), node.parts, scope, local)
 
 
-def select(value: Value, parts: Iterable[tree.Part], scope: Scope, local: Locals) -> Value:
+def select(value: Value, parts: Iterable[tree.Part], scope: SpecScope, local: Locals) -> Value:
     """Return the part of a value that dots and subscripts name, from the left.
 
     Raises:
@@ -46,13 +46,13 @@ def select(value: Value, parts: Iterable[tree.Part], scope: Scope, local: Locals
     return value
 
 
-def _attribute(value: Value, name: str, span: Span, scope: Scope) -> Value:
+def _attribute(value: Value, name: str, span: Span, scope: SpecScope) -> Value:
     match value:
         case EdgeRef(index) if scope.graph is not None and name in ("source", "target"):
             return NodeRef(int((scope.graph.tails if name == "source" else scope.graph.heads)[index]))
-        case Row(table, index):
+        case TableRow(table, index):
             return _cell(table, name, index, span)
-        case Table():
+        case DataTable():
             _check_column(value, name, span)
             return Values(tuple(_cell(value, name, i, span) for i in range(len(value))))
     remedies: dict[type, str] = {
@@ -65,14 +65,14 @@ def _attribute(value: Value, name: str, span: Span, scope: Scope) -> Value:
     raise Complaint(f"{describe(value)} has no part {name!r}", span, notes, code="MTPP-E204")
 
 
-def _check_column(table: Table, name: str, span: Span) -> None:
+def _check_column(table: DataTable, name: str, span: Span) -> None:
     if name not in table.columns:
         hint = did_you_mean(name, table.columns)
         listed = f"its columns are: {', '.join(table.columns)}"
         raise Complaint(f"{table.name} has no column {name!r}{hint}", span, [listed], code="MTPP-E204")
 
 
-def _cell(table: Table, name: str, index: int, span: Span) -> Value:
+def _cell(table: DataTable, name: str, index: int, span: Span) -> Value:
     _check_column(table, name, span)
     value = table.columns[name][index]
     if value is None:
@@ -81,7 +81,7 @@ def _cell(table: Table, name: str, index: int, span: Span) -> Value:
     return value
 
 
-def _member(value: Value, key: Value, span: Span, scope: Scope) -> Value:
+def _member(value: Value, key: Value, span: Span, scope: SpecScope) -> Value:
     """Return ``value[key]``; several where the key is a range, a list or a set."""
     if isinstance(key, Values):
         scope.spend(len(key), span)
@@ -95,11 +95,11 @@ def _member(value: Value, key: Value, span: Span, scope: Scope) -> Value:
             return Quantity(items[i]) if isinstance(items, range) else items[i]
         case MapValue():
             return _looked_up(value, key, span, scope)
-        case Table() if isinstance(key, Quantity):
-            return Row(value, _position(key, len(value), value.name, span))
-        case Table():
-            return Row(value, _row(value, key, span, scope))
-        case Row(table, index) if isinstance(key, str):
+        case DataTable() if isinstance(key, Quantity):
+            return TableRow(value, _position(key, len(value), value.name, span))
+        case DataTable():
+            return TableRow(value, _row(value, key, span, scope))
+        case TableRow(table, index) if isinstance(key, str):
             return _cell(table, key, index, span)
     raise Complaint(f"{describe(value)} has no subscripts", span, code="MTPP-E204")
 
@@ -118,7 +118,7 @@ def _position(key: Value, length: int, what: str, span: Span) -> int:
     return found
 
 
-def key_of(value: Value, scope: Scope) -> Key | None:
+def key_of(value: Value, scope: SpecScope) -> Key | None:
     """Return what a value is looked up by: itself if it is a string or a number, the name of a node or a device."""
     if isinstance(value, (str, Quantity)):
         return value
@@ -126,7 +126,7 @@ def key_of(value: Value, scope: Scope) -> Key | None:
     return name or None
 
 
-def _looked_up(found: MapValue, key: Value, span: Span, scope: Scope) -> Value:
+def _looked_up(found: MapValue, key: Value, span: Span, scope: SpecScope) -> Value:
     """Return the entry of a key; of a node or a device that of its full name, else of its family's name."""
     for name in _names(key, scope):
         if name in found.entries:
@@ -134,12 +134,12 @@ def _looked_up(found: MapValue, key: Value, span: Span, scope: Scope) -> Value:
     raise _missing("the map", found.entries, key, span, scope)
 
 
-def has_key(found: MapValue, key: Value, scope: Scope) -> bool:
+def has_key(found: MapValue, key: Value, scope: SpecScope) -> bool:
     """Return whether a look-up by *key* finds an entry."""
     return any(name in found.entries for name in _names(key, scope))
 
 
-def _row(table: Table, key: Value, span: Span, scope: Scope) -> int:
+def _row(table: DataTable, key: Value, span: Span, scope: SpecScope) -> int:
     for name in _names(key, scope):
         if isinstance(name, str) and name in table.rows:
             row = table.rows[name]
@@ -149,7 +149,7 @@ def _row(table: Table, key: Value, span: Span, scope: Scope) -> int:
     raise _missing(table.name, table.rows, key, span, scope)
 
 
-def _names(key: Value, scope: Scope) -> Iterator[Key]:
+def _names(key: Value, scope: SpecScope) -> Iterator[Key]:
     """Yield what a value may be known by, the most particular first.
 
     Of ``layer[3].head[1]``: itself, ``layer[3].head``, ``layer.head``, ``layer[3]``, ``layer``.
@@ -183,7 +183,7 @@ def _shorter(name: str) -> Iterator[str]:
         yield ".".join([*pieces[: length - 1], pieces[length - 1].partition("[")[0]])
 
 
-def _missing(what: str, known: Iterable[Key], key: Value, span: Span, scope: Scope) -> Complaint:
+def _missing(what: str, known: Iterable[Key], key: Value, span: Span, scope: SpecScope) -> Complaint:
     first = key_of(key, scope)
     if first is None:
         return Complaint(f"{what} is not looked up by {describe(key)}", span, code="MTPP-E204")

@@ -16,6 +16,7 @@ from mtpp_dsl.core.text.source import Span
 
 __all__ = [
     "Affine",
+    "DataTable",
     "DeviceRef",
     "EdgeRef",
     "Key",
@@ -23,9 +24,8 @@ __all__ = [
     "NodeRef",
     "NodeTime",
     "Quantity",
-    "Row",
     "Sequence",
-    "Table",
+    "TableRow",
     "Value",
     "describe",
     "shown",
@@ -175,7 +175,7 @@ class NodeTime:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class DataTable:
     """A table of a file: columns by name, in their order; None where a cell is empty.
 
     Attributes:
@@ -197,10 +197,10 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row of a table, by number."""
 
-    table: Table
+    table: DataTable
     index: int
 
 
@@ -216,7 +216,7 @@ class Affine:
 _LONG = 10**15
 
 Value: TypeAlias = (
-    Quantity | str | bool | Path | NodeRef | DeviceRef | EdgeRef | Sequence | MapValue | Table | Row | Affine
+    Quantity | str | bool | Path | NodeRef | DeviceRef | EdgeRef | Sequence | MapValue | DataTable | TableRow | Affine
 )
 
 
@@ -239,8 +239,8 @@ _KINDS = {
     DeviceRef: "a device",
     EdgeRef: "an edge",
     MapValue: "a map",
-    Table: "a table",
-    Row: "a row of a table",
+    DataTable: "a table",
+    TableRow: "a row of a table",
     Affine: "an expression over decisions",
 }
 

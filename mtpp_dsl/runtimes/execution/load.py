@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from time import perf_counter
 
-__all__ = ["MAX_SLOWER", "Load", "busy"]
+__all__ = ["MAX_SLOWER", "ForeignLoad", "busy"]
 
 MAX_SLOWER = 1.1
 """Times on the clock that are so many times the time on the processor are warned of."""
@@ -17,7 +17,7 @@ KINDS = 8
 """So many kinds of ticks are counted; those of guests come after them, and are counted with the others."""
 
 
-class Load:
+class ForeignLoad:
     """Counts from now on the cores that other programs keep busy."""
 
     def __init__(self) -> None:

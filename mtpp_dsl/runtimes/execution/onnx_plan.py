@@ -15,16 +15,16 @@ from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.runtimes.execution.comparison import compare
 from mtpp_dsl.runtimes.execution.machine import machine_facts
 from mtpp_dsl.runtimes.execution.onnx_files import onnx_files, write_files
-from mtpp_dsl.runtimes.execution.onnx_run import Chain, open_session, random_inputs
+from mtpp_dsl.runtimes.execution.onnx_run import OnnxChain, open_session, random_inputs
 from mtpp_dsl.runtimes.execution.onnx_weights import read_model
 from mtpp_dsl.runtimes.execution.options import RunOptions, refuse_unknown, sizes_with
-from mtpp_dsl.runtimes.execution.parts import Part, origin_of, parts_of, stages_of
+from mtpp_dsl.runtimes.execution.parts import ModelPart, origin_of, parts_of, stages_of
 from mtpp_dsl.runtimes.execution.report import RunReport, notes_of, rows_of
 
 __all__ = ["check_same", "nodes_of", "run_onnx"]
 
 
-def nodes_of(model: Model, part: Part) -> dict[int, str]:
+def nodes_of(model: Model, part: ModelPart) -> dict[int, str]:
     """Return the numbers of the ONNX nodes of a part, with the names of their operators.
 
     Raises:
@@ -114,7 +114,7 @@ def _ran(
         from mtpp_dsl.runtimes.execution.onnx_pipeline import run_onnx_pipeline
 
         return run_onnx_pipeline(folder, feeds, options)
-    chain = Chain(folder, options.threads, optimise=options.optimise)
+    chain = OnnxChain(folder, options.threads, optimise=options.optimise)
     times: list[list[float]] = [[] for _ in chain.rows]
     results: list[list[Any]] = []
     for turn in range(options.repeats + 1):  # the first warms up

@@ -13,7 +13,7 @@ from mtpp_dsl.core.base.extras import need
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.runtimes.execution.timing import CLOCKS, Clock
 
-__all__ = ["Chain", "open_session", "random_inputs"]
+__all__ = ["OnnxChain", "open_session", "random_inputs"]
 
 TYPES = {
     "tensor(float)": np.float32,
@@ -98,7 +98,7 @@ def _size(size: Any, name: str, symbols: Mapping[str, int]) -> int:
     raise UsageError(f"input {name!r} has the size {size!r}, and nobody says what that is: give it with --inputs")
 
 
-class Chain:
+class OnnxChain:
     """The parts of a cut model, run one after the other in this process."""
 
     def __init__(self, folder: Path, threads: int = 1, *, optimise: bool = False) -> None:

@@ -12,11 +12,11 @@ from mtpp_dsl.core.plans.plan import Plan, device_order
 from mtpp_dsl.core.problem.graph_origin import GraphOrigin
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Part", "origin_of", "parts_of", "stages_of"]
+__all__ = ["ModelPart", "origin_of", "parts_of", "stages_of"]
 
 
 @dataclass(frozen=True)
-class Part:
+class ModelPart:
     """Nodes of one device that run without a pause.
 
     Attributes:
@@ -45,7 +45,7 @@ def origin_of(problem: Problem) -> GraphOrigin:
     return origin
 
 
-def stages_of(problem: Problem, plan: Plan) -> list[Part]:
+def stages_of(problem: Problem, plan: Plan) -> list[ModelPart]:
     """Return one part for each device that holds nodes, in an order in which each reads of earlier ones alone.
 
     Raises:
@@ -62,7 +62,7 @@ def stages_of(problem: Problem, plan: Plan) -> list[Part]:
     return [_part(problem, d, held) for d, held in nodes.items() if held]
 
 
-def parts_of(problem: Problem, plan: Plan) -> list[Part]:
+def parts_of(problem: Problem, plan: Plan) -> list[ModelPart]:
     """Return the parts of a plan in an order in which they can run one after the other.
 
     Each device has one part where there is an order of the devices; else it has several. Then at each step the device
@@ -100,9 +100,9 @@ def _run(problem: Problem, plan: Plan, device: int, waiting: np.ndarray, left: s
     return ready
 
 
-def _part(problem: Problem, device: int, nodes: Sequence[int]) -> Part:
+def _part(problem: Problem, device: int, nodes: Sequence[int]) -> ModelPart:
     members = origin_of(problem).members
-    return Part(device, tuple(nodes), tuple(sorted({i for v in nodes for i in members[v]})))
+    return ModelPart(device, tuple(nodes), tuple(sorted({i for v in nodes for i in members[v]})))
 
 
 def _refuse(plan: Plan) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.runtimes.execution.comparison import Comparison
-from mtpp_dsl.runtimes.execution.parts import Part
-from mtpp_dsl.runtimes.execution.timing import Spread, spread
+from mtpp_dsl.runtimes.execution.parts import ModelPart
+from mtpp_dsl.runtimes.execution.timing import TimeSpread, spread
 
 __all__ = ["TOLERANCE", "RunReport", "StageRow", "notes_of", "rows_of"]
 
@@ -38,7 +38,7 @@ class StageRow:
     operators: int
     parts: int
     predicted: float | None
-    measured: Spread
+    measured: TimeSpread
 
     @property
     def ratio(self) -> float | None:
@@ -123,7 +123,7 @@ class RunReport:
         }
 
 
-def rows_of(problem: Problem, parts: Sequence[Part], times: Sequence[Sequence[float]]) -> tuple[StageRow, ...]:
+def rows_of(problem: Problem, parts: Sequence[ModelPart], times: Sequence[Sequence[float]]) -> tuple[StageRow, ...]:
     """Return a row for each device; *times* are those of each part, run for run."""
     found = []
     for d in dict.fromkeys(part.device for part in parts):
@@ -138,7 +138,7 @@ def rows_of(problem: Problem, parts: Sequence[Part], times: Sequence[Sequence[fl
 
 
 def notes_of(
-    parts: Sequence[Part], symbols: Mapping[str, int], planned: Mapping[str, int], telling: bool
+    parts: Sequence[ModelPart], symbols: Mapping[str, int], planned: Mapping[str, int], telling: bool
 ) -> tuple[str, ...]:
     """Return what the reader of a report should be told."""
     found = []

@@ -15,7 +15,17 @@ from typing import Any
 
 from mtpp_dsl.exchange.importers.torch_names import operator_names
 
-__all__ = ["Input", "SplitError", "Stage", "Symbols", "exported", "flat", "pipeline_stage", "run_stages", "split_graph"]
+__all__ = [
+    "Input",
+    "SplitError",
+    "StageFile",
+    "Symbols",
+    "exported",
+    "flat",
+    "pipeline_stage",
+    "run_stages",
+    "split_graph",
+]
 
 Input = Mapping[str, Any]
 """An input of a model: its ``name``, its ``dtype`` as torch calls it, its ``shape`` of numbers and names of symbols."""
@@ -30,7 +40,7 @@ class SplitError(ValueError):
 
 
 @dataclass(frozen=True)
-class Stage:
+class StageFile:
     """A part of a model.
 
     Attributes:
@@ -88,7 +98,7 @@ def exported(model: Any, inputs: Sequence[Input], symbols: Symbols) -> Any:
     return program.module(check_guards=False)
 
 
-def run_stages(stages: Sequence[Stage], args: Sequence[Any]) -> tuple[Any, ...]:
+def run_stages(stages: Sequence[StageFile], args: Sequence[Any]) -> tuple[Any, ...]:
     """Run all stages one after the other in this process, and return the tensors that the model returns."""
     values = flat(tuple(args))
     for stage in stages:
@@ -96,7 +106,7 @@ def run_stages(stages: Sequence[Stage], args: Sequence[Any]) -> tuple[Any, ...]:
     return values
 
 
-def pipeline_stage(stages: Sequence[Stage], rank: int, device: Any) -> Any:
+def pipeline_stage(stages: Sequence[StageFile], rank: int, device: Any) -> Any:
     """Return the stage of process *rank* for a schedule of ``torch.distributed.pipelining``."""
     import torch
     from torch.distributed.pipelining import PipelineStage
@@ -115,7 +125,7 @@ def pipeline_stage(stages: Sequence[Stage], rank: int, device: Any) -> Any:
     return PipelineStage(Alone().to(device), rank, len(stages), torch.device(device))
 
 
-def split_graph(graph_module: Any, parts: Sequence[Iterable[str]], devices: Sequence[str]) -> list[Stage]:
+def split_graph(graph_module: Any, parts: Sequence[Iterable[str]], devices: Sequence[str]) -> list[StageFile]:
     """Return the stages of an exported model, one for each of *parts*, in their order.
 
     Args:
@@ -144,7 +154,7 @@ def split_graph(graph_module: Any, parts: Sequence[Iterable[str]], devices: Sequ
         else:
             sent = list(dict.fromkeys(a for a in (*inputs, *nodes) if a in homes and homes[a] <= s < until.get(a, -1)))
         module = _module(graph_module, nodes, places, s, received, sent)
-        stages.append(Stage(device, module, _names_of(received), _names_of(sent)))
+        stages.append(StageFile(device, module, _names_of(received), _names_of(sent)))
     return stages
 
 

@@ -8,7 +8,7 @@ from statistics import median
 from time import perf_counter, thread_time
 from typing import Literal
 
-__all__ = ["CLOCKS", "Clock", "Spread", "spread"]
+__all__ = ["CLOCKS", "Clock", "TimeSpread", "spread"]
 
 Clock = Literal["wall", "cpu"]
 CLOCKS: dict[Clock, Callable[[], float]] = {"wall": perf_counter, "cpu": thread_time}
@@ -16,7 +16,7 @@ CLOCKS: dict[Clock, Callable[[], float]] = {"wall": perf_counter, "cpu": thread_
 
 
 @dataclass(frozen=True)
-class Spread:
+class TimeSpread:
     """The median of some times in s, and the times that a quarter of them are below and above.
 
     *processor* is the median of what the calling thread spent on the processor meanwhile: less, where it waited for
@@ -30,7 +30,7 @@ class Spread:
     processor: float | None = None
 
 
-def spread(times: Sequence[float], processor: Sequence[float] = ()) -> Spread:
+def spread(times: Sequence[float], processor: Sequence[float] = ()) -> TimeSpread:
     """Return median and quartiles of one time or more, and the median of the times on the processor.
 
     >>> spread([3.0, 1.0, 2.0, 10.0, 4.0])
@@ -39,4 +39,4 @@ def spread(times: Sequence[float], processor: Sequence[float] = ()) -> Spread:
     ordered = sorted(times)
     quarter = (len(ordered) - 1) // 4
     spent = median(processor) if processor else None
-    return Spread(median(ordered), ordered[quarter], ordered[len(ordered) - 1 - quarter], len(ordered), spent)
+    return TimeSpread(median(ordered), ordered[quarter], ordered[len(ordered) - 1 - quarter], len(ordered), spent)

@@ -16,7 +16,7 @@ from typing import Any
 from mtpp_dsl.core.base.extras import need
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.runtimes.execution.timing import Clock
-from mtpp_dsl.runtimes.execution.torch_split import Recipe
+from mtpp_dsl.runtimes.execution.torch_split import TorchRecipe
 
 __all__ = ["Ran", "run_pipeline"]
 
@@ -40,7 +40,7 @@ class Ran:
 
 
 def run_pipeline(
-    recipe: Recipe,
+    recipe: TorchRecipe,
     inputs: Sequence[Sequence[Any]],
     *,
     repeats: int = 3,

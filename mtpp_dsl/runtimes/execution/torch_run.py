@@ -19,7 +19,7 @@ from mtpp_dsl.runtimes.execution.stage_file import flat
 from mtpp_dsl.runtimes.execution.timing import CLOCKS
 from mtpp_dsl.runtimes.execution.torch_inputs import index_limits, random_args, signature_of
 from mtpp_dsl.runtimes.execution.torch_pipeline import run_pipeline
-from mtpp_dsl.runtimes.execution.torch_split import Recipe, Split, fingerprint
+from mtpp_dsl.runtimes.execution.torch_split import TorchRecipe, TorchSplit, fingerprint
 
 __all__ = ["run_torch"]
 
@@ -38,7 +38,7 @@ def run_torch(problem: Problem, plan: Plan, model: str, options: RunOptions) -> 
     parts = stages_of(problem, plan) if options.processes == "stages" else parts_of(problem, plan)
     names = [[origin.model.operators[i].name for i in part.operators] for part in parts]
     devices = [problem.devices[part.device].name for part in parts]
-    recipe = Recipe(model, options.seed, signature_of(origin.model), names, devices)
+    recipe = TorchRecipe(model, options.seed, signature_of(origin.model), names, devices)
     split = recipe.build()
     inputs = _inputs(recipe, split, symbols, options)
     with torch.no_grad():
@@ -62,7 +62,7 @@ def run_torch(problem: Problem, plan: Plan, model: str, options: RunOptions) -> 
     )
 
 
-def _whole(name: str, split: Split, inputs: Sequence[Any]) -> tuple[Any, ...]:
+def _whole(name: str, split: TorchSplit, inputs: Sequence[Any]) -> tuple[Any, ...]:
     """Return the results of the whole model.
 
     Raises:
@@ -74,7 +74,9 @@ def _whole(name: str, split: Split, inputs: Sequence[Any]) -> tuple[Any, ...]:
         raise UsageError(f"{name} fails on these inputs: {cause(error)}") from error
 
 
-def _inputs(recipe: Recipe, split: Split, sizes: Mapping[str, int], options: RunOptions) -> list[tuple[Any, ...]]:
+def _inputs(
+    recipe: TorchRecipe, split: TorchSplit, sizes: Mapping[str, int], options: RunOptions
+) -> list[tuple[Any, ...]]:
     """Return the inputs of each microbatch: random ones, and those that were given."""
     import torch
 
@@ -87,7 +89,7 @@ def _inputs(recipe: Recipe, split: Split, sizes: Mapping[str, int], options: Run
 
 
 def _in_turn(
-    split: Split, inputs: Sequence[Sequence[Any]], options: RunOptions
+    split: TorchSplit, inputs: Sequence[Sequence[Any]], options: RunOptions
 ) -> tuple[list[tuple[Any, ...]], list[list[float]]]:
     """Run all parts one after the other in this process; return results, and times by part."""
     now = CLOCKS[options.clock]
@@ -107,7 +109,7 @@ def _in_turn(
 
 
 def _in_processes(
-    recipe: Recipe, split: Split, inputs: Sequence[Sequence[Any]], options: RunOptions
+    recipe: TorchRecipe, split: TorchSplit, inputs: Sequence[Sequence[Any]], options: RunOptions
 ) -> tuple[list[tuple[Any, ...]], list[list[float]]]:
     """Run each stage in a process of its own; return results, and times by stage."""
     ran = run_pipeline(

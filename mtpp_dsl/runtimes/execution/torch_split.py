@@ -8,15 +8,15 @@ from typing import Any
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.torch_export import cause
-from mtpp_dsl.runtimes.execution.stage_file import SplitError, Stage, exported, split_graph
+from mtpp_dsl.runtimes.execution.stage_file import SplitError, StageFile, exported, split_graph
 from mtpp_dsl.runtimes.execution.torch_inputs import Signature
 from mtpp_dsl.runtimes.execution.user_code import make_module
 
-__all__ = ["Recipe", "Split", "fingerprint", "graph_module_of"]
+__all__ = ["TorchRecipe", "TorchSplit", "fingerprint", "graph_module_of"]
 
 
 @dataclass(frozen=True)
-class Split:
+class TorchSplit:
     """A model, its exported graph, and its stages, which share its weights.
 
     Attributes:
@@ -27,11 +27,11 @@ class Split:
 
     module: Any
     graph_module: Any
-    stages: tuple[Stage, ...]
+    stages: tuple[StageFile, ...]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TorchRecipe:
     """How to make a model and its stages: plain data, which goes from process to process.
 
     Attributes:
@@ -49,7 +49,7 @@ class Recipe:
     devices: Sequence[str]
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Recipe:
+    def from_json(cls, data: Mapping[str, Any]) -> TorchRecipe:
         """Return what :meth:`to_json` made data of."""
         given = data["signature"]
         signature = Signature(tuple(given["inputs"]), {name: tuple(ends) for name, ends in given["symbols"].items()})
@@ -59,7 +59,7 @@ class Recipe:
         """Return it as data for JSON."""
         return asdict(self)
 
-    def build(self) -> Split:
+    def build(self) -> TorchSplit:
         """Make the model and its stages.
 
         Raises:
@@ -71,7 +71,7 @@ class Recipe:
             stages = split_graph(graph_module, self.parts, self.devices)
         except SplitError as error:
             raise UsageError(f"{self.model}: {error}") from error
-        return Split(module, graph_module, tuple(stages))
+        return TorchSplit(module, graph_module, tuple(stages))
 
 
 def graph_module_of(name: str, module: Any, signature: Signature) -> Any:

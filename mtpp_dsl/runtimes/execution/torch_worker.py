@@ -55,12 +55,12 @@ def _run(task: Mapping[str, Any], folder: Path, rank: int) -> dict[str, Any]:
     from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 
     from mtpp_dsl.runtimes.execution.timing import CLOCKS
-    from mtpp_dsl.runtimes.execution.torch_split import Recipe, fingerprint
+    from mtpp_dsl.runtimes.execution.torch_split import TorchRecipe, fingerprint
 
     torch.set_num_threads(task["threads"])
     sys.path[:0] = [entry for entry in task["path"] if entry not in sys.path]
     inputs = torch.load(folder / "inputs.pt", weights_only=True)
-    recipe = Recipe.from_json(task["recipe"])
+    recipe = TorchRecipe.from_json(task["recipe"])
     split = recipe.build()
     module, count = split.stages[rank].module, len(split.stages)
     timed = _timed(module, CLOCKS[task["clock"]])

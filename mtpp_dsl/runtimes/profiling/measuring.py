@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import thread_time
 
-from mtpp_dsl.runtimes.execution.timing import CLOCKS, Clock, Spread, spread
+from mtpp_dsl.runtimes.execution.timing import CLOCKS, Clock, TimeSpread, spread
 
-__all__ = ["Effort", "measure"]
+__all__ = ["MeasuringEffort", "measure"]
 
 LEAST_SAMPLE = 50e-6
 """Seconds that one sample takes at least: shorter runs are taken together, so that reading the clock does not count."""
 
 
 @dataclass(frozen=True)
-class Effort:
+class MeasuringEffort:
     """How long to measure one operator.
 
     Attributes:
@@ -35,10 +35,10 @@ class Effort:
 
 def measure(
     run: Callable[[], object],
-    effort: Effort,
+    effort: MeasuringEffort,
     wait: Callable[[], object] | None = None,
     between: Callable[[], object] | None = None,
-) -> Spread:
+) -> TimeSpread:
     """Return the time of one call of *run*, as the median of samples and their quartiles.
 
     Args:

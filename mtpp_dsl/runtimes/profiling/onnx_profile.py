@@ -9,15 +9,17 @@ from typing import Any
 
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.runtimes.execution.onnx_weights import read_model
-from mtpp_dsl.runtimes.execution.timing import Spread
-from mtpp_dsl.runtimes.profiling.measuring import Effort, measure
+from mtpp_dsl.runtimes.execution.timing import TimeSpread
+from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort, measure
 from mtpp_dsl.runtimes.profiling.onnx_calls import OnnxCall, onnx_calls, onnx_runner
-from mtpp_dsl.runtimes.profiling.session import Job
+from mtpp_dsl.runtimes.profiling.session import MeasuringJob
 
 __all__ = ["onnx_jobs"]
 
 
-def onnx_jobs(path: Path, model: Model, symbols: Mapping[str, int], effort: Effort, threads: int) -> list[Job]:
+def onnx_jobs(
+    path: Path, model: Model, symbols: Mapping[str, int], effort: MeasuringEffort, threads: int
+) -> list[MeasuringJob]:
     """Return what measures each operator of the model in an ONNX file.
 
     Raises:
@@ -30,12 +32,14 @@ def onnx_jobs(path: Path, model: Model, symbols: Mapping[str, int], effort: Effo
     operators = [operator for operator in model.operators if operator.id.isdigit()]
     calls = onnx_calls(whole, [int(operator.id) for operator in operators], symbols)
     return [
-        Job(operator.name, call.op, f"{call.key} in onnxruntime", partial(_measure, call, whole, effort, threads))
+        MeasuringJob(
+            operator.name, call.op, f"{call.key} in onnxruntime", partial(_measure, call, whole, effort, threads)
+        )
         for operator, call in zip(operators, calls, strict=True)
     ]
 
 
-def _measure(call: OnnxCall, model: Any, effort: Effort, threads: int) -> Spread:
+def _measure(call: OnnxCall, model: Any, effort: MeasuringEffort, threads: int) -> TimeSpread:
     """Return the time of a node: of many copies in one model, less what a run takes of itself."""
     pair = onnx_runner(call, model, threads)
     long, short = measure(pair.long, effort), measure(pair.short, effort)
@@ -46,4 +50,4 @@ def _measure(call: OnnxCall, model: Any, effort: Effort, threads: int) -> Spread
     low, high = one(long.low, short.high), one(long.high, short.low)
     median = one(long.median, short.median)
     waited = long.processor / long.median if long.processor is not None and long.median else 1.0
-    return Spread(median, low, high, long.runs, median * waited)
+    return TimeSpread(median, low, high, long.runs, median * waited)

@@ -9,17 +9,17 @@ from typing import Any
 
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.profile import Profile, Timing
-from mtpp_dsl.runtimes.execution.timing import Spread
+from mtpp_dsl.runtimes.execution.timing import TimeSpread
 from mtpp_dsl.runtimes.profiling.journal import Journal
 
-__all__ = ["Job", "Tell", "profile_of_jobs"]
+__all__ = ["MeasuringJob", "Tell", "profile_of_jobs"]
 
 Tell = Callable[[int, int, str], None]
 """Called with how many signatures are done, how many there are, and which one comes now."""
 
 
 @dataclass(frozen=True)
-class Job:
+class MeasuringJob:
     """An operator to be measured.
 
     Attributes:
@@ -32,11 +32,11 @@ class Job:
     name: str
     op: str
     key: str
-    measure: Callable[[], Spread]
+    measure: Callable[[], TimeSpread]
 
 
 def profile_of_jobs(
-    jobs: Sequence[Job],
+    jobs: Sequence[MeasuringJob],
     model: Model,
     device: str,
     symbols: Mapping[str, int],

@@ -9,12 +9,12 @@ from typing import Any
 from mtpp_dsl.core.base.extras import need
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.exchange.model.model import Model
-from mtpp_dsl.runtimes.execution.timing import Spread
+from mtpp_dsl.runtimes.execution.timing import TimeSpread
 from mtpp_dsl.runtimes.execution.torch_inputs import fake_args, signature_of
 from mtpp_dsl.runtimes.execution.torch_split import graph_module_of
 from mtpp_dsl.runtimes.execution.user_code import make_module
-from mtpp_dsl.runtimes.profiling.measuring import Effort, measure
-from mtpp_dsl.runtimes.profiling.session import Job
+from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort, measure
+from mtpp_dsl.runtimes.profiling.session import MeasuringJob
 from mtpp_dsl.runtimes.profiling.torch_calls import TorchCall, disturbance, runner, torch_calls
 
 __all__ = ["check_device", "torch_jobs"]
@@ -39,8 +39,8 @@ def check_device(device: str) -> str:
 
 
 def torch_jobs(
-    code: str, model: Model, symbols: Mapping[str, int], device: str, effort: Effort, threads: int
-) -> list[Job]:
+    code: str, model: Model, symbols: Mapping[str, int], device: str, effort: MeasuringEffort, threads: int
+) -> list[MeasuringJob]:
     """Return what measures each operator of the model that ``module:callable`` makes: **this runs the user's code**.
 
     The model is made without memory where that works (on torch's meta device): only the tensors of the operator that
@@ -62,7 +62,7 @@ def torch_jobs(
             )
     wait = torch.cuda.synchronize if device == "cuda" else None
     return [
-        Job(call.name, call.op, f"{call.key} on {device}", partial(_measure, call, device, effort, wait))
+        MeasuringJob(call.name, call.op, f"{call.key} on {device}", partial(_measure, call, device, effort, wait))
         for call in calls
     ]
 
@@ -85,7 +85,7 @@ def _graph(code: str, model: Model, sizes: Mapping[str, int]) -> Any:
     return whole.graph
 
 
-def _measure(call: TorchCall, device: str, effort: Effort, wait: Callable[[], object] | None) -> Spread:
+def _measure(call: TorchCall, device: str, effort: MeasuringEffort, wait: Callable[[], object] | None) -> TimeSpread:
     import torch
 
     with torch.no_grad():

@@ -13,7 +13,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.runtimes.targets.layers import MAX_TEXT, comment, without_comments
 from mtpp_dsl.runtimes.targets.modules import modules_of
-from mtpp_dsl.runtimes.targets.stages import Items, Stages, check_stages, layout
+from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages, layout
 
 __all__ = ["DeepSpeed"]
 
@@ -45,7 +45,7 @@ class DeepSpeed(Stages):
     runtime = "DeepSpeed"
     unit = "item"
 
-    def items(self, problem: Problem) -> Items:
+    def items(self, problem: Problem) -> StageItems:
         """Return the embedding, the layers, and each module that comes after them; what has no weights is before it."""
         found = layout(problem)
         names = [*(["the embedding"] if found.before else []), *(f"layer {i}" for i in range(len(found.layers)))]
@@ -58,7 +58,7 @@ class DeepSpeed(Stages):
                 nodes.append([*module.nodes])
             else:
                 nodes[-1] += module.nodes
-        return Items(tuple(names), tuple(tuple(sorted(item)) for item in nodes))
+        return StageItems(tuple(names), tuple(tuple(sorted(item)) for item in nodes))
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return a Python file with a PipelineModule of these parts."""

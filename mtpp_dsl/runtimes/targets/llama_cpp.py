@@ -14,7 +14,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.runtimes.targets.layers import MAX_TEXT, comment, without_comments
-from mtpp_dsl.runtimes.targets.stages import Items, Stages, check_stages, is_cpu, layout
+from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages, is_cpu, layout
 
 __all__ = ["LlamaCpp", "placed"]
 
@@ -56,7 +56,7 @@ class LlamaCpp(Stages):
     cpu = True
     unit = "item"
 
-    def items(self, problem: Problem) -> Items:
+    def items(self, problem: Problem) -> StageItems:
         """Return the layers and the output; what is before the layers is on the CPU, or else with the first."""
         found = layout(problem)
         nodes = [list(layer) for layer in found.layers]
@@ -67,7 +67,7 @@ class LlamaCpp(Stages):
             raise UsageError("llama.cpp's last item is the output, and nothing in the graph comes after the layers")
         names = [*(f"layer {i}" for i in range(len(nodes))), "the output"]
         fixed = {} if cpu is None else dict.fromkeys(found.before, cpu)
-        return Items(tuple(names), tuple(tuple(sorted(item)) for item in [*nodes, found.after]), fixed)
+        return StageItems(tuple(names), tuple(tuple(sorted(item)) for item in [*nodes, found.after]), fixed)
 
     def devices(self, problem: Problem) -> tuple[int, ...]:
         """Return the CPU first, where there is one, and then the GPUs as they are declared."""

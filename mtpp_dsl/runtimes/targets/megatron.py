@@ -10,7 +10,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.runtimes.targets.layers import comment, without_comments
-from mtpp_dsl.runtimes.targets.stages import Items, Stages, check_stages, layout
+from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages, layout
 
 __all__ = ["Megatron", "stages_of"]
 
@@ -39,7 +39,7 @@ class Megatron(Stages):
     ends = True
     unit = "item"
 
-    def items(self, problem: Problem) -> Items:
+    def items(self, problem: Problem) -> StageItems:
         """Return the embedding, the layers and the loss."""
         found = layout(problem)
         if not found.before or not found.after:
@@ -48,7 +48,7 @@ class Megatron(Stages):
                 f"{'after' if found.before else 'before'} its layers"
             )
         names = ["the embedding", *(f"layer {i}" for i in range(len(found.layers))), "the loss"]
-        return Items(tuple(names), (found.before, *found.layers, found.after))
+        return StageItems(tuple(names), (found.before, *found.layers, found.after))
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return the options of ``pretrain_gpt.py``."""

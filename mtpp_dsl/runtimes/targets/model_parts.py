@@ -13,7 +13,7 @@ from mtpp_dsl.core.contracts.targets import Split, UnsoundSplit
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.model.model import Model
-from mtpp_dsl.runtimes.execution.parts import Part, origin_of
+from mtpp_dsl.runtimes.execution.parts import ModelPart, origin_of
 from mtpp_dsl.runtimes.targets import stages
 
 __all__ = ["manifest_of", "reads_of", "restricted", "rows_of", "split_of"]
@@ -184,7 +184,7 @@ def _check_reads(model: Model, rows: Sequence[Mapping[str, Any]], parts: Sequenc
             )
 
 
-def rows_of(problem: Problem, parts: Sequence[Part]) -> list[dict[str, Any]]:
+def rows_of(problem: Problem, parts: Sequence[ModelPart]) -> list[dict[str, Any]]:
     """Return what manifests say of each part: device, nodes, operators, and what it reads of which part."""
     model = origin_of(problem).model
     reads = reads_of(model, [part.operators for part in parts])

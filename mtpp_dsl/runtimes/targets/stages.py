@@ -31,11 +31,11 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.library.entries import entries
 from mtpp_dsl.exchange.model.layout import Layout, layout_of
 
-__all__ = ["Items", "Stages", "check_stages", "is_cpu", "layout", "origin_of", "plain_plan", "refuse_beyond"]
+__all__ = ["StageItems", "Stages", "check_stages", "is_cpu", "layout", "origin_of", "plain_plan", "refuse_beyond"]
 
 
 @dataclass(frozen=True)
-class Items:
+class StageItems:
     """What a runtime hands out to its stages, in its order.
 
     Attributes:
@@ -127,13 +127,13 @@ class Stages:
     cpu = False
     unit = "layer"
 
-    def items(self, problem: Problem) -> Items:
+    def items(self, problem: Problem) -> StageItems:
         """Return the items: layers, with what is before them in the first, and what is after them in the last."""
         layout = layout_of(problem.graph)
         nodes = [list(layer) for layer in layout.layers]
         nodes[0] += layout.before
         nodes[-1] += layout.after
-        return Items(tuple(f"layer {i}" for i in range(len(nodes))), tuple(tuple(sorted(item)) for item in nodes))
+        return StageItems(tuple(f"layer {i}" for i in range(len(nodes))), tuple(tuple(sorted(item)) for item in nodes))
 
     def devices(self, problem: Problem) -> tuple[int, ...]:
         """Return the devices in the order of the stages.
@@ -153,7 +153,7 @@ class Stages:
         self.check_room(problem, items, devices)
         return problem.with_constraints([*problem.constraints, *self.added(problem, items, devices)])
 
-    def added(self, problem: Problem, items: Items, devices: Sequence[int]) -> Iterator[Constraint]:
+    def added(self, problem: Problem, items: StageItems, devices: Sequence[int]) -> Iterator[Constraint]:
         """Yield the constraints that the runtime stands for."""
         origin = origin_of(self.name)
         for nodes in items.nodes:
@@ -172,7 +172,7 @@ class Stages:
         if not stated and any(device.memory is not None for device in problem.devices):
             yield Memory(origin=origin)
 
-    def check_room(self, problem: Problem, items: Items, devices: Sequence[int]) -> None:
+    def check_room(self, problem: Problem, items: StageItems, devices: Sequence[int]) -> None:
         """Refuse more devices than items where none may be empty, and tied weights at both ends.
 
         Raises:
@@ -260,7 +260,7 @@ class Stages:
         return items.assigned(counts, devices)
 
 
-def _unjoined(problem: Problem, items: Items, devices: Sequence[int], origin: str) -> Iterator[Constraint]:
+def _unjoined(problem: Problem, items: StageItems, devices: Sequence[int], origin: str) -> Iterator[Constraint]:
     """Yield rows that keep items in their order which no edge joins: an order of devices speaks of edges alone."""
     graph = problem.graph
     where = {v: i for i, nodes in enumerate(items.nodes) for v in nodes}

@@ -17,7 +17,7 @@ from mtpp_dsl.core.text.visible import coded, printable, visible
 from mtpp_dsl.runtimes.targets.layers import comment
 from mtpp_dsl.runtimes.targets.stages import plain_plan
 
-__all__ = ["Csv", "Dot"]
+__all__ = ["Csv", "DotTarget"]
 
 _LINE = re.compile(r"\r\n|\r|\n")
 
@@ -68,7 +68,7 @@ class Csv(_OfNodes):
         return _split(problem, ((row[node], row[device]) for row in rows[1:]))
 
 
-class Dot(_OfNodes):
+class DotTarget(_OfNodes):
     r"""A graph of Graphviz with the nodes of each device in a cluster, and ``device`` as an attribute of every node.
 
     Characters of names that hide or turn text are written by their codes, as ``\u202e``, and are read back from them;

@@ -19,7 +19,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import coded
 from mtpp_dsl.runtimes.targets.layers import comment
 from mtpp_dsl.runtimes.targets.modules import Module, modules_of
-from mtpp_dsl.runtimes.targets.stages import Items, Stages, check_stages
+from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages
 
 __all__ = ["TorchTitan"]
 
@@ -74,10 +74,10 @@ class TorchTitan(Stages):
         taken: set[str] = set()
         return [(name, [_renamed(modules, origin, taken)], nodes) for name, modules, nodes in found]
 
-    def items(self, problem: Problem) -> Items:
+    def items(self, problem: Problem) -> StageItems:
         """Return the modules; parts of one layer are one item."""
         found = self._grouped(problem)
-        return Items(tuple(name for name, _, _ in found), tuple(tuple(sorted(nodes)) for _, _, nodes in found))
+        return StageItems(tuple(name for name, _, _ in found), tuple(tuple(sorted(nodes)) for _, _, nodes in found))
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return a module that sets the split in a configuration of torchtitan, which is Python since 0.3."""

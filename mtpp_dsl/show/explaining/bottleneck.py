@@ -22,7 +22,7 @@ from mtpp_dsl.show.explaining.terms import term_holders
 from mtpp_dsl.show.report.activities import Timeline
 from mtpp_dsl.show.report.reached import still_better
 
-__all__ = ["Bottleneck", "Held", "bottleneck", "held_of"]
+__all__ = ["BottleneckPart", "Held", "bottleneck", "held_of"]
 
 SAME = 1e-9
 """Loads that differ by no more than this share are one."""
@@ -77,7 +77,7 @@ def _finite(value: float) -> float | None:
 
 
 @dataclass(frozen=True, repr=False)
-class Bottleneck(Short):
+class BottleneckPart(Short):
     """What holds every objective of a plan, in their order; and how full the memories are.
 
     Attributes:
@@ -111,7 +111,7 @@ class Bottleneck(Short):
         return found
 
 
-def bottleneck(question: Question, seconds: float = 0.0) -> Bottleneck | None:  # noqa: ARG001  takes next to no time
+def bottleneck(question: Question, seconds: float = 0.0) -> BottleneckPart | None:  # noqa: ARG001  takes next to no time
     """Return what holds the cost of the plan of an answer; None without one."""
     problem, plan, found = question.problem, question.plan, question.evaluation
     if plan is None or found is None:
@@ -139,7 +139,7 @@ def bottleneck(question: Question, seconds: float = 0.0) -> Bottleneck | None:  
         for d, device in enumerate(problem.devices)
         if np.isfinite(limit[d])
     ]
-    return Bottleneck(tuple(held), problem, tuple(memory))
+    return BottleneckPart(tuple(held), problem, tuple(memory))
 
 
 def _paid(found: Evaluation) -> list[Holder]:

@@ -15,14 +15,14 @@ from mtpp_dsl.show.explaining.question import Question
 from mtpp_dsl.solving.api import solve
 from mtpp_dsl.solving.drivers.stage import Stage
 
-__all__ = ["LEAST_SECONDS", "STOPPED", "Solved", "Task", "solved"]
+__all__ = ["LEAST_SECONDS", "STOPPED", "BudgetTask", "SolvedTask", "solved"]
 
 LEAST_SECONDS = 0.1
 """With a smaller share a problem is not solved at all."""
 STOPPED, NO_TIME = "the search was stopped before its turn", "there was no time left for it"
 
 
-class Task(NamedTuple):
+class BudgetTask(NamedTuple):
     """One problem that is to be solved.
 
     Attributes:
@@ -36,7 +36,7 @@ class Task(NamedTuple):
     start: Plan | None = None
 
 
-class Solved(NamedTuple):
+class SolvedTask(NamedTuple):
     """What came of a task.
 
     Attributes:
@@ -45,17 +45,17 @@ class Solved(NamedTuple):
         why: why there is no result; "" where there is one.
     """
 
-    task: Task
+    task: BudgetTask
     result: Result | None
     why: str = ""
 
 
 def solved(
     question: Question,
-    tasks: Sequence[Task],
+    tasks: Sequence[BudgetTask],
     seconds: float,
-    found: Callable[[Solved], None] = lambda _: None,
-) -> list[Solved]:
+    found: Callable[[SolvedTask], None] = lambda _: None,
+) -> list[SolvedTask]:
     """Solve problems in their order in *seconds* together, and return what came of each, in the same order.
 
     Where somebody asks to stop, what the running solve has found counts, and the rest is left out, with the reason.
@@ -67,7 +67,7 @@ def solved(
         found: is told what came of each task at once.
     """
     end = monotonic() + seconds
-    done: list[Solved] = []
+    done: list[SolvedTask] = []
     for number, task in enumerate(tasks):
         share = max(0.0, end - monotonic()) / (len(tasks) - number)
         done.append(_one(question, task, share))
@@ -75,11 +75,11 @@ def solved(
     return done
 
 
-def _one(question: Question, task: Task, share: float) -> Solved:
+def _one(question: Question, task: BudgetTask, share: float) -> SolvedTask:
     if question.progress.stopped:
-        return Solved(task, None, STOPPED)
+        return SolvedTask(task, None, STOPPED)
     if share < LEAST_SECONDS:
-        return Solved(task, None, NO_TIME)
+        return SolvedTask(task, None, NO_TIME)
     try:
         start = task.start if task.start is not None and not verify(task.problem, task.start) else None
         result = solve(
@@ -95,7 +95,7 @@ def _one(question: Question, task: Task, share: float) -> Solved:
     except VerificationError:
         raise
     except MtppError as error:
-        return Solved(task, None, str(error))
+        return SolvedTask(task, None, str(error))
     if result.plan is None and result.bound is None and result.infeasibility is None:
-        return Solved(task, None, "nothing was found in the time")
-    return Solved(task, result)
+        return SolvedTask(task, None, "nothing was found in the time")
+    return SolvedTask(task, result)

@@ -15,7 +15,7 @@ from mtpp_dsl.core.constraints import Linear
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.result import Infeasibility
-from mtpp_dsl.show.explaining.clashing import GENERAL, Clash, Clashes, Member
+from mtpp_dsl.show.explaining.clashing import GENERAL, Clash, Clashes, ClashMember
 from mtpp_dsl.show.explaining.feasibility import Feasibility
 from mtpp_dsl.show.explaining.items import Item, items_of
 from mtpp_dsl.show.explaining.question import Question
@@ -143,13 +143,13 @@ def _told(asked: Feasibility, core: frozenset[int], needed: frozenset[int]) -> C
     return Clash(_reason(within, small), tuple(members), minimal)
 
 
-def _member(item: Item, own: Sequence[Item], several: bool) -> Member:
+def _member(item: Item, own: Sequence[Item], several: bool) -> ClashMember:
     """Return the member of a clash for the parts of a statement that it takes."""
     lines = dict.fromkeys([*item.lines, *(line for piece in own for line in piece.lines)])
     parts = tuple(piece.part for piece in own if piece.part) if several else ()
     rules = tuple(rule for piece in own for rule in piece.constraints)
     barred = tuple(d for piece in own for d in piece.barred)
-    return Member(item.named, tuple(lines), parts, None, (), rules, barred)
+    return ClashMember(item.named, tuple(lines), parts, None, (), rules, barred)
 
 
 def _broken(asked: Feasibility, own: frozenset[int], core: frozenset[int], seconds: float) -> tuple[str, ...]:

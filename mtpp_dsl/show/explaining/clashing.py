@@ -13,7 +13,7 @@ from mtpp_dsl.language.syntax.places import SpecLines
 from mtpp_dsl.show.explaining.price import statement_words
 from mtpp_dsl.show.report.names import fold_names
 
-__all__ = ["GENERAL", "Clash", "Clashes", "Member"]
+__all__ = ["GENERAL", "Clash", "ClashMember", "Clashes"]
 
 MOST_SHOWN = 8
 """Parts of one statement that are told in words."""
@@ -22,7 +22,7 @@ GENERAL = "no plan keeps all that is asked"
 
 
 @dataclass(frozen=True)
-class Member(Short):
+class ClashMember(Short):
     """One statement, or an option of a device, that belongs to a clash.
 
     Attributes:
@@ -78,7 +78,7 @@ class Clash(Short):
     """
 
     reason: str
-    members: tuple[Member, ...]
+    members: tuple[ClashMember, ...]
     minimal: bool
 
     def to_json(self) -> dict[str, Any]:
@@ -165,7 +165,7 @@ class Clashes(Short):
         return [*found, *([] if enough else ["Without all of these there is a plan."])]
 
 
-def _which(members: Sequence[Member]) -> str:
+def _which(members: Sequence[ClashMember]) -> str:
     """Return statements of which each is meant alone, by their lines."""
     names = [str(each.lines[0]) if each.lines else each.named for each in members]
     return f"{names[0]} alone" if len(names) == 1 else f"any one of {', '.join(names)}"

@@ -17,7 +17,7 @@ from mtpp_dsl.show.explaining.difference import Better, Difference
 from mtpp_dsl.show.explaining.moved import Moved, moved
 from mtpp_dsl.show.explaining.reasons import reasons
 from mtpp_dsl.show.explaining.renamed import matched
-from mtpp_dsl.show.explaining.sides import SAME, Side, asked_differently, objectives_of, side_of, traded
+from mtpp_dsl.show.explaining.sides import SAME, AnswerSide, asked_differently, objectives_of, side_of, traded
 
 __all__ = ["check_point", "diff", "difference"]
 
@@ -48,7 +48,7 @@ def diff(
     )
 
 
-def difference(a: Side, b: Side) -> Difference:
+def difference(a: AnswerSide, b: AnswerSide) -> Difference:
     """Return how two sides differ."""
     asked = (*asked_differently(a, b), *_objectives_differ(a, b))
     notes = [f"{side.name} is compared by its JSON alone: {side.why}" for side in (a, b) if side.why]
@@ -101,7 +101,7 @@ def _back(names: tuple[str, ...], back: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(back.get(name, name) for name in names)
 
 
-def _objectives_differ(a: Side, b: Side) -> list[str]:
+def _objectives_differ(a: AnswerSide, b: AnswerSide) -> list[str]:
     one, other = ([(x["name"], x["sense"], x["unit"], x.get("batch")) for x in objectives_of(side)] for side in (a, b))
     if one == other:
         return []
@@ -111,7 +111,7 @@ def _objectives_differ(a: Side, b: Side) -> list[str]:
     return [f"the objective: {said[0]} and {said[1]}"]
 
 
-def _better(a: Side, b: Side) -> tuple[Better | None, str]:
+def _better(a: AnswerSide, b: AnswerSide) -> tuple[Better | None, str]:
     """Return which answer has the better value, by the first objective that differs; and why that cannot be said."""
     one, other = a.answer["objective"], b.answer["objective"]
     if (one["name"], one["sense"], one["unit"]) != (other["name"], other["sense"], other["unit"]):
@@ -130,7 +130,7 @@ def _better(a: Side, b: Side) -> tuple[Better | None, str]:
     return "equal", ""
 
 
-def _contradictions(a: Side, b: Side) -> list[str]:
+def _contradictions(a: AnswerSide, b: AnswerSide) -> list[str]:
     """Return where the bound of one answer to a question is beyond the plan of the other: then one of them is wrong."""
     found = []
     for one, other in ((a, b), (b, a)):
@@ -146,7 +146,7 @@ def _contradictions(a: Side, b: Side) -> list[str]:
     return found
 
 
-def _renamed(a: Side, b: Side) -> dict[str, str]:
+def _renamed(a: AnswerSide, b: AnswerSide) -> dict[str, str]:
     """Return the devices of *a* that are called otherwise in *b*: as fits most nodes, within those that are alike."""
     if a.plan is None or b.plan is None or a.problem is None or a.plan.replicas or b.plan.replicas:
         return {}

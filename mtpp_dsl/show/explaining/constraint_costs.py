@@ -11,7 +11,7 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.result import OPTIMAL_GAP, relative_gap
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.explaining.altered import relaxes, without
-from mtpp_dsl.show.explaining.budget import Solved, Task, solved
+from mtpp_dsl.show.explaining.budget import BudgetTask, SolvedTask, solved
 from mtpp_dsl.show.explaining.items import label_of, statements_of
 from mtpp_dsl.show.explaining.price import ConstraintCosts, Effect, Price
 from mtpp_dsl.show.explaining.price_words import changes, costs, gains, none, size_of
@@ -53,7 +53,9 @@ def constraints(question: Question, seconds: float) -> ConstraintCosts | None:
         return None
     cases = [_case(question, group) for group in statements_of(question.problem.constraints, question.places)]
     order = sorted((case for case in cases if case.altered is not None), key=lambda case: case.tight)
-    tasks = [Task(f"without {label_of(case.group)}", case.altered, question.plan) for case in order if case.altered]
+    tasks = [
+        BudgetTask(f"without {label_of(case.group)}", case.altered, question.plan) for case in order if case.altered
+    ]
     done = {id(case): one for case, one in zip(order, solved(question, tasks, seconds), strict=True)}
     prices = [_price(question, case, done.get(id(case))) for case in cases]
     prices.sort(key=lambda price: (-abs(price.most or 0.0) if price.why == "" else 1.0, price.effect))
@@ -88,7 +90,7 @@ def _case(question: Question, group: tuple[Constraint, ...]) -> _Case:
     return _Case(group, effect, altered, "", slack)
 
 
-def _price(question: Question, case: _Case, done: Solved | None) -> Price:
+def _price(question: Question, case: _Case, done: SolvedTask | None) -> Price:
     """Return what a statement costs, of what was found without it."""
     places = question.places
     lines = tuple(dict.fromkeys(places.of_constraint(case.group[0])))

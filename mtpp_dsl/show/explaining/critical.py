@@ -20,7 +20,7 @@ from mtpp_dsl.show.explaining.called import called, called_all
 from mtpp_dsl.show.explaining.question import Question
 from mtpp_dsl.show.report.activities import Activity, Step, Timeline
 
-__all__ = ["Critical", "Idle", "critical"]
+__all__ = ["Critical", "IdleTime", "critical"]
 
 MOST_STEPS, MOST_SLACK, MOST_IDLE = 12, 5, 5
 """What is told in words; JSON has all."""
@@ -29,7 +29,7 @@ WAITED = {"device": "which it waited for", "link": "which was busy until then"}
 
 
 @dataclass(frozen=True, repr=False)
-class Idle(Short):
+class IdleTime(Short):
     """A time in which a device runs nothing, though it runs something later.
 
     Attributes:
@@ -69,7 +69,7 @@ class Critical(Short):
 
     timeline: Timeline
     time_unit: str
-    idle: tuple[Idle, ...]
+    idle: tuple[IdleTime, ...]
     rows: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def _folded(path: list[Step]) -> Iterator[list[Step]]:
         yield list(steps)
 
 
-def _idle(timeline: Timeline) -> list[Idle]:
+def _idle(timeline: Timeline) -> list[IdleTime]:
     """Return the times in which devices wait, the longest first; what comes after their last activity is none."""
     near = SAME * timeline.makespan
     found = []
@@ -194,6 +194,6 @@ def _idle(timeline: Timeline) -> list[Idle]:
                 needed = [timeline.activities[i] for i in activity.needs]
                 just = [other for other in needed if abs(other.end - activity.start) <= near]
                 waits = max(just, key=lambda other: other.end - other.start, default=None)
-                found.append(Idle(device, free, activity.start, activity, waits))
+                found.append(IdleTime(device, free, activity.start, activity, waits))
             free = max(free, activity.end)
     return sorted(found, key=lambda idle: (idle.start - idle.end, idle.start))

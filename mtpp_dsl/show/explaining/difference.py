@@ -15,7 +15,7 @@ from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.show.explaining.called import called, called_all
 from mtpp_dsl.show.explaining.moved import Moved, folded
 from mtpp_dsl.show.explaining.renamed import called_there
-from mtpp_dsl.show.explaining.sides import SAME, Side, objectives_of, stages_of, traded
+from mtpp_dsl.show.explaining.sides import SAME, AnswerSide, objectives_of, stages_of, traded
 
 __all__ = ["DIFF_VERSION", "Difference", "diff_schema"]
 
@@ -40,8 +40,8 @@ class Difference(Short):
         notes: what could not be compared, and why.
     """
 
-    a: Side
-    b: Side
+    a: AnswerSide
+    b: AnswerSide
     asked: tuple[str, ...] = ()
     better: Better | None = None
     renamed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -126,7 +126,7 @@ def diff_schema() -> dict[str, Any]:
     return loaded
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: AnswerSide) -> dict[str, Any]:
     answer = side.answer
     return {
         "name": side.name,
@@ -167,7 +167,7 @@ def _value(objective: Mapping[str, Any]) -> str:
     return format_quantity(objective["value"], objective["unit"])
 
 
-def _answer(side: Side) -> str:
+def _answer(side: AnswerSide) -> str:
     """Return an answer in a line: its file, its value, its bound, and whether these are only what the file says."""
     objective = side.answer["objective"]
     unchecked = ", which is not checked, says" if side.why else ""
@@ -267,7 +267,7 @@ def _change(x: float | None, y: float | None) -> str:
     return f" ({'+' if y > x else '-'}{format_gap(abs(y / x - 1))})"
 
 
-def _time_unit(side: Side) -> str:
+def _time_unit(side: AnswerSide) -> str:
     """Return the unit of loads; of JSON alone, that of the objective where that is a time."""
     if side.problem is not None:
         return side.problem.time_unit

@@ -16,7 +16,7 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.given import check_problem
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.explaining.called import called_all
-from mtpp_dsl.show.explaining.explanation import KEYS, Explanation, Part
+from mtpp_dsl.show.explaining.explanation import KEYS, Explanation, ExplanationPart
 from mtpp_dsl.show.explaining.question import Question, question_of
 
 __all__ = ["DEFAULT_TIME", "PARTS", "explain", "explained", "parts_named"]
@@ -28,7 +28,7 @@ DEFAULT_TIME = 30.0
 """Seconds that an explanation takes at most unless told otherwise."""
 
 
-class Asked(NamedTuple):
+class PartFinder(NamedTuple):
     """How one part of an explanation is found.
 
     Attributes:
@@ -43,14 +43,14 @@ class Asked(NamedTuple):
     always: bool = True
 
 
-PARTS: dict[str, Asked] = {
-    "bottleneck": Asked("mtpp_dsl.show.explaining.bottleneck:bottleneck", 0.0),
-    "critical": Asked("mtpp_dsl.show.explaining.critical:critical", 0.0),
-    "next": Asked("mtpp_dsl.show.explaining.next_best:next_best", 1.0),
-    "infeasible": Asked("mtpp_dsl.show.explaining.clash:infeasible", 4.0),
-    "constraints": Asked("mtpp_dsl.show.explaining.constraint_costs:constraints", 4.0),
-    "node": Asked("mtpp_dsl.show.explaining.node_choice:node_choice", 3.0, always=False),
-    "what_if": Asked("mtpp_dsl.show.explaining.what_if:what_if", 3.0, always=False),
+PARTS: dict[str, PartFinder] = {
+    "bottleneck": PartFinder("mtpp_dsl.show.explaining.bottleneck:bottleneck", 0.0),
+    "critical": PartFinder("mtpp_dsl.show.explaining.critical:critical", 0.0),
+    "next": PartFinder("mtpp_dsl.show.explaining.next_best:next_best", 1.0),
+    "infeasible": PartFinder("mtpp_dsl.show.explaining.clash:infeasible", 4.0),
+    "constraints": PartFinder("mtpp_dsl.show.explaining.constraint_costs:constraints", 4.0),
+    "node": PartFinder("mtpp_dsl.show.explaining.node_choice:node_choice", 3.0, always=False),
+    "what_if": PartFinder("mtpp_dsl.show.explaining.what_if:what_if", 3.0, always=False),
 }
 """The parts by their names, in the order in which they are found: those that take no time first."""
 
@@ -151,7 +151,7 @@ def explained(question: Question, only: Iterable[str] | None = None) -> Explanat
     """Return the explanation that a question asks for; what cannot be told is among its notes."""
     names = parts_named(only, node=question.node is not None)
     end = monotonic() + question.time
-    found: dict[str, Part] = {}
+    found: dict[str, ExplanationPart] = {}
     notes: list[tuple[str, str]] = []
     for i, name in enumerate(names):
         asked, later = PARTS[name], sum(PARTS[other].weight for other in names[i:])
@@ -215,5 +215,5 @@ def _objective(question: Question) -> dict[str, Any]:
     }
 
 
-Teller = Callable[[Question, float], Part | None]
-"""What :class:`Asked` names."""
+Teller = Callable[[Question, float], ExplanationPart | None]
+"""What :class:`PartFinder` names."""

@@ -12,14 +12,14 @@ from typing import Any, Protocol
 from mtpp_dsl.core.base.shown import Short
 from mtpp_dsl.core.text.visible import visible
 
-__all__ = ["EXPLAIN_VERSION", "Explanation", "Part", "explain_schema"]
+__all__ = ["EXPLAIN_VERSION", "Explanation", "ExplanationPart", "explain_schema"]
 
 EXPLAIN_VERSION = 1
 KEYS = ("infeasible", "bottleneck", "critical", "constraints", "next", "node", "what_if")
 """The parts of an explanation in the order in which they are told, by their names in JSON."""
 
 
-class Part(Protocol):
+class ExplanationPart(Protocol):
     """One part of an explanation."""
 
     def to_json(self) -> Any:
@@ -43,7 +43,7 @@ class Explanation(Short):
 
     status: str
     objective: Mapping[str, Any]
-    parts: Mapping[str, Part] = field(default_factory=lambda: MappingProxyType({}))
+    parts: Mapping[str, ExplanationPart] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()
     interrupted: bool = False
 

@@ -11,8 +11,8 @@ from mtpp_dsl.core.errors import MtppError, Refused, VerificationError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.explaining.budget import Task, solved
-from mtpp_dsl.show.explaining.items import Items
+from mtpp_dsl.show.explaining.budget import BudgetTask, solved
+from mtpp_dsl.show.explaining.items import ProblemItems
 from mtpp_dsl.show.explaining.question import Question
 from mtpp_dsl.solving.api import solve
 from mtpp_dsl.solving.drivers.stage import Stage
@@ -40,7 +40,7 @@ class Feasibility:
         plans: those found, each with the numbers of the items that it breaks.
     """
 
-    def __init__(self, items: Items, question: Question, seconds: float) -> None:
+    def __init__(self, items: ProblemItems, question: Question, seconds: float) -> None:
         self.items, self.question = items, question
         self.end = monotonic() + seconds
         self.why: dict[frozenset[int], Infeasibility] = {}
@@ -76,7 +76,9 @@ class Feasibility:
             return first
         try:
             problem = self.items.problem_of(chosen)
-            found = solved(self.question, [Task("what clashes", problem, first)], min(seconds, MOST_BETTER))[0].result
+            found = solved(self.question, [BudgetTask("what clashes", problem, first)], min(seconds, MOST_BETTER))[
+                0
+            ].result
         except MtppError:
             return first
         return first if found is None or found.plan is None else found.plan.of(None)

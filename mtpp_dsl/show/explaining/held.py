@@ -10,7 +10,7 @@ from typing import Any, Literal
 from mtpp_dsl.core.base.shown import Short
 from mtpp_dsl.core.base.units import counted, format_quantity
 from mtpp_dsl.show.explaining.called import called, called_all
-from mtpp_dsl.show.explaining.pieces import Piece
+from mtpp_dsl.show.explaining.pieces import LoadPiece
 
 __all__ = ["Holder", "Unit", "part_words", "piece_words"]
 
@@ -54,7 +54,7 @@ class Holder(Short):
     amount: float
     role: str = "load"
     parts: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[LoadPiece, ...] = ()
     pieces_left: int = 0
     shards: int = 1
 
@@ -66,7 +66,7 @@ class Holder(Short):
         amount: float,
         role: str,
         parts: Mapping[str, float],
-        pieces: list[Piece],
+        pieces: list[LoadPiece],
     ) -> Holder:
         """Return a holder with the largest of *pieces* of every kind."""
         kept = [p for what in KINDS for p in [piece for piece in pieces if piece.kind == what][:MAX_PIECES]]
@@ -121,7 +121,7 @@ def piece_words(holder: Holder, unit: Unit) -> list[str]:
     return found
 
 
-def _piece(piece: Piece, unit: Unit) -> str:
+def _piece(piece: LoadPiece, unit: Unit) -> str:
     ends = {"read": " from ", "write": " to ", "carry": " "}.get(piece.kind, "")
     where = " -> ".join(map(called, piece.devices)) if piece.kind == "carry" else called_all(piece.devices)
     return f"{called(piece.name)} {unit.shown(piece.time)}{ends}{where if ends else ''}"

@@ -23,7 +23,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.language.syntax.places import Places, SpecLines
 from mtpp_dsl.show.explaining.supporting import barred_devices, supporting
 
-__all__ = ["Item", "Items", "items_of", "label_of", "statements_of"]
+__all__ = ["Item", "ProblemItems", "items_of", "label_of", "statements_of"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Items:
+class ProblemItems:
     """A problem as items, and what stays whatever is left out.
 
     Attributes:
@@ -119,7 +119,7 @@ def _about(problem: Problem, constraint: Constraint) -> str:
     return ", ".join([*shown, f"{len(nodes) - 4} more"] if len(nodes) > 4 else shown)
 
 
-def items_of(problem: Problem, places: Places) -> Items:
+def items_of(problem: Problem, places: Places) -> ProblemItems:
     """Return a problem as items: one for each statement, and one for each device that does not support some kinds.
 
     Soft rows restrict nothing: they are neither fixed nor items.
@@ -128,11 +128,11 @@ def items_of(problem: Problem, places: Places) -> Items:
     left = [c for c in problem.constraints if c not in fixed and not (isinstance(c, Linear) and c.soft)]
     items = [Item(group, label_of(group), places.of_constraint(group[0])) for group in statements_of(left, places)]
     items += _barred(problem, places)
-    found = Items(problem, fixed, tuple(items), places, frozenset(d for item in items for d in item.barred))
+    found = ProblemItems(problem, fixed, tuple(items), places, frozenset(d for item in items for d in item.barred))
     try:
         found.problem_of([number for number, item in enumerate(items) if not item.barred])
     except Refused:  # without them nothing is known of the times
-        found = Items(problem, fixed, tuple(item for item in items if not item.barred), places)
+        found = ProblemItems(problem, fixed, tuple(item for item in items if not item.barred), places)
     return found
 
 

@@ -19,7 +19,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import built_in
 from mtpp_dsl.show.explaining.called import called, called_all
 
-__all__ = ["Change", "applied", "changes", "classes_of", "replanned"]
+__all__ = ["PlanChange", "applied", "changes", "classes_of", "replanned"]
 
 Kind = Literal["move", "swap", "shift", "exchange"]
 MOST_SWAPS = 4_000
@@ -27,7 +27,7 @@ MOST_SWAPS = 4_000
 
 
 @dataclass(frozen=True, repr=False)
-class Change(Short):
+class PlanChange(Short):
     """One step from a plan.
 
     Attributes:
@@ -95,7 +95,7 @@ def classes_of(problem: Problem) -> list[tuple[int, ...]]:
 
 def changes(
     problem: Problem, plan: Plan, first: frozenset[int], alike: Sequence[Sequence[int]] = ()
-) -> Iterator[Change]:
+) -> Iterator[PlanChange]:
     """Yield the steps from a plan, each once: shifts of borders, moves, exchanges, then swaps.
 
     Moves of nodes on the devices *first* come before others, and so do moves to where a neighbour is. A step that puts
@@ -112,7 +112,7 @@ def changes(
 
 def _moves(
     problem: Problem, plan: Plan, leads: list[int], classes: list[tuple[int, ...]], first: frozenset[int]
-) -> Iterator[Change]:
+) -> Iterator[PlanChange]:
     graph, device = problem.graph, plan.assignment
     every = sorted(set(classes), key=lambda members: (int(device[members[0]]) not in first, members))
     for near in (True, False):
@@ -121,10 +121,10 @@ def _moves(
             around = {int(device[w]) for v in members for w in (*graph.predecessors(v), *graph.successors(v))}
             for e in leads:
                 if e != d and (e in around) is near and problem.allowed[list(members), e].all():
-                    yield Change("move", ((members, d, e),))
+                    yield PlanChange("move", ((members, d, e),))
 
 
-def _swaps(problem: Problem, plan: Plan, classes: list[tuple[int, ...]], first: frozenset[int]) -> Iterator[Change]:
+def _swaps(problem: Problem, plan: Plan, classes: list[tuple[int, ...]], first: frozenset[int]) -> Iterator[PlanChange]:
     device, allowed = plan.assignment, problem.allowed
     every = sorted(set(classes))
     told = 0
@@ -136,12 +136,12 @@ def _swaps(problem: Problem, plan: Plan, classes: list[tuple[int, ...]], first: 
                 continue
             if allowed[list(one), e].all() and allowed[list(other), d].all():
                 told += 1
-                yield Change("swap", ((one, d, e), (other, e, d)))
+                yield PlanChange("swap", ((one, d, e), (other, e, d)))
             if told >= MOST_SWAPS:
                 return
 
 
-def _shifts(problem: Problem, plan: Plan, allowed: Bools) -> Iterator[Change]:
+def _shifts(problem: Problem, plan: Plan, allowed: Bools) -> Iterator[PlanChange]:
     """Yield moves of two and more of the last nodes of a stage to one that reads from it, and of the first back."""
     device, graph = plan.assignment, problem.graph
     crossing = device[graph.tails] != device[graph.heads]
@@ -156,10 +156,10 @@ def _shifts(problem: Problem, plan: Plan, allowed: Bools) -> Iterator[Change]:
                 if not allowed[nodes[many - 1], there]:
                     break
                 if allowed[nodes[:many], there].all():
-                    yield Change("shift", ((tuple(sorted(nodes[:many])), here, there),))
+                    yield PlanChange("shift", ((tuple(sorted(nodes[:many])), here, there),))
 
 
-def _exchanges(plan: Plan, leads: list[int], allowed: Bools, alike: Sequence[Sequence[int]]) -> Iterator[Change]:
+def _exchanges(plan: Plan, leads: list[int], allowed: Bools, alike: Sequence[Sequence[int]]) -> Iterator[PlanChange]:
     group = {d: i for i, members in enumerate(alike) for d in members}
     size = {d: len(plan.replicas.get(d, (d,))) for d in leads}
     held = {d: tuple(np.flatnonzero(plan.assignment == d).tolist()) for d in leads}
@@ -169,10 +169,10 @@ def _exchanges(plan: Plan, leads: list[int], allowed: Bools, alike: Sequence[Seq
                 continue
             moves = tuple((held[a], a, b) for a, b in ((d, e), (e, d)) if held[a])
             if moves and all(allowed[list(nodes), b].all() for nodes, _, b in moves):
-                yield Change("exchange", moves)
+                yield PlanChange("exchange", moves)
 
 
-def applied(plan: Plan, change: Change) -> Ints:
+def applied(plan: Plan, change: PlanChange) -> Ints:
     """Return the assignment after a change."""
     device = np.array(plan.assignment)
     for nodes, _, e in change.moves:

@@ -22,7 +22,7 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.show.explaining.called import called
-from mtpp_dsl.show.explaining.neighbours import Change, applied, changes, replanned
+from mtpp_dsl.show.explaining.neighbours import PlanChange, applied, changes, replanned
 from mtpp_dsl.show.explaining.question import Question
 from mtpp_dsl.show.explaining.renamed import canonical
 
@@ -46,13 +46,13 @@ RANKS = {"shift": 1, "move": 0, "swap": 2, "exchange": 3}
 Maker: TypeAlias = Callable[[Ints], tuple[Plan, Evaluation]]
 
 
-class Entry(NamedTuple):
+class RankedNeighbour(NamedTuple):
     """A neighbour that was evaluated, and not checked yet: ordered by its costs, then by its kind and number."""
 
     costs: tuple[float, ...]
     rank: int
     number: int
-    change: Change
+    change: PlanChange
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +66,7 @@ class Neighbour(Short):
         busiest: the device or channel with the largest load, and that load; None of a schedule.
     """
 
-    change: Change
+    change: PlanChange
     costs: tuple[float, ...]
     plan: Plan
     busiest: tuple[str, float] | None = None
@@ -212,7 +212,7 @@ def next_best(question: Question, seconds: float) -> NextBest | None:
     alike = interchangeable(problem)
     classes = [(d,) for d in range(problem.k)] if plan.replicas or plan.shards else alike
     seen = {canonical(plan.assignment, classes, problem.k).tobytes()}
-    heap: list[Entry] = []
+    heap: list[RankedNeighbour] = []
     tried, complete = 0, True
     for change in changes(problem, plan, _busiest_devices(found), alike):
         if monotonic() > end or question.progress.stopped:
@@ -229,7 +229,7 @@ def next_best(question: Question, seconds: float) -> NextBest | None:
             continue
         tried += 1
         if np.isfinite(made.costs).all():
-            heappush(heap, Entry(made.costs, RANKS[change.kind], tried, change))
+            heappush(heap, RankedNeighbour(made.costs, RANKS[change.kind], tried, change))
     return _checked(question, plan, found, heap, make, tried, complete, end + CHECKING * max(seconds, AT_LEAST))
 
 
@@ -237,7 +237,7 @@ def _checked(
     question: Question,
     plan: Plan,
     found: Evaluation,
-    heap: list[Entry],
+    heap: list[RankedNeighbour],
     make: Maker,
     tried: int,
     complete: bool,

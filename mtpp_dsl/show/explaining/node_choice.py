@@ -18,8 +18,8 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import OPTIMAL_GAP
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import interchangeable
-from mtpp_dsl.show.explaining.budget import Solved, Task, solved
-from mtpp_dsl.show.explaining.neighbours import Change, applied, classes_of, replanned
+from mtpp_dsl.show.explaining.budget import BudgetTask, SolvedTask, solved
+from mtpp_dsl.show.explaining.neighbours import PlanChange, applied, classes_of, replanned
 from mtpp_dsl.show.explaining.places_of_node import Elsewhere, NodeChoice
 from mtpp_dsl.show.explaining.question import Question
 
@@ -42,7 +42,7 @@ def node_choice(question: Question, seconds: float) -> NodeChoice | None:
     class_of = {d: members for members in interchangeable(problem) for d in members}
     tied = classes_of(problem)[v]
     found: dict[int, Elsewhere] = {}
-    tasks: dict[int, Task] = {}
+    tasks: dict[int, BudgetTask] = {}
     same: dict[int, int] = {}  # of the devices of one class without the node one is enough
     for e in _others(problem, plan, v, here):
         twin = _twin(plan, e, found, class_of, here)
@@ -70,7 +70,7 @@ def node_choice(question: Question, seconds: float) -> NodeChoice | None:
             found[e] = replace(found[e], why=f"plans were searched for {MOST} other devices alone")
             continue
         asked = problem.with_constraints([*problem.constraints, held])
-        tasks[e] = Task(f"{problem.graph.names[v]} on {names[e]}", replace(asked, target=None), start)
+        tasks[e] = BudgetTask(f"{problem.graph.names[v]} on {names[e]}", replace(asked, target=None), start)
     answers = dict(zip(tasks, solved(question, [*tasks.values()], seconds), strict=True))
     for e in found:
         answer = answers.get(same.get(e, e))
@@ -108,7 +108,7 @@ def _shared_with(problem: Problem, e: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _with_answer(place: Elsewhere, answer: Solved, v: int, there: frozenset[int]) -> Elsewhere:
+def _with_answer(place: Elsewhere, answer: SolvedTask, v: int, there: frozenset[int]) -> Elsewhere:
     """Return a place with what came of arranging all else anew.
 
     A plan whose stage shares the inputs with that device alone counts where node *v* is on one of the devices *there*,
@@ -174,7 +174,7 @@ def _moved(
     """Return what moving the node alone costs or breaks, and the plan if it is one."""
     problem = question.problem
     try:
-        made, found = replanned(problem, plan)(applied(plan, Change("move", ((tied, int(plan.assignment[v]), e),))))
+        made, found = replanned(problem, plan)(applied(plan, PlanChange("move", ((tied, int(plan.assignment[v]), e),))))
         broken = verify(problem, made)
     except Refused:
         return place, None

@@ -15,14 +15,14 @@ from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Piece", "channel_pieces", "device_pieces", "node_times"]
+__all__ = ["LoadPiece", "channel_pieces", "device_pieces", "node_times"]
 
 Kind = Literal["node", "read", "write", "carry"]
 """A node that runs; a tensor that a device reads or writes (receives or sends); one that a channel carries."""
 
 
 @dataclass(frozen=True, repr=False)
-class Piece(Short):
+class LoadPiece(Short):
     """One part of a load.
 
     Attributes:
@@ -43,7 +43,7 @@ class Piece(Short):
         return {"kind": self.kind, "name": self.name, "time": self.time, "devices": list(self.devices)}
 
 
-def device_pieces(problem: Problem, plan: Plan, d: int) -> list[Piece]:
+def device_pieces(problem: Problem, plan: Plan, d: int) -> list[LoadPiece]:
     """Return the pieces of the load of device *d* in a split, the largest first; none that takes no time.
 
     The nodes add up to its work; tensors that are read to its input, and those that are written to its output.
@@ -55,20 +55,20 @@ def device_pieces(problem: Problem, plan: Plan, d: int) -> list[Piece]:
             for piece in _of_device(problem, alone, d):
                 key = (piece.kind, piece.name, piece.devices)
                 found[key] = found.get(key, 0.0) + float(route.share) * piece.time
-        return _largest_first(Piece(kind, name, time, devices) for (kind, name, devices), time in found.items())
+        return _largest_first(LoadPiece(kind, name, time, devices) for (kind, name, devices), time in found.items())
     return _largest_first(_of_device(problem, plan, d))
 
 
-def channel_pieces(problem: Problem, plan: Plan, c: int) -> list[Piece]:
+def channel_pieces(problem: Problem, plan: Plan, c: int) -> list[LoadPiece]:
     """Return what loads channel *c* of a split on links or a tree, the largest first."""
     net, names = problem.network, problem.graph.names
     where = [device.name for device in problem.devices]
-    found: list[Piece] = []
+    found: list[LoadPiece] = []
     for u, d, e, size in _shipments(problem, plan):
         if c in net.route[d][e]:
-            found.append(Piece("carry", names[u], size / float(net.bandwidth[c]), (where[d], where[e])))
+            found.append(LoadPiece("carry", names[u], size / float(net.bandwidth[c]), (where[d], where[e])))
     if net.send == "once":  # of several shipments of a tensor the largest counts
-        largest: dict[str, Piece] = {}
+        largest: dict[str, LoadPiece] = {}
         for piece in found:
             if piece.name not in largest or piece.time > largest[piece.name].time:
                 largest[piece.name] = piece
@@ -90,19 +90,19 @@ def node_times(problem: Problem, plan: Plan) -> Floats:
     return found
 
 
-def _largest_first(pieces: Iterator[Piece]) -> list[Piece]:
+def _largest_first(pieces: Iterator[LoadPiece]) -> list[LoadPiece]:
     return sorted((piece for piece in pieces if piece.time > 0), key=lambda piece: -piece.time)
 
 
-def _of_device(problem: Problem, plan: Plan, d: int) -> Iterator[Piece]:
+def _of_device(problem: Problem, plan: Plan, d: int) -> Iterator[LoadPiece]:
     lead = int(plan.leads(problem.k)[d])
     time = node_times(problem, plan)
     for v in np.flatnonzero(plan.assignment == lead).tolist():
-        yield Piece("node", problem.graph.names[v], float(time[v]))
+        yield LoadPiece("node", problem.graph.names[v], float(time[v]))
     yield from _shipped(problem, plan, lead) if problem.networked else _through_memory(problem, plan, lead)
 
 
-def _through_memory(problem: Problem, plan: Plan, d: int) -> Iterator[Piece]:
+def _through_memory(problem: Problem, plan: Plan, d: int) -> Iterator[LoadPiece]:
     """Yield the tensors that a device reads and writes on ``shared`` and ``host``."""
     graph, link = problem.graph, problem.channel
     if not (isinstance(link, Shared) or problem.devices[d].pays_io):
@@ -122,11 +122,11 @@ def _through_memory(problem: Problem, plan: Plan, d: int) -> Iterator[Piece]:
                 writes.setdefault(u, set()).add(device[v])
     for u, e in reads.items():
         cost = float(graph.output[u]) / link.bandwidth * (far if spans[e] != spans[d] else 1.0)
-        yield Piece("read", names[u], cost * share, (where[e],))
+        yield LoadPiece("read", names[u], cost * share, (where[e],))
     for u, others in writes.items():
         leaves = any(spans[e] != spans[d] for e in others)
         cost = float(graph.output[u]) / link.bandwidth * (far if leaves else 1.0)
-        yield Piece("write", names[u], cost * share, tuple(where[e] for e in sorted(others)))
+        yield LoadPiece("write", names[u], cost * share, tuple(where[e] for e in sorted(others)))
 
 
 def _shipments(problem: Problem, plan: Plan) -> list[tuple[int, int, int, float]]:
@@ -140,7 +140,7 @@ def _shipments(problem: Problem, plan: Plan) -> list[tuple[int, int, int, float]
     return [(u, device[u], e, amount) for (u, e), amount in size.items()]
 
 
-def _shipped(problem: Problem, plan: Plan, d: int) -> Iterator[Piece]:
+def _shipped(problem: Problem, plan: Plan, d: int) -> Iterator[LoadPiece]:
     """Yield the tensors that a device receives and sends on links or a tree."""
     net, names = problem.network, problem.graph.names
     where = [device.name for device in problem.devices]
@@ -148,10 +148,10 @@ def _shipped(problem: Problem, plan: Plan, d: int) -> Iterator[Piece]:
     for u, source, reader, size in _shipments(problem, plan):
         if reader == d:
             time = float(net.in_delay[source, d]) + size * float(net.in_inverse[source, d])
-            yield Piece("read", names[u], time, (where[source],))
+            yield LoadPiece("read", names[u], time, (where[source],))
         elif source == d:
             time = float(net.out_delay[d, reader]) + size * float(net.out_inverse[d, reader])
             sent.setdefault(u, []).append((time, reader))
     for u, times in sent.items():
         total = max(time for time, _ in times) if net.send == "once" else sum(time for time, _ in times)
-        yield Piece("write", names[u], total, tuple(where[e] for _, e in times))
+        yield LoadPiece("write", names[u], total, tuple(where[e] for _, e in times))

@@ -12,7 +12,7 @@ from mtpp_dsl.show.explaining.called import called_all
 from mtpp_dsl.show.explaining.held import Holder
 from mtpp_dsl.show.explaining.moved import Moved
 from mtpp_dsl.show.explaining.renamed import called_there
-from mtpp_dsl.show.explaining.sides import Side
+from mtpp_dsl.show.explaining.sides import AnswerSide
 
 __all__ = ["amounts", "reasons"]
 
@@ -23,7 +23,7 @@ PAID = "what row "
 SAME = 1e-9
 
 
-def reasons(a: Side, b: Side, renamed: Mapping[str, str], moves: Sequence[Moved]) -> Iterator[str]:
+def reasons(a: AnswerSide, b: AnswerSide, renamed: Mapping[str, str], moves: Sequence[Moved]) -> Iterator[str]:
     """Yield why the cost of the better of two plans of one problem is less than that of the other.
 
     Args:
@@ -69,7 +69,7 @@ def _part(holder: Holder) -> str:
     return {"forward": " in the forward part", "backward": " in the backward part"}.get(holder.role, "")
 
 
-def _rows(a: Side, b: Side, one: Held, other: Held) -> Iterator[str]:
+def _rows(a: AnswerSide, b: AnswerSide, one: Held, other: Held) -> Iterator[str]:
     """Yield which rows that may be broken cost one plan more than the other."""
     before, after = (
         {holder.named: holder.amount for holder in held.holders if holder.role == "paid"} for held in (one, other)
@@ -92,7 +92,7 @@ def _flows(holder: Holder, names: Sequence[str], moves: Sequence[Moved]) -> Iter
             yield f"  {one.words} came from {called_all(one.source)}"
 
 
-def _by_amounts(a: Side, one: Held, other: Held, renamed: Mapping[str, str]) -> Iterator[str]:
+def _by_amounts(a: AnswerSide, one: Held, other: Held, renamed: Mapping[str, str]) -> Iterator[str]:
     """Yield which terms of a linear objective, or parts of a critical path, have become less, and which more."""
     before, after = amounts(one, renamed), amounts(other, {})
     keys = sorted({*before, *after}, key=lambda key: -abs(after.get(key, 0.0) - before.get(key, 0.0)))
@@ -123,7 +123,7 @@ def amounts(one: Held, renamed: Mapping[str, str]) -> dict[str, float]:
     return found
 
 
-def held(side: Side) -> Held | None:
+def held(side: AnswerSide) -> Held | None:
     """Return what holds the first objective of a side, broken rows too; None without a problem or a plan."""
     if side.problem is None or side.plan is None:
         return None
@@ -136,7 +136,7 @@ def held(side: Side) -> Held | None:
     return replace(one, holders=(*one.holders, *paid))
 
 
-def _unit(side: Side, one: Held | None = None) -> str:
+def _unit(side: AnswerSide, one: Held | None = None) -> str:
     assert side.problem is not None
     linear = one is not None and one.objective.is_linear
     return side.problem.objective.unit(side.problem.time_unit) if linear else side.problem.time_unit

@@ -19,14 +19,14 @@ from mtpp_dsl.solving.answers.again import points_of, read_answer
 from mtpp_dsl.solving.answers.json import result_to_json
 from mtpp_dsl.solving.answers.shape import check_shape
 
-__all__ = ["SAME", "Side", "asked_differently", "objectives_of", "side_of", "stages_of", "traded"]
+__all__ = ["SAME", "AnswerSide", "asked_differently", "objectives_of", "side_of", "stages_of", "traded"]
 
 SAME = 1e-9
 """Values that differ by no more than this share are one."""
 
 
 @dataclass(frozen=True, repr=False)
-class Side(Short):
+class AnswerSide(Short):
     """One of two answers.
 
     Attributes:
@@ -85,7 +85,7 @@ def side_of(
     spec: Path | None = None,
     search: Folders = (),
     point: int | None = None,
-) -> Side:
+) -> AnswerSide:
     """Return one side of a comparison.
 
     Of a file whose spec is gone, or has changed, the JSON alone is compared: the side says why.
@@ -104,14 +104,14 @@ def side_of(
     if isinstance(given, Result):
         if given.problem is None:
             raise UsageError("a result that does not know its problem cannot be compared: write result.of(problem)")
-        return Side(name, result_to_json(given.problem, given), given.problem, given.plan)
+        return AnswerSide(name, result_to_json(given.problem, given), given.problem, given.plan)
     path = Path(given)
     data = read_json(path)
     points = points_of(data)
     called = str(path) if points is None else f"{path} point {point}"
     try:
         found = read_answer(path, spec, search=search, point=point if points is not None else None)
-        return Side(called, found.answer, found.problem, found.plan)
+        return AnswerSide(called, found.answer, found.problem, found.plan)
     except MtppError as error:
         if points is not None:
             if point is None or not 1 <= point <= len(points):
@@ -122,16 +122,16 @@ def side_of(
         check_shape(data, str(path))
         if not _gone(str(error)):
             raise
-        return Side(called, data, why=str(error).partition("\n")[0])
+        return AnswerSide(called, data, why=str(error).partition("\n")[0])
 
 
-def objectives_of(side: Side) -> Sequence[Mapping[str, Any]]:
+def objectives_of(side: AnswerSide) -> Sequence[Mapping[str, Any]]:
     """Return the objectives of an answer in their order, each with its value."""
     found: Sequence[Mapping[str, Any]] = side.answer.get("objectives") or [side.answer["objective"]]
     return [{**one, "value": value_of(one)} for one in found]
 
 
-def stages_of(side: Side, renamed: Mapping[str, str]) -> dict[tuple[str, ...], tuple[bool, int]]:
+def stages_of(side: AnswerSide, renamed: Mapping[str, str]) -> dict[tuple[str, ...], tuple[bool, int]]:
     """Return by the devices of each stage of a plan, renamed, whether it recomputes, and how many shards it has."""
     stages = [] if side.answer["plan"] is None else side.answer["plan"].get("stages") or []
     return {
@@ -143,7 +143,7 @@ def stages_of(side: Side, renamed: Mapping[str, str]) -> dict[tuple[str, ...], t
     }
 
 
-def traded(a: Side, b: Side) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def traded(a: AnswerSide, b: AnswerSide) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Return the objectives of *a* and *b* that differ, if one is a point of a front and each is better in some."""
     one, other = objectives_of(a), objectives_of(b)
     names = [[(x["name"], x["sense"], x["unit"]) for x in each] for each in (one, other)]
@@ -164,7 +164,7 @@ def _gone(why: str) -> bool:
     return "as it is now" in why or "which is not there" in why or "does not name its spec" in why
 
 
-def asked_differently(a: Side, b: Side) -> Iterator[str]:
+def asked_differently(a: AnswerSide, b: AnswerSide) -> Iterator[str]:
     """Yield in what the questions of two answers differ; nothing where they are one question."""
     one, other = a.answer["spec"], b.answer["spec"]
     if a.problem is not None and b.problem is not None and one["sha256"] is None and other["sha256"] is None:

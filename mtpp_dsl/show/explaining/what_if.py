@@ -26,7 +26,7 @@ from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.explaining.altered import with_bandwidth, with_memory
 from mtpp_dsl.show.explaining.another_device import alike, with_device
-from mtpp_dsl.show.explaining.budget import Solved, Task, solved
+from mtpp_dsl.show.explaining.budget import BudgetTask, SolvedTask, solved
 from mtpp_dsl.show.explaining.called import called_all
 from mtpp_dsl.show.explaining.question import Question
 from mtpp_dsl.show.report.reached import still_better
@@ -207,7 +207,9 @@ def what_if(question: Question, seconds: float) -> WhatIf | None:
             asked.append((altered, replace(altered.make(question.problem), target=None)))
         except Refused as error:
             asked.append((altered, str(error)))
-    tasks = [Task(altered.name, made, _carried(question, made)) for altered, made in asked if isinstance(made, Problem)]
+    tasks = [
+        BudgetTask(altered.name, made, _carried(question, made)) for altered, made in asked if isinstance(made, Problem)
+    ]
     answers = iter(solved(question, tasks, seconds))
     cases = [
         Case(altered.kind, altered.name, like=altered.like, why=made)
@@ -218,7 +220,7 @@ def what_if(question: Question, seconds: float) -> WhatIf | None:
     return WhatIf(question, tuple(cases))
 
 
-def _case(problem: Problem, altered: Altered, found: Solved) -> Case:
+def _case(problem: Problem, altered: Altered, found: SolvedTask) -> Case:
     """Return what came of an alteration that could be asked."""
     new = {device.name for device in found.task.problem.devices} - {device.name for device in problem.devices}
     result = found.result

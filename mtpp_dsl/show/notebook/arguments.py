@@ -12,14 +12,14 @@ from typing import Any, NoReturn
 from mtpp_dsl.core.base.amounts import fraction, seconds
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 
-__all__ = ["METHODS", "Asked", "parser", "read_line"]
+__all__ = ["METHODS", "CellOptions", "parser", "read_line"]
 
 METHODS = ("solve", "check")
 """What the line magic does."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class CellOptions:
     """The options of a cell, or of a line, as values.
 
     Attributes:
@@ -97,7 +97,7 @@ def parser(name: str) -> argparse.ArgumentParser:
     return found
 
 
-def read_line(name: str, line: str) -> tuple[Asked, str | None] | None:
+def read_line(name: str, line: str) -> tuple[CellOptions, str | None] | None:
     """Return the options of a magic and the file that it names, if any; None if its help was printed.
 
     Raises:
@@ -130,7 +130,7 @@ def read_line(name: str, line: str) -> tuple[Asked, str | None] | None:
         "solver_options": _pairs(given.solver_option, "--solver-option"),
         "target": given.target,
     }
-    asked = Asked(
+    asked = CellOptions(
         define=_pairs(given.define, "-D"),
         include=tuple(map(Path, given.include)),
         scenario=given.scenario,

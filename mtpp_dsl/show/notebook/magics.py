@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.source import CELL, Source
 from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.language.lowering.lower import analyse
-from mtpp_dsl.show.notebook.arguments import Asked, read_line
+from mtpp_dsl.show.notebook.arguments import CellOptions, read_line
 from mtpp_dsl.show.notebook.completing import completed
 from mtpp_dsl.show.notebook.searching import searched
 from mtpp_dsl.show.report.reached import headed
@@ -79,7 +79,7 @@ def run_line(variables: dict[str, Any], line: str) -> Result | None:
     return None if found is None else _done(variables, found[0], Path(str(found[1])))
 
 
-def _done(variables: dict[str, Any], asked: Asked, spec: Source | Path) -> Result | None:
+def _done(variables: dict[str, Any], asked: CellOptions, spec: Source | Path) -> Result | None:
     problem = _read(asked, spec)
     if asked.check:
         _say_sound(asked, problem)
@@ -91,7 +91,7 @@ def _done(variables: dict[str, Any], asked: Asked, spec: Source | Path) -> Resul
     return None if asked.quiet else result
 
 
-def _read(asked: Asked, spec: Source | Path) -> Problem:
+def _read(asked: CellOptions, spec: Source | Path) -> Problem:
     """Read the spec, with warnings of it on stderr.
 
     Raises:
@@ -106,7 +106,7 @@ def _read(asked: Asked, spec: Source | Path) -> Problem:
     return found.problem
 
 
-def _say_sound(asked: Asked, problem: Problem) -> None:
+def _say_sound(asked: CellOptions, problem: Problem) -> None:
     """Print what a spec contains; *asked* may want nothing of it in a variable.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.core.base.units import counted
-from mtpp_dsl.show.page.graph_facts import Facts
+from mtpp_dsl.show.page.graph_facts import ItemFacts
 from mtpp_dsl.show.page.graph_outline import outline
 from mtpp_dsl.show.page.graph_picture import drawn
 from mtpp_dsl.show.page.layout.forest import forest
@@ -30,7 +30,7 @@ def section(view: View) -> Section | None:
     """Return the section of the graph; None for a problem without nodes."""
     if view.problem.graph.n == 0:
         return None
-    facts = Facts(view, forest(view.problem, view.plan))
+    facts = ItemFacts(view, forest(view.problem, view.plan))
     first = opened(facts.forest)
     picture = arranged(facts.forest, first)
     lines = bundled(facts.forest, picture, facts.carried)
@@ -49,7 +49,7 @@ def section(view: View) -> Section | None:
 HINT = "Choose a box for its figures. A module opens and folds by a click, Enter or the space bar; arrow keys move."
 
 
-def _introduction(facts: Facts) -> str:
+def _introduction(facts: ItemFacts) -> str:
     graph, placed = facts.view.problem.graph, facts.forest.placed
     told = f"{counted(graph.n, 'node')} and {counted(graph.m, 'edge')}"
     if facts.view.plan is None:
@@ -91,7 +91,7 @@ def _lines(spec: SpecText | None) -> list[dict[str, Any]]:
     ]
 
 
-def _data(facts: Facts, first: set[int]) -> dict[str, Any]:
+def _data(facts: ItemFacts, first: set[int]) -> dict[str, Any]:
     """Return what the script needs to draw any part of the graph: items by number, nodes by number."""
     problem, forest = facts.view.problem, facts.forest
     graph = problem.graph

@@ -12,11 +12,11 @@ from mtpp_dsl.core.base.units import counted, format_share
 from mtpp_dsl.show.page.layout.forest import Forest
 from mtpp_dsl.show.page.view import View
 
-__all__ = ["Facts"]
+__all__ = ["ItemFacts"]
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
+class ItemFacts:
     """A forest of items with what is known of each.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.core.base.units import format_share
-from mtpp_dsl.show.page.graph_facts import Facts
+from mtpp_dsl.show.page.graph_facts import ItemFacts
 from mtpp_dsl.show.page.markup import Child, Markup, name, tag
 from mtpp_dsl.show.page.tables import fold, table
 
@@ -16,7 +16,7 @@ ROWS = 400
 MAX_NAME = 80
 
 
-def outline(facts: Facts) -> Markup:
+def outline(facts: ItemFacts) -> Markup:
     """Return stages with their modules, and of a small graph with their nodes, each with what it takes."""
     forest = facts.forest
     depth = [0] * forest.n
@@ -37,7 +37,7 @@ def outline(facts: Facts) -> Markup:
     )
 
 
-def _row(facts: Facts, item: int, depth: int) -> list[Child]:
+def _row(facts: ItemFacts, item: int, depth: int) -> list[Child]:
     forest, view = facts.forest, facts.view
     time, whole = facts.time[item], facts.time[forest.column[item]]
     share = format_share(time / whole) if np.isfinite(time) and whole > 0 else ""

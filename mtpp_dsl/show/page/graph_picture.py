@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.show.page.graph_facts import Facts
+from mtpp_dsl.show.page.graph_facts import ItemFacts
 from mtpp_dsl.show.page.layout.labels import labelled
-from mtpp_dsl.show.page.layout.lines import Line
-from mtpp_dsl.show.page.layout.places import HEAD, Box, Picture
+from mtpp_dsl.show.page.layout.lines import EdgeBundle
+from mtpp_dsl.show.page.layout.places import HEAD, Box, PlacedBoxes
 from mtpp_dsl.show.page.markup import Markup, short, tag
 from mtpp_dsl.show.page.traffic import tensor_size
 from mtpp_dsl.show.report.palette import STAGES
@@ -18,7 +18,7 @@ BAR = 3
 """Height of the bar that says what a box takes."""
 
 
-def drawn(facts: Facts, picture: Picture, lines: list[Line]) -> Markup:
+def drawn(facts: ItemFacts, picture: PlacedBoxes, lines: list[EdgeBundle]) -> Markup:
     """Return the picture; every box is a button that a key reaches, and says in words what it is."""
     boxes = list(picture.boxes.values())
     columns = [box for box in boxes if facts.forest.parent[box.item] < 0]
@@ -57,7 +57,7 @@ def tint(column: int) -> str:
     return f"s{column % len(STAGES)}"
 
 
-def _column(facts: Facts, box: Box) -> Markup:
+def _column(facts: ItemFacts, box: Box) -> Markup:
     column = facts.forest.column[box.item]
     texts = (
         (facts.forest.name[column], 28, "title", TITLE),
@@ -83,12 +83,12 @@ def _column(facts: Facts, box: Box) -> Markup:
     )
 
 
-def _back(facts: Facts, box: Box) -> Markup:
+def _back(facts: ItemFacts, box: Box) -> Markup:
     column = facts.forest.column[box.item]
     return tag("rect", x=box.x, y=box.y, width=box.width, height=box.height, rx=6, class_=f"module {tint(column)}")
 
 
-def _line(facts: Facts, line: Line, largest: float) -> Markup:
+def _line(facts: ItemFacts, line: EdgeBundle, largest: float) -> Markup:
     forest = facts.forest
     start, *others = [f"{_n(x)},{_n(y)}" for x, y in line.points]
     return tag(
@@ -107,17 +107,17 @@ def _n(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _amount(facts: Facts, line: Line) -> str:
+def _amount(facts: ItemFacts, line: EdgeBundle) -> str:
     """Return what a line carries, in words."""
     size = tensor_size(facts.view.problem, line.size)
     return f"{line.tensors:,} tensors, {size}" if line.tensors > 1 else size
 
 
-def _label(facts: Facts, line: Line, x: float, y: float) -> Markup:
+def _label(facts: ItemFacts, line: EdgeBundle, x: float, y: float) -> Markup:
     return tag("text", tensor_size(facts.view.problem, line.size), x=_n(x), y=_n(y), class_="carried")
 
 
-def _box(facts: Facts, box: Box, *, first: bool) -> Markup:
+def _box(facts: ItemFacts, box: Box, *, first: bool) -> Markup:
     forest, item = facts.forest, box.item
     column, module = forest.column[item], forest.node[item] < 0
     name = forest.name[item]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import groupby
 
 from mtpp_dsl.core.base.units import format_share
-from mtpp_dsl.show.page.layout.network import MARGIN, TALL, Diagram, Spot, Wire
+from mtpp_dsl.show.page.layout.network import MARGIN, TALL, Diagram, NetworkLine, Spot
 from mtpp_dsl.show.page.markup import Markup, short, tag
 from mtpp_dsl.show.page.traffic import Carrying, tensor_size
 from mtpp_dsl.show.page.view import View
@@ -55,13 +55,13 @@ def drawn(
     )
 
 
-def _most(wire: Wire, carried: Mapping[str, Carrying]) -> float:
+def _most(wire: NetworkLine, carried: Mapping[str, Carrying]) -> float:
     """Return what a wire is busy for in the direction that is busier; its size where no time is known."""
     found = [carried[name] for name in (wire.up, wire.down) if name in carried]
     return max((each.size if each.time is None else each.time for each in found), default=0.0)
 
 
-def _wire(wire: Wire, carried: Mapping[str, Carrying], largest: float) -> Markup:
+def _wire(wire: NetworkLine, carried: Mapping[str, Carrying], largest: float) -> Markup:
     most = _most(wire, carried)
     (x, y), (u, v) = wire.start, wire.end
     width = 1.0 + (5.0 * most / largest if largest > 0 else 0.0)
@@ -84,10 +84,10 @@ def _box(spot: Spot, stages: Mapping[int, int]) -> Markup:
     )
 
 
-def _labelled(found: Diagram, busy: list[Wire]) -> list[tuple[Wire, tuple[float, float]]]:
+def _labelled(found: Diagram, busy: list[NetworkLine]) -> list[tuple[NetworkLine, tuple[float, float]]]:
     """Return the wires that have a label, busiest first, and where: in a place where it touches no other and no box."""
     taken = [(spot.x + spot.width / 2, spot.y + TALL / 2, (spot.width + WIDE) / 2) for spot in found.spots]
-    labels: list[tuple[Wire, tuple[float, float]]] = []
+    labels: list[tuple[NetworkLine, tuple[float, float]]] = []
     for wire in busy[:MAX_LABELS]:
         (x, y), (u, v) = wire.start, wire.end
         places = [(x + t * (u - x), y + t * (v - y)) for t in PLACES]
@@ -100,7 +100,9 @@ def _labelled(found: Diagram, busy: list[Wire]) -> list[tuple[Wire, tuple[float,
     return labels
 
 
-def _label(view: View, wire: Wire, place: tuple[float, float], carried: Mapping[str, Carrying], whole: float) -> Markup:
+def _label(
+    view: View, wire: NetworkLine, place: tuple[float, float], carried: Mapping[str, Carrying], whole: float
+) -> Markup:
     """Return what a wire carries: towards *b*, which is often above, and back."""
     (x, y), (u, v) = wire.start, wire.end
     lines = []

@@ -10,7 +10,7 @@ from mtpp_dsl.show.page.coloured import coloured_lines
 from mtpp_dsl.show.page.graph_lines import edges_said, nodes_said
 from mtpp_dsl.show.page.markup import Child, Markup, name, tag
 from mtpp_dsl.show.page.section import Section
-from mtpp_dsl.show.page.spec_blocks import FOLDED, MAX_LINES, Block, addresses, blocks
+from mtpp_dsl.show.page.spec_blocks import FOLDED, MAX_LINES, SpecBlock, addresses, blocks
 from mtpp_dsl.show.page.tables import fold
 from mtpp_dsl.show.page.view import Mark, SpecText, View
 
@@ -97,7 +97,7 @@ def _lost(spec: SpecText) -> Markup | None:
     return tag("p", why, ": included files are not shown, and not all is said beside the lines of the spec.")
 
 
-def _block(view: View, file: SpecText, lines: Sequence[Markup], block: Block) -> Markup:
+def _block(view: View, file: SpecText, lines: Sequence[Markup], block: SpecBlock) -> Markup:
     """Return some lines of a file with their numbers and their notes."""
     first, last = block.first, block.last
     if block.parts:

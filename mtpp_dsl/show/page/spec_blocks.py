@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from mtpp_dsl.show.page.markup import Child, tag
 from mtpp_dsl.show.page.view import Mark, SpecText
 
-__all__ = ["FOLDED", "MAX_LINES", "Block", "addresses", "blocks", "linked"]
+__all__ = ["FOLDED", "MAX_LINES", "SpecBlock", "addresses", "blocks", "linked"]
 
 FOLDED = 24
 """A statement, or what stands between two, of more lines is folded."""
@@ -19,7 +19,7 @@ MAX_LINES = 20_000
 
 
 @dataclass(frozen=True)
-class Block:
+class SpecBlock:
     """Lines of the spec.
 
     Attributes:
@@ -31,10 +31,10 @@ class Block:
     first: int
     last: int
     marks: tuple[Mark, ...] = ()
-    parts: tuple[Block, ...] = ()
+    parts: tuple[SpecBlock, ...] = ()
 
 
-def blocks(marks: Sequence[Mark], first: int, last: int) -> Iterator[Block]:
+def blocks(marks: Sequence[Mark], first: int, last: int) -> Iterator[SpecBlock]:
     """Yield the blocks of which the lines from *first* to *last* consist, with what is said of each."""
     at = first
     left = sorted(marks, key=lambda mark: (mark.first, -mark.last))
@@ -46,18 +46,18 @@ def blocks(marks: Sequence[Mark], first: int, last: int) -> Iterator[Block]:
         if end < begin:
             continue
         if begin > at:
-            yield Block(at, begin - 1)
+            yield SpecBlock(at, begin - 1)
         yield _whole(begin, end, tuple(own), tuple(blocks(inner, begin, end)) if inner else ())
         at = end + 1
     if at <= last:
-        yield Block(at, last)
+        yield SpecBlock(at, last)
 
 
-def _whole(first: int, last: int, marks: tuple[Mark, ...], parts: tuple[Block, ...]) -> Block:
+def _whole(first: int, last: int, marks: tuple[Mark, ...], parts: tuple[SpecBlock, ...]) -> SpecBlock:
     """Return a block of some parts; what is said of all of it stands beside its first line, unless it is folded."""
     if parts and not parts[0].marks and last - first < FOLDED:
-        return Block(first, last, parts=(replace(parts[0], marks=marks), *parts[1:]))
-    return Block(first, last, marks, parts)
+        return SpecBlock(first, last, parts=(replace(parts[0], marks=marks), *parts[1:]))
+    return SpecBlock(first, last, marks, parts)
 
 
 def addresses(file: SpecText) -> Callable[[int], str | None]:
@@ -91,6 +91,6 @@ def linked(spec: SpecText | None) -> Callable[[str], Child]:
     return links
 
 
-def _leaves(parts: Iterable[Block]) -> Iterator[Block]:
+def _leaves(parts: Iterable[SpecBlock]) -> Iterator[SpecBlock]:
     for part in parts:
         yield from _leaves(part.parts) if part.parts else (part,)

@@ -12,7 +12,7 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.page.layout.forest import Forest, forest
 from mtpp_dsl.show.page.layout.labels import labelled
-from mtpp_dsl.show.page.layout.lines import Line, bundled
+from mtpp_dsl.show.page.layout.lines import EdgeBundle, bundled
 from mtpp_dsl.show.page.layout.places import HEAD, Box, arranged, opened
 from mtpp_dsl.show.pictures.canvas import PAGE, Picture, ink, new_picture, short
 from mtpp_dsl.show.pictures.loads import title_of
@@ -139,7 +139,7 @@ class _Drawing:
         size = (max(box.width - 2 * ROUND, 1), max(box.height - 2 * ROUND, 1))
         self.axes.add_patch(FancyBboxPatch(inside, *size, boxstyle=f"round,pad={ROUND},rounding_size={ROUND}", **look))
 
-    def line(self, line: Line, largest: float) -> None:
+    def line(self, line: EdgeBundle, largest: float) -> None:
         """Draw a bundle of tensors: the more it carries the thicker; dashed where it goes back to an earlier stage."""
         one, other = self.found.column[line.source], self.found.column[line.target]
         between = one != other

@@ -13,7 +13,7 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.pictures.canvas import COLUMN, PAGE, Picture, bar, headed, ink, key, legend, new_picture, short
 from mtpp_dsl.show.pictures.memory import has_memory, limit_key, memory_panel
-from mtpp_dsl.show.pictures.rows import LABEL, StageRow, height, stage_rows, text_size
+from mtpp_dsl.show.pictures.rows import LABEL, PictureRow, height, stage_rows, text_size
 from mtpp_dsl.show.report.palette import PARTS
 
 __all__ = ["draw_loads", "title_of"]
@@ -115,7 +115,7 @@ def _panel(
     axes: Any,
     problem: Problem,
     result: Result,
-    rows: list[StageRow],
+    rows: list[PictureRow],
     found: Evaluation,
     channels: list[tuple[str, float]],
 ) -> set[str]:

@@ -9,7 +9,7 @@ from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.pictures.canvas import COLUMN, Picture, bar, headed, ink, legend, new_picture, short
-from mtpp_dsl.show.pictures.rows import LABEL, StageRow, height, stage_rows, text_size
+from mtpp_dsl.show.pictures.rows import LABEL, PictureRow, height, stage_rows, text_size
 from mtpp_dsl.show.report.loads import memory
 from mtpp_dsl.show.report.memory_shares import MOST_SHARE, drawn_as_shares
 from mtpp_dsl.show.report.palette import PARTS
@@ -50,7 +50,9 @@ def limit_key() -> Any:
     return Line2D([], [], color=ink("limit"), linewidth=1.4, label="memory of the device")
 
 
-def memory_panel(axes: Any, problem: Problem, found: Evaluation, rows: list[StageRow], *, named: bool = False) -> None:
+def memory_panel(
+    axes: Any, problem: Problem, found: Evaluation, rows: list[PictureRow], *, named: bool = False
+) -> None:
     """Draw what each row takes, with a mark at the memory of its devices; *named*: with the names of the rows.
 
     Where limits are so unlike that small ones would not be seen, each bar is a share of its own device's limit.
@@ -67,7 +69,7 @@ def memory_panel(axes: Any, problem: Problem, found: Evaluation, rows: list[Stag
     axes.grid(axis="x")
 
 
-def _amounts(axes: Any, problem: Problem, found: Evaluation, rows: list[StageRow]) -> None:
+def _amounts(axes: Any, problem: Problem, found: Evaluation, rows: list[PictureRow]) -> None:
     """Draw bars of amounts."""
     limits = [problem.devices[row.device].memory for row in rows]
     taken = [float(found.memory[row.device]) for row in rows]
@@ -80,7 +82,7 @@ def _amounts(axes: Any, problem: Problem, found: Evaluation, rows: list[StageRow
     axes.set_xlabel(f"memory ({unit})" if unit else "memory")
 
 
-def _shares(axes: Any, problem: Problem, found: Evaluation, rows: list[StageRow]) -> None:
+def _shares(axes: Any, problem: Problem, found: Evaluation, rows: list[PictureRow]) -> None:
     """Draw bars of shares, with the amounts in words; a device without a limit has the words alone."""
     shares: list[float | None] = []
     for row in rows:

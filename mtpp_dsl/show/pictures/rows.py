@@ -12,7 +12,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.report.names import fold_names
 
-__all__ = ["MOST_ROWS", "StageRow", "height", "stage_rows", "text_size"]
+__all__ = ["MOST_ROWS", "PictureRow", "height", "stage_rows", "text_size"]
 
 MOST_ROWS = 64
 """A picture shows the busiest stages of more."""
@@ -21,7 +21,7 @@ LABEL = 18
 
 
 @dataclass(frozen=True)
-class StageRow:
+class PictureRow:
     """A row: the device that leads a stage, the name of its devices, and its place in the plan's order.
 
     Attributes:
@@ -35,7 +35,7 @@ class StageRow:
     place: int
 
 
-def stage_rows(problem: Problem, plan: Plan, found: Evaluation) -> tuple[list[StageRow], str]:
+def stage_rows(problem: Problem, plan: Plan, found: Evaluation) -> tuple[list[PictureRow], str]:
     """Return the rows in the plan's order, and what is to be said of devices that have none."""
     used = found.used if found.used.size else np.ones(problem.k, np.bool_)
     leads = plan.leads(problem.k)
@@ -47,7 +47,7 @@ def stage_rows(problem: Problem, plan: Plan, found: Evaluation) -> tuple[list[St
     for place, d in enumerate(working):
         if d in busy:
             members = plan.replicas.get(d, (d,))
-            rows.append(StageRow(d, fold_names([problem.devices[e].name for e in members], 2), place))
+            rows.append(PictureRow(d, fold_names([problem.devices[e].name for e in members], 2), place))
     told = [f"{counted(len(working) - len(rows), 'stage')} with less to do"] if len(rows) < len(working) else []
     told += [f"{counted(idle, 'device')} without nodes"] if idle else []
     return rows, f"not shown: {', '.join(told)}" if told else ""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
-__all__ = ["Row", "facts", "table", "wrapped"]
+__all__ = ["ColumnsRow", "facts", "table", "wrapped"]
 
 _WORD = re.compile(r"… \d\S* more …\S*|\d[^\s,]* [^\W\d]\S*|\S+")
 """What stays on one line: a word, a figure with its unit, or how many are left out."""
@@ -19,7 +19,7 @@ _ROOM = 30
 
 
 @dataclass(frozen=True)
-class Row:
+class ColumnsRow:
     """One row of a table.
 
     Attributes:
@@ -80,7 +80,7 @@ def facts(pairs: Iterable[tuple[str, Text]], width: int | None) -> list[Text]:
     return lines
 
 
-def table(rows: Sequence[Row], width: int | None, most: int, least: int) -> list[Text]:
+def table(rows: Sequence[ColumnsRow], width: int | None, most: int, least: int) -> list[Text]:
     """Return rows whose columns are aligned, each row in one line where that fits, else in several.
 
     Args:
@@ -122,7 +122,7 @@ class _Shape:
         return sum(_GAP + column for column in (self.name, self.bar, *self.figures) if column) - _GAP
 
 
-def _shape(rows: Sequence[Row], width: int | None, most: int, least: int) -> _Shape:
+def _shape(rows: Sequence[ColumnsRow], width: int | None, most: int, least: int) -> _Shape:
     """Return the first shape in which bars have at least the cells asked for; the narrowest where none has."""
     names = max(cell_len(row.name.plain) for row in rows)
     columns = zip(*(row.figures for row in rows), strict=True)
@@ -144,7 +144,7 @@ def _shape(rows: Sequence[Row], width: int | None, most: int, least: int) -> _Sh
     return shape
 
 
-def _lines(row: Row, shape: _Shape) -> list[Text]:
+def _lines(row: ColumnsRow, shape: _Shape) -> list[Text]:
     """Return one row in a shape."""
     lines = [] if shape.name else wrapped(row.name, None)
     parts = [_padded(row.name, shape.name)] if shape.name else []

@@ -10,7 +10,7 @@ from rich.text import Text
 from mtpp_dsl.core.base.units import counted, format_quantity, format_share
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.report.activities import Activity, Step, Timeline
-from mtpp_dsl.show.report.columns import Row, table, wrapped
+from mtpp_dsl.show.report.columns import ColumnsRow, table, wrapped
 from mtpp_dsl.show.report.loads import busiest
 
 __all__ = ["critical_path", "gantt"]
@@ -37,10 +37,10 @@ def gantt(problem: Problem, timeline: Timeline, memory: Sequence[str], width: in
     shown, others = busiest([_covered(timeline.on[device]) for device in timeline.devices], width)
     links = timeline.links if width is None else timeline.links[:MAX_LINKS]
 
-    def row(track: str, name: str, colour: str, holds: str) -> Row:
+    def row(track: str, name: str, colour: str, holds: str) -> ColumnsRow:
         on = timeline.on[track]
         figures = (Text(_share(_covered(on), timeline)), Text(holds, "dim"))
-        return Row(Text(track, name), partial(_row, timeline, on, critical, colour), figures, Text())
+        return ColumnsRow(Text(track, name), partial(_row, timeline, on, critical, colour), figures, Text())
 
     rows = []
     for d, device in enumerate(timeline.devices):
@@ -49,7 +49,7 @@ def gantt(problem: Problem, timeline: Timeline, memory: Sequence[str], width: in
             rows.append(row(device, "", "green", f"{nodes}, {memory[d]}" if with_memory else nodes))
     rows += [row(link, "dim", "yellow", counted(len(timeline.on[link]), "transfer")) for link in links]
     end = format_quantity(timeline.makespan, problem.time_unit)
-    rows.append(Row(Text(), lambda cells: Text(f"0{end:>{cells - 1}}", "dim"), (Text(), Text()), Text()))
+    rows.append(ColumnsRow(Text(), lambda cells: Text(f"0{end:>{cells - 1}}", "dim"), (Text(), Text()), Text()))
     lines = table(rows, width, WIDTH, LEAST_WIDTH)
     if len(links) < len(timeline.links):
         more = f"{counted(len(timeline.links) - len(links), 'link')} with less to do"

@@ -12,7 +12,7 @@ from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.stages import stages_after
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.report.columns import Row, table, wrapped
+from mtpp_dsl.show.report.columns import ColumnsRow, table, wrapped
 from mtpp_dsl.show.report.names import fold_modules, fold_names, module_sizes
 
 __all__ = ["busiest", "loads", "memory"]
@@ -54,7 +54,7 @@ def loads(problem: Problem, plan: Plan, evaluation: Evaluation, width: int | Non
         load = Text(format_quantity(float(evaluation.load[d]), problem.time_unit), peak)
         used = Text(memory(problem, evaluation, d) if with_memory else "", "dim")
         nodes = Text(_placed(problem, plan, leads, d, names, sizes), "dim")
-        rows.append(Row(Text(problem.devices[d].name, peak), partial(_bar, evaluation, d), (load, used), nodes))
+        rows.append(ColumnsRow(Text(problem.devices[d].name, peak), partial(_bar, evaluation, d), (load, used), nodes))
     lines = table(rows, width, _BAR, _LEAST_BAR)
     said = [Text(others, "dim"), Text(channels(problem, evaluation), "dim"), _legend(evaluation)]
     return [*lines, *(line for text in said for line in wrapped(text, width))]

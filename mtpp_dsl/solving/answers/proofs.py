@@ -18,14 +18,14 @@ from mtpp_dsl.core.errors import Refused, UsageError, VerificationError, did_you
 from mtpp_dsl.core.problem.counting import recognised
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Claim", "Finding", "check_bound", "check_infeasible"]
+__all__ = ["BoundClaim", "ProofFinding", "check_bound", "check_infeasible"]
 
 ROUNDING = 1e-9
 """Relative: values of objectives are written and read as decimals, some of them inverted."""
 
 
 @dataclass(frozen=True)
-class Claim:
+class BoundClaim:
     """What an answer says that no plan beats.
 
     Attributes:
@@ -41,7 +41,7 @@ class Claim:
     certificate: Mapping[str, Any] | None
 
     @classmethod
-    def of(cls, problem: Problem, data: object) -> Claim | None:
+    def of(cls, problem: Problem, data: object) -> BoundClaim | None:
         """Return the claim of a JSON answer of the right shape, None of one that makes none."""
         bound = data.get("bound") if isinstance(data, Mapping) else None
         if not isinstance(bound, Mapping):
@@ -55,14 +55,14 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ProofFinding:
     """What became of a claim that nothing refutes: whether it was proved again, and a sentence for the reader."""
 
     proved: bool
     text: str
 
 
-def check_bound(problem: Problem, claim: Claim, limits: Limits) -> Finding:
+def check_bound(problem: Problem, claim: BoundClaim, limits: Limits) -> ProofFinding:
     """Derive the bound again: from its certificate, or, without one, as ``simple`` computes it.
 
     What is asked of one of several phases is proved of that phase alone, as it was found: plans and costs are the same.
@@ -92,23 +92,25 @@ def check_bound(problem: Problem, claim: Claim, limits: Limits) -> Finding:
     if not claim.cost <= proved * (1 + ROUNDING):
         shown = problem.objective.value(proved)
         raise VerificationError(f"the bound {value} by {claim.method} is not proved: its certificate proves {shown!r}")
-    return Finding(
+    return ProofFinding(
         True, f"bound {value} by {claim.method}: re-checked from its certificate ({kind}), proved again here"
     )
 
 
-def _without_certificate(problem: Problem, claim: Claim, value: str, limits: Limits) -> Finding:
+def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits: Limits) -> ProofFinding:
     """Compute the bound again where ``simple`` proves as much; else say that it is only claimed.
 
     Raises:
         VerificationError: the bound is said to be that of ``simple``, and is more.
     """
     if claim.cost <= 0:
-        return Finding(True, f"bound {value} by {claim.method}: proved, as no cost is negative")
+        return ProofFinding(True, f"bound {value} by {claim.method}: proved, as no cost is negative")
     simple: Method = registry.load(registry.METHODS, "simple")()
     found = None if simple.accepts(problem) is not None else simple.solve(problem, limits, Progress()).bound
     if found is not None and claim.cost <= found.cost * (1 + ROUNDING):
-        return Finding(True, f"bound {value} by {claim.method}: it has no certificate; computed again here, and proved")
+        return ProofFinding(
+            True, f"bound {value} by {claim.method}: it has no certificate; computed again here, and proved"
+        )
     if claim.method == "simple":
         shown = "none" if found is None else repr(problem.objective.value(found.cost))
         raise VerificationError(f"the bound {value} by simple is not proved: computed again, it is {shown}")
@@ -116,10 +118,10 @@ def _without_certificate(problem: Problem, claim: Claim, value: str, limits: Lim
     if found is not None and found.cost > 0:
         least = problem.valued(found.cost)
         text += f"; counting alone proves {least}"
-    return Finding(False, text)
+    return ProofFinding(False, text)
 
 
-def check_infeasible(problem: Problem, clash: Sequence[str]) -> Finding:
+def check_infeasible(problem: Problem, clash: Sequence[str]) -> ProofFinding:
     """Show again by counting, where that is enough, that there is no plan; by the constraints that are named alone.
 
     Raises:
@@ -132,13 +134,13 @@ def check_infeasible(problem: Problem, clash: Sequence[str]) -> Finding:
     if unknown is not None:
         raise VerificationError(f"infeasible.clash: {unknown!r:.80} is no constraint of the spec")
     if quick(problem) is None:
-        return Finding(False, "no plan exists: only claimed, not proved here: counting alone does not show it")
+        return ProofFinding(False, "no plan exists: only claimed, not proved here: counting alone does not show it")
     named = [constraint for name in clash for constraint in constraints[_anywhere(name)]]
     sizes = [c for c in problem.constraints if isinstance(c, (BatchSizes, PinChunks)) and c not in named]
     found = quick(problem.with_constraints([*sizes, *named]))
     if found is None:
         raise VerificationError("infeasible.clash: these constraints alone do not exclude every plan")
-    return Finding(True, f"no plan exists: {found.reason}; shown again here, by counting")
+    return ProofFinding(True, f"no plan exists: {found.reason}; shown again here, by counting")
 
 
 def _anywhere(constraint: str) -> str:

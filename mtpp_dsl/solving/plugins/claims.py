@@ -52,7 +52,7 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.phases import phased_graph
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Asked", "Claim", "claimed", "claims", "variants"]
+__all__ = ["ClaimedKind", "ScopeClaim", "claimed", "claims", "variants"]
 
 Rules = tuple[Constraint, ...]
 
@@ -92,7 +92,7 @@ NONE = np.zeros(4, np.bool_)
 
 
 @dataclass(frozen=True)
-class Asked:
+class ClaimedKind:
     """What is asked, apart from what a plug-in may need beside."""
 
     on: Interconnect
@@ -107,7 +107,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Claim:
+class ScopeClaim:
     """One thing that a scope can claim for an objective on an interconnect.
 
     Attributes:
@@ -116,8 +116,8 @@ class Claim:
         orders: what may be asked beside, so that the optima differ.
     """
 
-    asked: Asked
-    without: tuple[Asked, ...]
+    asked: ClaimedKind
+    without: tuple[ClaimedKind, ...]
     orders: tuple[Rules, ...] = ORDERS
 
     def problems(self) -> Iterator[tuple[str, Problem]]:
@@ -166,16 +166,16 @@ KEPT: dict[str, tuple[Constraint, ...]] = {
 """Constraints that leave none of the best splits, whether data may go back or not."""
 
 
-def with_rules(base: Asked, *rules: Constraint, orders: tuple[Rules, ...] = ORDERS) -> Claim:
+def with_rules(base: ClaimedKind, *rules: Constraint, orders: tuple[Rules, ...] = ORDERS) -> ScopeClaim:
     """Return the claim of constraints: *base* beside them, and by itself."""
-    return Claim(replace(base, rules=(*base.rules, *rules)), (base,), orders)
+    return ScopeClaim(replace(base, rules=(*base.rules, *rules)), (base,), orders)
 
 
-def _of_splits(base: Asked) -> Iterator[tuple[str, Claim]]:
+def _of_splits(base: ClaimedKind) -> Iterator[tuple[str, ScopeClaim]]:
     """Yield what can be claimed of an objective of splits, whatever joins the devices."""
     soft, back = row(*ONE_USED, most=1.0, penalty=2.0), replace(base, graph=THERE_AND_BACK)
     whole = replace(back, graph=replace(THERE_AND_BACK, backward=NONE))
-    yield "itself", Claim(base, (replace(base, on=Shared(8.0)),))
+    yield "itself", ScopeClaim(base, (replace(base, on=Shared(8.0)),))
     yield "acyclic", with_rules(base, Acyclic(), orders=((),))
     yield "contiguous", with_rules(base, Contiguous(), orders=((),))
     yield "stages", with_rules(base, InOrder(), orders=((),))
@@ -185,38 +185,41 @@ def _of_splits(base: Asked) -> Iterator[tuple[str, Claim]]:
     for kind, spoken in SPOKEN.items():
         if base.to.parts == "together" or kind != "bottleneck":
             yield f"a row about {kind}", with_rules(base, spoken)
-    yield "a penalty", Claim(with_rules(base, soft).asked, (base, with_rules(base, replace(soft, penalty=None)).asked))
-    yield "backward", Claim(back, (whole,), (*ORDERS[1:], (Contiguous(),)))
-    yield "unequal speeds", Claim(replace(base, devices=SLOW), (base,))
+    yield (
+        "a penalty",
+        ScopeClaim(with_rules(base, soft).asked, (base, with_rules(base, replace(soft, penalty=None)).asked)),
+    )
+    yield "backward", ScopeClaim(back, (whole,), (*ORDERS[1:], (Contiguous(),)))
+    yield "unequal speeds", ScopeClaim(replace(base, devices=SLOW), (base,))
     rare = replace(base.graph, kinds=("", "rare", "rare", ""))
     yield (
         "nodes that a device cannot run",
-        Claim(
+        ScopeClaim(
             replace(base, graph=rare, devices=(UNLIMITED[0], replace(UNLIMITED[1], unsupported=frozenset(["rare"])))),
             (base,),
         ),
     )
 
 
-def _of_channels(base: Asked) -> Iterator[tuple[str, Claim]]:
+def _of_channels(base: ClaimedKind) -> Iterator[tuple[str, ScopeClaim]]:
     """Yield what else can be claimed on a channel that all devices share."""
     assert isinstance(base.on, (Shared, Host))
     grouped = tuple(replace(device, group=group) for device, group in zip(UNLIMITED, "xy", strict=True))
     slower = replace(base.on, between=0.25)
-    yield "groups", Claim(replace(base, on=slower, devices=grouped), (base,))
+    yield "groups", ScopeClaim(replace(base, on=slower, devices=grouped), (base,))
     among = tuple(Device(f"d[{d}]", group=group) for d, group in enumerate("xxy"))
-    held = Asked(slower, base.to, devices=among, rules=(Pin(nodes=(1,), devices=(2,)),))
+    held = ClaimedKind(slower, base.to, devices=among, rules=(Pin(nodes=(1,), devices=(2,)),))
     ordered, unordered = (replace(held, rules=(*held.rules, Acyclic(groups=rule))) for rule in ("ordered", "free"))
-    yield "free groups", Claim(unordered, (ordered,), ((),))
+    yield "free groups", ScopeClaim(unordered, (ordered,), ((),))
     streamed = replace(base, on=replace(base.on, overflow=True), devices=TWO)
-    yield "streams", Claim(streamed, (base, replace(base, devices=TWO, rules=(Memory(),))))
+    yield "streams", ScopeClaim(streamed, (base, replace(base, devices=TWO, rules=(Memory(),))))
     if isinstance(base.on, Host):
         free = tuple(replace(device, pays_io=False) for device in UNLIMITED)
-        yield "devices that do not pay for I/O", Claim(replace(base, devices=free), (base,))
-        yield "one of them", Claim(replace(base, devices=(UNLIMITED[0], free[1])), (base,), ORDERS[1:2])
+        yield "devices that do not pay for I/O", ScopeClaim(replace(base, devices=free), (base,))
+        yield "one of them", ScopeClaim(replace(base, devices=(UNLIMITED[0], free[1])), (base,), ORDERS[1:2])
 
 
-def _of_bottlenecks(base: Asked) -> Iterator[tuple[str, Claim]]:
+def _of_bottlenecks(base: ClaimedKind) -> Iterator[tuple[str, ScopeClaim]]:
     """Yield what else can be claimed of a bottleneck on a channel."""
     yield "deviations", with_rules(base, Robust(most=1, share=0.5))
     yield "replicas", with_rules(base, Replicate(most=2), orders=ORDERS[:2])
@@ -228,7 +231,7 @@ def _of_bottlenecks(base: Asked) -> Iterator[tuple[str, Claim]]:
     )
     yield (
         "memory of stages",
-        Claim(
+        ScopeClaim(
             replace(kept, rules=(StageMemory(schedule="1f1b", microbatches=2),)),
             (kept, replace(kept, rules=(Memory(),))),
             ORDERS[1:],
@@ -236,28 +239,28 @@ def _of_bottlenecks(base: Asked) -> Iterator[tuple[str, Claim]]:
     )
 
 
-def _of_iterations(base: Asked) -> Iterator[tuple[str, Claim]]:
+def _of_iterations(base: ClaimedKind) -> Iterator[tuple[str, ScopeClaim]]:
     """Yield what can be claimed of the time of an iteration."""
-    yield "itself", Claim(base, (replace(base, to=BOTTLENECK),), ORDERS[1:])
+    yield "itself", ScopeClaim(base, (replace(base, to=BOTTLENECK),), ORDERS[1:])
     for kind, rules in KEPT.items():
         yield kind, with_rules(base, *rules, orders=ORDERS[1:])
     yield "memory", with_rules(replace(base, devices=TWO), Memory(), orders=ORDERS[1:])
     yield "replicas", with_rules(base, Replicate(most=2), orders=ORDERS[1:2])
     yield "shards", with_rules(base, Shard(by=(1, 2)), orders=ORDERS[1:2])
-    yield "unequal speeds", Claim(replace(base, devices=SLOW), (base,), ORDERS[1:])
+    yield "unequal speeds", ScopeClaim(replace(base, devices=SLOW), (base,), ORDERS[1:])
 
 
-def _of_phases(on: Interconnect) -> Iterator[tuple[str, Claim]]:
+def _of_phases(on: Interconnect) -> Iterator[tuple[str, ScopeClaim]]:
     """Yield what can be claimed of single phases."""
     graph = phased_graph({"p": SPLIT, "q": replace(SPLIT, work=np.array([2.0, 1.0, 1.0, 5.0]))})
-    both = Asked(on, BOTTLENECK, graph=graph)
+    both = ClaimedKind(on, BOTTLENECK, graph=graph)
     p, q = (replace(both, to=Objective.linear([(Bottleneck(name), 1.0)])) for name in "pq")
-    yield "a phase", Claim(p, (both, q))
+    yield "a phase", ScopeClaim(p, (both, q))
     limit = row((Latency("q"), 1.0), most=9.0)
     yield "a row about a phase", with_rules(p, limit)
 
 
-def _of_linear(on: Interconnect) -> Iterator[tuple[str, Claim]]:
+def _of_linear(on: Interconnect) -> Iterator[tuple[str, ScopeClaim]]:
     """Yield objectives that speak of one decision each, and go against the largest load."""
     prices: list[tuple[Decision, float]] = [(On(v, d), float(1 + (v + d) % 2)) for v in range(4) for d in range(2)]
     terms: dict[str, list[tuple[Decision, float]]] = {
@@ -269,15 +272,18 @@ def _of_linear(on: Interconnect) -> Iterator[tuple[str, Claim]]:
         "largest": [(UNEVEN, 1.0)],
     }
     for kind, weighted in terms.items():
-        yield f"an objective of {kind}", Claim(Asked(on, Objective.linear(weighted)), (Asked(on, BOTTLENECK),))
+        yield (
+            f"an objective of {kind}",
+            ScopeClaim(ClaimedKind(on, Objective.linear(weighted)), (ClaimedKind(on, BOTTLENECK),)),
+        )
 
 
-def _of_schedules(base: Asked) -> Iterator[tuple[str, Claim]]:
+def _of_schedules(base: ClaimedKind) -> Iterator[tuple[str, ScopeClaim]]:
     """Yield what can be claimed of one sample that runs on links."""
     alone: tuple[Rules, ...] = ((),)
-    yield "itself", Claim(base, (replace(base, to=BOTTLENECK),), alone)
+    yield "itself", ScopeClaim(base, (replace(base, to=BOTTLENECK),), alone)
     three = Links(np.ones((3, 3)), np.zeros((3, 3)))
-    star = Asked(three, base.to, graph=STAR, devices=tuple(map(Device, "pqr")))
+    star = ClaimedKind(three, base.to, graph=STAR, devices=tuple(map(Device, "pqr")))
     yield "exclusive links", with_rules(star, ExclusiveLinks(), orders=alone)
     for kind, rules in KEPT.items():
         yield kind, with_rules(base, *rules, orders=alone)
@@ -286,15 +292,15 @@ def _of_schedules(base: Asked) -> Iterator[tuple[str, Claim]]:
     yield "contiguous", with_rules(base, Contiguous(), orders=alone)
     for kind, spoken in TIMED.items():
         yield f"a row about {kind}", with_rules(base, spoken, orders=alone)
-    yield "unequal speeds", Claim(replace(base, devices=SLOW), (base,), alone)
-    yield "a penalty", Claim(with_rules(base, row(*ONE_USED, most=1.0, penalty=1.0)).asked, (base,), alone)
+    yield "unequal speeds", ScopeClaim(replace(base, devices=SLOW), (base,), alone)
+    yield "a penalty", ScopeClaim(with_rules(base, row(*ONE_USED, most=1.0, penalty=1.0)).asked, (base,), alone)
 
 
-def _of_batches(base: Asked) -> Iterator[tuple[str, Claim]]:
+def _of_batches(base: ClaimedKind) -> Iterator[tuple[str, ScopeClaim]]:
     """Yield what can be claimed of the throughput of a batch."""
     alone, apart = (
         ((),),
-        Asked(base.on, Objective("throughput", batch=1), graph=Graph.create("ab", [], work=[2.0, 3.0])),
+        ClaimedKind(base.on, Objective("throughput", batch=1), graph=Graph.create("ab", [], work=[2.0, 3.0])),
     )
     yield "batch", with_rules(base, BatchSizes(sizes=(2,)), orders=alone)
     yield "colocate", with_rules(apart, Colocate(nodes=(0, 1)), orders=alone)
@@ -305,31 +311,34 @@ def _of_batches(base: Asked) -> Iterator[tuple[str, Claim]]:
     held = with_rules(replace(base, devices=TWO), Memory(), orders=alone)
     yield "memory", held
     yield "repeat", with_rules(held.asked, Repeat(most=2), orders=alone)
-    yield "unequal speeds", Claim(replace(base, devices=SLOW), (base,), alone)
+    yield "unequal speeds", ScopeClaim(replace(base, devices=SLOW), (base,), alone)
 
 
-def _of_subgraphs(base: Asked) -> Iterator[tuple[str, Claim]]:
+def _of_subgraphs(base: ClaimedKind) -> Iterator[tuple[str, ScopeClaim]]:
     """Yield what can be claimed of the latency of one sample by subgraphs."""
     orders: tuple[Rules, ...] = ((Contiguous(),), ONE_PIECE)
     diamond = replace(base, graph=DIAMOND)
-    yield "subgraphs", Claim(replace(diamond, rules=ONE_PIECE), (replace(diamond, rules=(Subgraphs(most=2),)),), ((),))
+    yield (
+        "subgraphs",
+        ScopeClaim(replace(diamond, rules=ONE_PIECE), (replace(diamond, rules=(Subgraphs(most=2),)),), ((),)),
+    )
     for kind, rules in KEPT.items():
         yield kind, with_rules(base, *rules, orders=orders)
     yield "memory", with_rules(replace(base, devices=TWO), Memory(), orders=orders)
-    yield "unequal speeds", Claim(replace(base, devices=SLOW), (base,), orders)
+    yield "unequal speeds", ScopeClaim(replace(base, devices=SLOW), (base,), orders)
 
 
 @cache
-def claims() -> dict[str, Claim]:
+def claims() -> dict[str, ScopeClaim]:
     """Return what can be claimed, each by a name such as "memory, for a bottleneck on links"."""
-    found: dict[str, Claim] = {}
+    found: dict[str, ScopeClaim] = {}
 
-    def add(asked: str, on: str, several: Iterator[tuple[str, Claim]]) -> None:
+    def add(asked: str, on: str, several: Iterator[tuple[str, ScopeClaim]]) -> None:
         found.update({f"{name}, for {asked} on {on}": claim for name, claim in several})
 
     for name, on in NETWORKS.items():
-        bottleneck, weighted = Asked(on, BOTTLENECK), Asked(on, WEIGHTED)
-        period = Asked(on, Objective("throughput"))
+        bottleneck, weighted = ClaimedKind(on, BOTTLENECK), ClaimedKind(on, WEIGHTED)
+        period = ClaimedKind(on, Objective("throughput"))
         add("a bottleneck", name, _of_splits(bottleneck))
         add("a throughput", name, iter([("copies", with_rules(period, Copies(most=2), orders=(ORDERS[1], ())))]))
         add("a weighted sum", name, _of_splits(weighted))
@@ -337,20 +346,20 @@ def claims() -> dict[str, Claim]:
         add("single phases", name, _of_phases(on))
         if not isinstance(on, (Shared, Host)):
             continue
-        separate = Asked(on, Objective("bottleneck", parts="separate"))
+        separate = ClaimedKind(on, Objective("bottleneck", parts="separate"))
         turned = replace(THERE_AND_BACK, work=np.array([3.0, 1.0, 3.5, 1.0]))
-        parts = Claim(replace(separate, graph=turned), (replace(bottleneck, graph=turned),))
+        parts = ScopeClaim(replace(separate, graph=turned), (replace(bottleneck, graph=turned),))
         add("a bottleneck", name, _of_channels(bottleneck))
         add("a bottleneck", name, _of_bottlenecks(bottleneck))
         add("a weighted sum", name, _of_channels(weighted))
         add("separate parts", name, iter([("itself", parts), *list(_of_splits(separate))[1:], *_of_channels(separate)]))
         for schedule in ("gpipe", "1f1b"):
             iteration = Objective("iteration", microbatches=3, schedule=schedule)
-            add(f"an iteration of {schedule}", name, _of_iterations(Asked(on, iteration)))
-        add("the latency of a sample", name, _of_subgraphs(Asked(on, MAKESPAN, graph=CHAINS)))
+            add(f"an iteration of {schedule}", name, _of_iterations(ClaimedKind(on, iteration)))
+        add("the latency of a sample", name, _of_subgraphs(ClaimedKind(on, MAKESPAN, graph=CHAINS)))
     links = NETWORKS["links"]
-    add("a makespan", "links", _of_schedules(Asked(links, MAKESPAN, graph=DIAMOND)))
-    add("a batch", "links", _of_batches(Asked(links, Objective("throughput", batch=2), graph=BATCH)))
+    add("a makespan", "links", _of_schedules(ClaimedKind(links, MAKESPAN, graph=DIAMOND)))
+    add("a batch", "links", _of_batches(ClaimedKind(links, Objective("throughput", batch=2), graph=BATCH)))
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from mtpp_dsl.core.errors import SpecError, UsageError, did_you_mean
 from mtpp_dsl.language.lowering.lower import Spec
 from mtpp_dsl.language.lowering.lower import read as read_spec
-from mtpp_dsl.sweeps.file.globbing import Found, found_specs
+from mtpp_dsl.sweeps.file.globbing import FoundSpec, found_specs
 from mtpp_dsl.sweeps.file.keys import coarsen_told, key_of, options_told, start_told
 from mtpp_dsl.sweeps.file.problem_entries import filled
 from mtpp_dsl.sweeps.file.problem_files import (
@@ -119,7 +119,7 @@ class Expansion:
                         found.setdefault(run.key, run)
         return list(found.values())
 
-    def _specs(self, entry: ProblemEntry) -> list[Found]:
+    def _specs(self, entry: ProblemEntry) -> list[FoundSpec]:
         """Return the specs of an entry; none where they are not there and may be left out."""
         try:
             return found_specs(entry, self.sweep.folder, self.sweep.data)
@@ -145,7 +145,7 @@ class Expansion:
         if before + count > MAX_RUNS:
             raise UsageError(f"{entry.place}: this makes {count:,} runs; a sweep has at most {MAX_RUNS:,}")
 
-    def _problems(self, entry: ProblemEntry, found: Found) -> Iterator[_Problem]:
+    def _problems(self, entry: ProblemEntry, found: FoundSpec) -> Iterator[_Problem]:
         """Yield the problems of a spec: one for all values of params and scenarios."""
         folder, data = self.sweep.folder, self.sweep.data
         spec = _read_text(entry, found.spec, folder) if entry.text else read_spec(found.path)
@@ -181,7 +181,7 @@ class Expansion:
             return False
 
     def _sha256(
-        self, found: Found, spec: Spec, values: Mapping[str, Scalar], scenario: str, files: frozenset[str]
+        self, found: FoundSpec, spec: Spec, values: Mapping[str, Scalar], scenario: str, files: frozenset[str]
     ) -> str:
         """Return the hash of what a problem is read from, computed once for the same files."""
         known = found.spec, frozenset((name, value) for name, value in values.items() if name in files)

@@ -14,14 +14,14 @@ from mtpp_dsl.sweeps.file.problem_files import Absent, substituted
 from mtpp_dsl.sweeps.file.run import Scalar
 from mtpp_dsl.sweeps.file.sweep import ProblemEntry
 
-__all__ = ["Found", "found_specs"]
+__all__ = ["FoundSpec", "found_specs"]
 
 MAX_FILES = 100_000
 _SIGNS = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundSpec:
     """A spec of a sweep.
 
     Attributes:
@@ -37,7 +37,7 @@ class Found:
     shown: str
 
 
-def found_specs(entry: ProblemEntry, folder: Path, data: str) -> list[Found]:
+def found_specs(entry: ProblemEntry, folder: Path, data: str) -> list[FoundSpec]:
     """Return the specs of an entry, each once, in the order of its globs and then of their names.
 
     Raises:
@@ -45,14 +45,14 @@ def found_specs(entry: ProblemEntry, folder: Path, data: str) -> list[Found]:
         UsageError: a glob stands for too much, for a name of several lines, or begins with ``**`` at the root.
     """
     if entry.text:
-        return [Found(entry.text, folder, {"stem": entry.stem, "folder": folder.name}, "its text")]
-    found: dict[str, Found] = {}
+        return [FoundSpec(entry.text, folder, {"stem": entry.stem, "folder": folder.name}, "its text")]
+    found: dict[str, FoundSpec] = {}
     for pattern in entry.specs:
         for spec in _matching(pattern, folder, data, entry.place):
             if "\n" in spec:  # which tells a text from a path
                 raise UsageError(f"{entry.place}: {spec!r:.80}: the name of a spec in a sweep is one line")
             path = Path(os.path.normpath(folder / substituted(spec, data)))
-            found.setdefault(spec, Found(spec, path, {"stem": path.stem, "folder": path.parent.name}, spec))
+            found.setdefault(spec, FoundSpec(spec, path, {"stem": path.stem, "folder": path.parent.name}, spec))
     return list(found.values())
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solving.answers.proofs import Claim, check_bound
+from mtpp_dsl.solving.answers.proofs import BoundClaim, check_bound
 from mtpp_dsl.sweeps.library import files
 from mtpp_dsl.sweeps.library.collection import Library, certificate_of, current
 from mtpp_dsl.sweeps.library.judging import graph_sha256, value_of
-from mtpp_dsl.sweeps.library.record import Record
+from mtpp_dsl.sweeps.library.record import BestKnown
 
 __all__ = ["audit", "proved_again"]
 
@@ -22,7 +22,7 @@ CLOSE = 1e-9
 """Relative: figures are those of the same plan, counted by the same code, perhaps on another platform."""
 
 
-def audit(library: Library, record: Record, *, proof: bool = True) -> Iterator[str]:
+def audit(library: Library, record: BestKnown, *, proof: bool = True) -> Iterator[str]:
     """Yield what is wrong with a record and what is stored for it.
 
     Args:
@@ -47,7 +47,7 @@ def audit(library: Library, record: Record, *, proof: bool = True) -> Iterator[s
         yield str(error)
 
 
-def _wrong_plan(library: Library, problem: Problem, record: Record) -> Iterator[str]:
+def _wrong_plan(library: Library, problem: Problem, record: BestKnown) -> Iterator[str]:
     text = library.records.plan(record.name)
     if text is None:
         return
@@ -64,7 +64,7 @@ def _wrong_plan(library: Library, problem: Problem, record: Record) -> Iterator[
         yield f"the further objectives of the stored plan have {later!r}, and the record says {said!r}"
 
 
-def _wrong_proof(library: Library, problem: Problem, record: Record) -> Iterator[str]:
+def _wrong_proof(library: Library, problem: Problem, record: BestKnown) -> Iterator[str]:
     text = library.records.certificate(record.name)
     if record.proof == "certificate" and text is not None and files.sha256_of(text) != record.certificate_sha256:
         yield "the stored certificate is not the one on record: their hashes differ"
@@ -72,7 +72,7 @@ def _wrong_proof(library: Library, problem: Problem, record: Record) -> Iterator
         yield f"the certificate does not prove the bound {record.bound!r}"
 
 
-def proved_again(library: Library, problem: Problem, record: Record, seconds: float | None = None) -> bool:
+def proved_again(library: Library, problem: Problem, record: BestKnown, seconds: float | None = None) -> bool:
     """Return whether the bound of a record is proved by its stored certificate.
 
     Raises:
@@ -82,5 +82,7 @@ def proved_again(library: Library, problem: Problem, record: Record, seconds: fl
     certificate = certificate_of(library, record)
     if certificate is None or record.bound is None:
         return False
-    claim = Claim.of(problem, {"bound": {"value": record.bound, "method": record.bound_by, "certificate": certificate}})
+    claim = BoundClaim.of(
+        problem, {"bound": {"value": record.bound, "method": record.bound_by, "certificate": certificate}}
+    )
     return claim is not None and check_bound(problem, claim, Limits(time=seconds)).proved

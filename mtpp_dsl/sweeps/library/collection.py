@@ -16,7 +16,7 @@ from mtpp_dsl.sweeps.file.problem_files import DATA, problem_of
 from mtpp_dsl.sweeps.file.run import Run, digest
 from mtpp_dsl.sweeps.file.sweep import MethodEntry, Settings, Sweep
 from mtpp_dsl.sweeps.library import files
-from mtpp_dsl.sweeps.library.record import Record
+from mtpp_dsl.sweeps.library.record import BestKnown
 from mtpp_dsl.sweeps.library.store import Records
 
 __all__ = ["Library", "find_library", "spec_sha256"]
@@ -113,13 +113,13 @@ def find_library(name: str) -> Path:
     raise UsageError(f"there is no library {name!r}: looked for {PROBLEMS}/*.toml in {shown}, and beside the package")
 
 
-def current(library: Library, record: Record) -> bool:
+def current(library: Library, record: BestKnown) -> bool:
     """Return whether a record is of the problem as it is now: its spec and all that this reads are the same."""
     run = library.runs.get(record.name)
     return run is not None and record.spec_sha256 == spec_sha256(run)
 
 
-def certificate_of(library: Library, record: Record) -> Mapping[str, object] | None:
+def certificate_of(library: Library, record: BestKnown) -> Mapping[str, object] | None:
     """Return the stored certificate of a record's bound; None without one.
 
     Raises:

@@ -14,9 +14,9 @@ from mtpp_dsl.core.errors import MtppError, VerificationError
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.library.collection import Library, spec_sha256
 from mtpp_dsl.sweeps.library.offer import Offer
-from mtpp_dsl.sweeps.library.record import Record
-from mtpp_dsl.sweeps.library.store import Change, Found
-from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.library.record import BestKnown
+from mtpp_dsl.sweeps.library.store import Finder, RecordChange
+from mtpp_dsl.sweeps.store.outcome import RunOutcome
 from mtpp_dsl.sweeps.store.store import Store
 
 __all__ = ["EVIDENCE", "Improver", "offered"]
@@ -25,7 +25,9 @@ EVIDENCE = "evidence"
 """Folder of a library for answers that contradict what is known: never to be committed, always to be reported."""
 
 
-def offered(library: Library, name: str, answer: Mapping[str, Any], found: Found, *, proofs: bool = True) -> Change:
+def offered(
+    library: Library, name: str, answer: Mapping[str, Any], found: Finder, *, proofs: bool = True
+) -> RecordChange:
     """Check an answer to a problem of a library from scratch, and write what is better of it.
 
     Args:
@@ -40,7 +42,7 @@ def offered(library: Library, name: str, answer: Mapping[str, Any], found: Found
         UsageError: the problem or the library cannot be read, or the library cannot be written.
     """
     run = library.runs[name]
-    base = Record(name, group=run.group, spec_sha256=spec_sha256(run))
+    base = BestKnown(name, group=run.group, spec_sha256=spec_sha256(run))
     offer = Offer.of(library.problem(name), base, answer, proofs=proofs)
     return library.records.take(name, lambda record: offer.against(record, found))
 
@@ -68,7 +70,7 @@ class Improver:
         if self.watcher is not None:
             self.watcher.began(run)
 
-    def ended(self, run: Run, outcome: Outcome) -> None:
+    def ended(self, run: Run, outcome: RunOutcome) -> None:
         """Hear what came of a run, and offer it."""
         if self.watcher is not None:
             self.watcher.ended(run, outcome)
@@ -79,7 +81,7 @@ class Improver:
 
     def promises(self, name: str, value: float | None, bound: float | None) -> bool:
         """Return whether an answer with these figures may be better than what is known, or contradicts it."""
-        record = self.library.records.read().get(name, Record(name))
+        record = self.library.records.read().get(name, BestKnown(name))
         if value is not None and (record.value is None or record.beats(value, record.value)):
             return True
         if value is not None and record.later and not record.beats(record.value or value, value):
@@ -96,13 +98,13 @@ class Improver:
             run = by_key.get(key)
             answer = store.answer(key) if run is not None and self.promises(run.problem, value, bound) else None
             if run is not None and answer is not None:
-                self.offer(run, answer, Outcome("feasible", seconds=seconds, ended=ended, versions=versions))
+                self.offer(run, answer, RunOutcome("feasible", seconds=seconds, ended=ended, versions=versions))
 
-    def offer(self, run: Run, answer: str, outcome: Outcome) -> None:
+    def offer(self, run: Run, answer: str, outcome: RunOutcome) -> None:
         """Offer the answer of a run."""
         data = json.loads(answer)
         solver = data.get("solver")
-        found = Found(
+        found = Finder(
             f"{run.label} ({solver})" if solver else run.label,
             version=outcome.versions.get("mtpp-dsl", ""),
             seed=run.seed,
@@ -135,7 +137,7 @@ class Improver:
         self.say(f"WRONG: {line}")
 
 
-def told(change: Change) -> str:
+def told(change: RecordChange) -> str:
     """Return a line about what has become better."""
     before, after = change.before, change.after
     parts = []

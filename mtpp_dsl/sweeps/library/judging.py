@@ -16,7 +16,7 @@ from mtpp_dsl.core.errors import UsageError, VerificationError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import visible
-from mtpp_dsl.solving.answers.proofs import Claim, check_bound
+from mtpp_dsl.solving.answers.proofs import BoundClaim, check_bound
 from mtpp_dsl.sweeps.library.files import text_of, text_of_plan
 
 __all__ = ["PROOF_SECONDS", "JudgedBound", "JudgedPlan", "graph_sha256", "judged_bound", "judged_plan", "value_of"]
@@ -119,7 +119,7 @@ def judged_bound(
     Raises:
         VerificationError: the certificate does not prove the bound.
     """
-    claim = Claim.of(problem, answer)
+    claim = BoundClaim.of(problem, answer)
     if claim is None or not isfinite(claim.value):  # a throughput without a limit: nothing is known
         return None
     said = answer["bound"]

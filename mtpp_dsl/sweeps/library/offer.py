@@ -11,8 +11,8 @@ from mtpp_dsl.core.plans.result import OPTIMAL_GAP
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.sweeps.library import files
 from mtpp_dsl.sweeps.library.judging import JudgedBound, JudgedPlan, graph_sha256, judged_bound, judged_plan
-from mtpp_dsl.sweeps.library.record import PROOFS, Record
-from mtpp_dsl.sweeps.library.store import Change, Found
+from mtpp_dsl.sweeps.library.record import PROOFS, BestKnown
+from mtpp_dsl.sweeps.library.store import Finder, RecordChange
 
 __all__ = ["Offer"]
 
@@ -32,12 +32,12 @@ class Offer:
         bound: its bound; None without one.
     """
 
-    base: Record
+    base: BestKnown
     plan: JudgedPlan | None
     bound: JudgedBound | None
 
     @classmethod
-    def of(cls, problem: Problem, record: Record, answer: Mapping[str, Any], *, proofs: bool = True) -> Offer:
+    def of(cls, problem: Problem, record: BestKnown, answer: Mapping[str, Any], *, proofs: bool = True) -> Offer:
         """Check an answer, and return what it is worth.
 
         Args:
@@ -66,7 +66,7 @@ class Offer:
             bound = None
         return cls(base, judged_plan(problem, answer), bound)
 
-    def against(self, record: Record, found: Found) -> Change:
+    def against(self, record: BestKnown, found: Finder) -> RecordChange:
         """Return what the offer makes of a record.
 
         Raises:
@@ -74,7 +74,7 @@ class Offer:
         """
         base = self.base
         if record.spec_sha256 not in ("", base.spec_sha256):  # the problem has changed: what was known is of another
-            record = Record(record.name)
+            record = BestKnown(record.name)
         after = replace(record, **{name: getattr(base, name) for name in _OF_PROBLEM})
         self._check(after)
         plan = certificate = None
@@ -97,9 +97,9 @@ class Offer:
                 bound_by=_by(found, self.bound),
                 **{f"bound_{name}": value for name, value in vars(found).items() if name != "by"},
             )
-        return Change(record, _settled(after), plan, certificate)
+        return RecordChange(record, _settled(after), plan, certificate)
 
-    def _check(self, record: Record) -> None:
+    def _check(self, record: BestKnown) -> None:
         """Raise a VerificationError where a bound and a value contradict each other."""
         size = 0.0 if self.plan is None else self.plan.size
         values = {"the offer": None if self.plan is None else self.plan.value, "the record": record.value}
@@ -113,7 +113,7 @@ class Offer:
                     )
 
 
-def _better(record: Record, plan: JudgedPlan) -> bool:
+def _better(record: BestKnown, plan: JudgedPlan) -> bool:
     """Return whether a plan is better than the record's: by its objectives in their order."""
     if record.value is None or not plan.later:
         return record.beats(plan.value, record.value)
@@ -131,7 +131,7 @@ def _better(record: Record, plan: JudgedPlan) -> bool:
     return False
 
 
-def _raised(record: Record, bound: JudgedBound) -> bool:
+def _raised(record: BestKnown, bound: JudgedBound) -> bool:
     """Return whether a bound says more than the record's, or as much and is better founded."""
     if record.bound is None or record.raises(bound.value, record.bound):
         return True
@@ -139,13 +139,13 @@ def _raised(record: Record, bound: JudgedBound) -> bool:
     return firmer and not record.raises(record.bound, bound.value)
 
 
-def _by(found: Found, bound: JudgedBound) -> str:
+def _by(found: Finder, bound: JudgedBound) -> str:
     """Return who found a bound: the method, and in brackets what it was run by, and whose word it rests on."""
     by = bound.method if bound.method == found.by else f"{bound.method} (in {found.by})"
     return f"{by}, on the word of {bound.by}" if bound.proof == "trusted" and bound.by else by
 
 
-def _settled(record: Record) -> Record:
+def _settled(record: BestKnown) -> BestKnown:
     """Return a record whose bound is not beyond its value, by which it may be within solvers' tolerances."""
     if record.value is not None and record.bound is not None and record.crossed(record.value, record.bound, share=0.0):
         return replace(record, bound=record.value)

@@ -14,7 +14,7 @@ from mtpp_dsl.core.base.files import read_text
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.result import OPTIMAL_GAP, relative_gap
 
-__all__ = ["PROOFS", "Record", "read_records", "records_text"]
+__all__ = ["PROOFS", "BestKnown", "read_records", "records_text"]
 
 PROOFS = ("trusted", "checked", "certificate")
 """How well a bound is founded, the weakest first: on a solver's word, on our own code, on a certificate that other code
@@ -24,7 +24,7 @@ _FLOATS = ("value", "bound", "found_seconds", "bound_seconds")
 
 
 @dataclass(frozen=True)
-class Record:
+class BestKnown:
     """The best that is known of a problem.
 
     Attributes:
@@ -123,7 +123,7 @@ class Record:
         return {"name": row.pop("name"), "group": row.pop("group"), "status": self.status, "gap": _gap(self.gap)} | row
 
 
-def read_records(path: Path) -> dict[str, Record]:
+def read_records(path: Path) -> dict[str, BestKnown]:
     """Return the records of a table by name; none where the file is not there.
 
     Raises:
@@ -134,7 +134,7 @@ def read_records(path: Path) -> dict[str, Record]:
     reader = csv.DictReader(io.StringIO(read_text(path, wanted="CSV")))
     if tuple(reader.fieldnames or ()) != _COLUMNS:
         raise UsageError(f"{path} is no table of records: its columns must be {', '.join(_COLUMNS)}")
-    found: dict[str, Record] = {}
+    found: dict[str, BestKnown] = {}
     for row in reader:
         place = f"{path}:{reader.line_num}"
         record = _record(row, place)
@@ -144,7 +144,7 @@ def read_records(path: Path) -> dict[str, Record]:
     return found
 
 
-def records_text(records: Iterable[Record]) -> str:
+def records_text(records: Iterable[BestKnown]) -> str:
     """Return the table of records as CSV, sorted by name."""
     out = io.StringIO()
     writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
@@ -153,14 +153,14 @@ def records_text(records: Iterable[Record]) -> str:
     return out.getvalue()
 
 
-def _record(row: dict[str, Any], place: str) -> Record:
+def _record(row: dict[str, Any], place: str) -> BestKnown:
     """Return the record of a row.
 
     Raises:
         UsageError: a figure is none, or the row contradicts itself.
     """
     values: dict[str, Any] = {}
-    for each in fields(Record):
+    for each in fields(BestKnown):
         text = row.get(each.name)
         if text is None or None in row:
             raise UsageError(f"{place}: a row has {len(_COLUMNS)} cells")
@@ -168,7 +168,7 @@ def _record(row: dict[str, Any], place: str) -> Record:
             values[each.name] = _parsed(each.name, text)
         except ValueError:
             raise UsageError(f"{place}: {each.name} is {text!r:.60}; expected numbers") from None
-    record = Record(**values)
+    record = BestKnown(**values)
     if record.sense not in ("minimize", "maximize") or record.proof not in ("", *PROOFS):
         raise UsageError(f"{place}: sense is minimize or maximize, and proof one of {', '.join(PROOFS)}")
     if row["status"] != record.status or row["gap"] != _gap(record.gap):
@@ -197,4 +197,4 @@ def _shown(value: object) -> str:
     return "" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
-_COLUMNS = tuple(Record("").to_row())
+_COLUMNS = tuple(BestKnown("").to_row())

@@ -9,17 +9,17 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.sweeps.library.auditing import proved_again
 from mtpp_dsl.sweeps.library.collection import Library, spec_sha256
 from mtpp_dsl.sweeps.library.judging import PROOF_SECONDS, graph_sha256, value_of
-from mtpp_dsl.sweeps.library.record import Record
-from mtpp_dsl.sweeps.library.store import Change
+from mtpp_dsl.sweeps.library.record import BestKnown
+from mtpp_dsl.sweeps.library.store import RecordChange
 
 __all__ = ["renew"]
 
-_NO_PLAN = Record("")
+_NO_PLAN = BestKnown("")
 _FOUND = ("value", "later", "plan_sha256", *(f"found_{part}" for part in ("by", "version", "seed", "seconds", "date")))
 _BOUND = ("bound", "proof", "certificate_sha256", *(f"bound_{p}" for p in ("by", "version", "seed", "seconds", "date")))
 
 
-def renew(library: Library, name: str) -> Record:
+def renew(library: Library, name: str) -> BestKnown:
     """Bring the record of a problem that has changed up to date, and return it.
 
     The stored plan is valued again, and dropped if it is none now. A bound is kept if its certificate proves it of the
@@ -29,10 +29,10 @@ def renew(library: Library, name: str) -> Record:
         UsageError: the problem cannot be read, or the library cannot be written.
     """
     problem = library.problem(name)
-    return library.records.take(name, lambda record: Change(record, _renewed(library, problem, record))).after
+    return library.records.take(name, lambda record: RecordChange(record, _renewed(library, problem, record))).after
 
 
-def _renewed(library: Library, problem: Problem, record: Record) -> Record:
+def _renewed(library: Library, problem: Problem, record: BestKnown) -> BestKnown:
     objective = problem.objective
     record = replace(
         record,
@@ -64,6 +64,6 @@ def _renewed(library: Library, problem: Problem, record: Record) -> Record:
     return record
 
 
-def _without(record: Record, names: tuple[str, ...]) -> Record:
+def _without(record: BestKnown, names: tuple[str, ...]) -> BestKnown:
     """Return a record without what these fields say."""
     return replace(record, **{name: getattr(_NO_PLAN, name) for name in names})

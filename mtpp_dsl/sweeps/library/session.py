@@ -18,17 +18,17 @@ from mtpp_dsl.sweeps.file.sweep import MethodEntry, Settings
 from mtpp_dsl.sweeps.file.toml_text import TomlText
 from mtpp_dsl.sweeps.library.collection import Library, current
 from mtpp_dsl.sweeps.library.improving import Improver
-from mtpp_dsl.sweeps.library.record import Record
+from mtpp_dsl.sweeps.library.record import BestKnown
 from mtpp_dsl.sweeps.library.renewing import renew
-from mtpp_dsl.sweeps.run.loop import Summary, Watcher, run_sweep
+from mtpp_dsl.sweeps.run.loop import RunWatcher, Summary, run_sweep
 from mtpp_dsl.sweeps.store.selection import chosen
 from mtpp_dsl.sweeps.store.store import Store
 
-__all__ = ["Asked", "Improved", "improve", "runs_of"]
+__all__ = ["Improved", "SessionRequest", "improve", "runs_of"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class SessionRequest:
     """What a session is asked to try.
 
     Attributes:
@@ -53,7 +53,7 @@ class Asked:
         only: Sequence[str] = (),
         *,
         closed: bool = False,
-    ) -> Asked:
+    ) -> SessionRequest:
         """Return what is asked in words.
 
         Args:
@@ -99,7 +99,7 @@ class Improved:
     summary: Summary
 
 
-def runs_of(library: Library, asked: Asked) -> tuple[list[Run], int]:
+def runs_of(library: Library, asked: SessionRequest) -> tuple[list[Run], int]:
     """Return the runs of a session, and how many problems are left out because they are proved optimal.
 
     Raises:
@@ -122,12 +122,12 @@ def improve(
     library: Library,
     store: Store,
     executor: Executor,
-    asked: Asked,
+    asked: SessionRequest,
     *,
     jobs: int | None = None,
     retry: Collection[str] = (),
     say: Callable[[str], None] = print,
-    watcher: Watcher | None = None,
+    watcher: RunWatcher | None = None,
     stop: Event | None = None,
 ) -> Improved:
     """Run what is asked, check every answer that promises to be better from scratch, and write what is.
@@ -160,7 +160,7 @@ def improve(
     return Improved(len(runs), closed, sorted(improver.better), improver.wrong, summary)
 
 
-def _renew(library: Library, record: Record, say: Callable[[str], None]) -> None:
+def _renew(library: Library, record: BestKnown, say: Callable[[str], None]) -> None:
     """Bring the record of a problem that has changed up to date, and say what is left of it."""
     try:
         after = renew(library, record.name)

@@ -11,15 +11,15 @@ from pathlib import Path
 from mtpp_dsl.core.base.writing import write_text
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.library import files
-from mtpp_dsl.sweeps.library.record import Record, read_records, records_text
+from mtpp_dsl.sweeps.library.record import BestKnown, read_records, records_text
 
-__all__ = ["CERTIFICATES", "PLANS", "RECORDS", "Change", "Found", "Records"]
+__all__ = ["CERTIFICATES", "PLANS", "RECORDS", "Finder", "RecordChange", "Records"]
 
 RECORDS, PLANS, CERTIFICATES = "best.csv", "plans", "certificates"
 
 
 @dataclass(frozen=True)
-class Found:
+class Finder:
     """Who found an answer: the method with its solver, mtpp's version, the seed, the seconds it ran, and the day."""
 
     by: str
@@ -30,7 +30,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Change:
+class RecordChange:
     """What an answer has made of a record.
 
     Attributes:
@@ -39,8 +39,8 @@ class Change:
         certificate: of a bound that is better or better founded, "" where it has none; None if it is not.
     """
 
-    before: Record
-    after: Record
+    before: BestKnown
+    after: BestKnown
     plan: str | None = None
     certificate: str | None = None
 
@@ -60,7 +60,7 @@ class Records:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def read(self) -> dict[str, Record]:
+    def read(self) -> dict[str, BestKnown]:
         """Return the records by name.
 
         Raises:
@@ -82,9 +82,9 @@ class Records:
             records = self.read()
             for part, sha256 in ((PLANS, "plan_sha256"), (CERTIFICATES, "certificate_sha256")):
                 for name in files.unsettled(self.folder / part):
-                    files.settle(self.folder / part, name, getattr(records.get(name, Record(name)), sha256))
+                    files.settle(self.folder / part, name, getattr(records.get(name, BestKnown(name)), sha256))
 
-    def take(self, name: str, judge: Callable[[Record], Change]) -> Change:
+    def take(self, name: str, judge: Callable[[BestKnown], RecordChange]) -> RecordChange:
         """Let *judge* say what becomes of a record, and write it; nobody else writes meanwhile.
 
         The record is read anew, so that several processes may improve a library at a time. New files are written
@@ -95,7 +95,7 @@ class Records:
         """
         with self._locked():
             records = self.read()
-            change = judge(records.get(name, Record(name)))
+            change = judge(records.get(name, BestKnown(name)))
             if change.after == change.before and not change.better:
                 return change
             try:

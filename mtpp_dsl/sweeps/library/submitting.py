@@ -13,12 +13,12 @@ from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.solving.answers.shape import check_shape
 from mtpp_dsl.sweeps.library.collection import Library
 from mtpp_dsl.sweeps.library.improving import offered
-from mtpp_dsl.sweeps.library.store import Change, Found
+from mtpp_dsl.sweeps.library.store import Finder, RecordChange
 
 __all__ = ["submit"]
 
 
-def submit(library: Library, path: Path, names: Sequence[str] | None = None) -> Change:
+def submit(library: Library, path: Path, names: Sequence[str] | None = None) -> RecordChange:
     """Check a submitted file from scratch, and write what is better of it.
 
     A bound counts if its certificate proves it here; one without a certificate is only claimed, and is left out. So is
@@ -47,7 +47,7 @@ def submit(library: Library, path: Path, names: Sequence[str] | None = None) -> 
         data = {part: given for part, given in data.items() if part != "bound"}
     seconds = data["time"].get("total") if answer else None
     version = data["versions"].get("mtpp-dsl", "") if answer else ""
-    found = Found(who, version, data["seed"] if answer else None, seconds, datetime.now(UTC).date().isoformat())
+    found = Finder(who, version, data["seed"] if answer else None, seconds, datetime.now(UTC).date().isoformat())
     return offered(library, name, data, found, proofs=False)
 
 

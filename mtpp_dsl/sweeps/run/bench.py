@@ -16,7 +16,7 @@ from mtpp_dsl.sweeps.file.choosing import with_time_limit
 from mtpp_dsl.sweeps.file.expansion import expand
 from mtpp_dsl.sweeps.file.file import read_sweep
 from mtpp_dsl.sweeps.file.sweep import Sweep
-from mtpp_dsl.sweeps.run.loop import Watcher, run_sweep
+from mtpp_dsl.sweeps.run.loop import RunWatcher, run_sweep
 from mtpp_dsl.sweeps.store.selection import chosen, statuses
 from mtpp_dsl.sweeps.store.store import Store
 
@@ -33,7 +33,7 @@ def bench(
     retry: str | None = None,
     time_limit: Duration | None = None,
     scheduler: str | Executor | None = None,
-    watcher: Watcher | None = None,
+    watcher: RunWatcher | None = None,
     stop: Event | None = None,
 ) -> Store:
     """Do the runs of a sweep that have no result yet, and return the database with the results.

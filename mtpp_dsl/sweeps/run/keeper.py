@@ -12,8 +12,8 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.run.processes import kills_for_memory, measurable
 from mtpp_dsl.sweeps.run.solver_process import Heard, SolverProcess
 from mtpp_dsl.sweeps.run.solving import COMPILING
-from mtpp_dsl.sweeps.run.watch import Watch, amount, now
-from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.run.watch import MemoryWatch, amount, now
+from mtpp_dsl.sweeps.store.outcome import RunOutcome
 
 __all__ = ["GRACE", "GRACE_SHARE", "Keeper", "Leaving"]
 
@@ -70,10 +70,10 @@ class _Attempt:
             if self.time is not None:
                 self.until = self.solving + self.time + self.grace
 
-    def failed(self, status: str, error: str, memory: int) -> Outcome:
+    def failed(self, status: str, error: str, memory: int) -> RunOutcome:
         """Return the outcome of a run whose process did not answer."""
         ended = monotonic()
-        return Outcome(
+        return RunOutcome(
             status,
             error=error,
             started=self.started,
@@ -109,7 +109,7 @@ class Keeper:
             self._process = None
             self._unsettled = False
 
-    def run(self, run: dict[str, Any], grace: float | None = None) -> Outcome:
+    def run(self, run: dict[str, Any], grace: float | None = None) -> RunOutcome:
         """Have a run solved, and return its outcome.
 
         A run that ends a process which has solved others before is begun once more, in a new one: what came before
@@ -125,7 +125,7 @@ class Keeper:
         """
         time, most = run["time_limit"], run["memory_limit"]
         if most is not None and not measurable():
-            return Outcome(
+            return RunOutcome(
                 "error", error="this system does not tell how much memory a process holds: leave the limit out"
             )
         if grace is None:
@@ -142,10 +142,10 @@ class Keeper:
             outcome = self._attempt(_Attempt(json.dumps(run), time, most, grace))
         return outcome
 
-    def _attempt(self, attempt: _Attempt) -> Outcome:
+    def _attempt(self, attempt: _Attempt) -> RunOutcome:
         """Give a run to the process, and wait until it has answered, or has to be ended."""
         process = self.start()
-        watch = Watch(process.pid)
+        watch = MemoryWatch(process.pid)
         process.give(attempt.text)
         tick = SLOW_TICK if attempt.memory is None else TICK
         looked = monotonic()
@@ -163,11 +163,11 @@ class Keeper:
                 if why is not None:
                     return self._over(attempt, watch, *why)
 
-    def _heard(self, heard: Heard, process: SolverProcess, attempt: _Attempt, watch: Watch) -> Outcome:
+    def _heard(self, heard: Heard, process: SolverProcess, attempt: _Attempt, watch: MemoryWatch) -> RunOutcome:
         """Return the outcome that a process has answered with, or that its end is."""
         if heard.kind == "outcome":
             try:
-                outcome = replace(Outcome.from_json(json.loads(heard.body)), memory=watch.last())
+                outcome = replace(RunOutcome.from_json(json.loads(heard.body)), memory=watch.last())
             except (UsageError, TypeError, ValueError):
                 heard = Heard("garbage")
             else:
@@ -204,7 +204,7 @@ class Keeper:
             self.end()
             self.start()
 
-    def _over(self, attempt: _Attempt, watch: Watch, status: str, error: str) -> Outcome:
+    def _over(self, attempt: _Attempt, watch: MemoryWatch, status: str, error: str) -> RunOutcome:
         """End the process with all that it has started, and return what is to be recorded."""
         outcome = attempt.failed(status, error, watch.last())
         process = self.start()
@@ -213,7 +213,7 @@ class Keeper:
         return replace(outcome, machine=process.said.get("machine", ""), versions=process.said.get("versions", {}))
 
 
-def _beyond(attempt: _Attempt, watch: Watch) -> tuple[str, str] | None:
+def _beyond(attempt: _Attempt, watch: MemoryWatch) -> tuple[str, str] | None:
     """Return status and reason of a run that is beyond a limit, None while it is within."""
     held = watch.look()
     if attempt.memory is not None and held > attempt.memory:

@@ -14,10 +14,10 @@ from mtpp_dsl.core.contracts.executors import Executor
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.run.slots import Began, Done, Failed, News, Slot
-from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.store.outcome import RunOutcome
 from mtpp_dsl.sweeps.store.store import Store
 
-__all__ = ["Summary", "Watcher", "default_jobs", "run_sweep"]
+__all__ = ["RunWatcher", "Summary", "default_jobs", "run_sweep"]
 
 LOOK = 0.1
 """Seconds between looks at whether somebody asked to stop."""
@@ -29,13 +29,13 @@ WINDOW = 64
 """So many runs are asked for at a time, where others may have taken some."""
 
 
-class Watcher(Protocol):
+class RunWatcher(Protocol):
     """Is told of each run, in the thread that called :func:`run_sweep`."""
 
     def began(self, run: Run) -> None:
         """Hear that a worker has taken a run."""
 
-    def ended(self, run: Run, outcome: Outcome) -> None:
+    def ended(self, run: Run, outcome: RunOutcome) -> None:
         """Hear what came of a run, which is recorded."""
 
 
@@ -45,7 +45,7 @@ class _Silent:
     def began(self, run: Run) -> None:
         """Do nothing."""
 
-    def ended(self, run: Run, outcome: Outcome) -> None:
+    def ended(self, run: Run, outcome: RunOutcome) -> None:
         """Do nothing."""
 
 
@@ -71,7 +71,7 @@ class Summary:
     elsewhere: int = 0
     seconds: float = 0.0
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: RunOutcome) -> None:
         """Count an outcome."""
         self.recorded += 1
         self.by_status[outcome.status] = self.by_status.get(outcome.status, 0) + 1
@@ -90,7 +90,7 @@ def run_sweep(
     jobs: int | None = None,
     *,
     retry: Collection[str] = (),
-    watcher: Watcher | None = None,
+    watcher: RunWatcher | None = None,
     stop: Event | None = None,
     grace: float | None = None,
 ) -> Summary:
@@ -135,7 +135,7 @@ class _Loop:
         summary: of what has come so far.
     """
 
-    def __init__(self, todo: Sequence[Run], store: Store, watcher: Watcher, stop: Event) -> None:
+    def __init__(self, todo: Sequence[Run], store: Store, watcher: RunWatcher, stop: Event) -> None:
         self._todo = deque(todo)
         self._done = store.done()
         self._store, self._watcher, self._stop = store, watcher, stop

@@ -28,12 +28,12 @@ from mtpp_dsl.sweeps.file.problem_files import Changed, problem_of, substituted
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.run.machines import machine_class
 from mtpp_dsl.sweeps.run.watch import now
-from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.store.outcome import RunOutcome
 
 __all__ = ["attempt", "failure"]
 
 
-def attempt(run: Run, solving: Callable[[], None] = lambda: None) -> Outcome:
+def attempt(run: Run, solving: Callable[[], None] = lambda: None) -> RunOutcome:
     """Solve a run as ``mtpp solve`` would, and return its outcome.
 
     Nothing is raised. Limits of time are those that methods keep to by themselves; one of memory is not held here.
@@ -47,13 +47,15 @@ def attempt(run: Run, solving: Callable[[], None] = lambda: None) -> Outcome:
     try:
         return clock.stamped(_attempted(run, clock, solving))
     except Changed as error:
-        return clock.stamped(Outcome("changed", error=str(error)))
+        return clock.stamped(RunOutcome("changed", error=str(error)))
     except Refused as error:
-        return clock.stamped(Outcome("refused", error=str(error)))
+        return clock.stamped(RunOutcome("refused", error=str(error)))
     except MemoryError as error:
-        return clock.stamped(Outcome("memory", error=f"there was no memory left{f': {error}' if str(error) else ''}"))
+        return clock.stamped(
+            RunOutcome("memory", error=f"there was no memory left{f': {error}' if str(error) else ''}")
+        )
     except BaseException as error:  # a plug-in may raise anything, or exit
-        return clock.stamped(Outcome("error", error=failure(error)))
+        return clock.stamped(RunOutcome("error", error=failure(error)))
     finally:
         with suppress(OSError):
             os.chdir(folder)
@@ -69,7 +71,7 @@ class _Clock:
     solving: float | None = None
     problem: Problem | None = None
 
-    def stamped(self, outcome: Outcome) -> Outcome:
+    def stamped(self, outcome: RunOutcome) -> RunOutcome:
         """Return an outcome with times, the size of the problem, the machine and versions."""
         ended, problem = monotonic(), self.problem
         return replace(
@@ -92,7 +94,7 @@ def _cpu() -> float:
     return process_time() + sum(os.times()[2:4])
 
 
-def _attempted(run: Run, clock: _Clock, solving: Callable[[], None]) -> Outcome:
+def _attempted(run: Run, clock: _Clock, solving: Callable[[], None]) -> RunOutcome:
     _same_chances(run.seed or 0)
     problem = problem_of(run)
     clock.problem = problem
@@ -134,10 +136,10 @@ def _start(run: Run, problem: Problem) -> Plan | None:
     return Plan.from_json(problem, read_json(Path(run.folder, substituted(run.start, run.data))))
 
 
-def _outcome(data: dict[str, Any], seconds: float) -> Outcome:
+def _outcome(data: dict[str, Any], seconds: float) -> RunOutcome:
     """Return the outcome that an answer is."""
     bound = data["bound"] or {}
-    return Outcome(
+    return RunOutcome(
         data["status"],
         termination=data["termination"],
         objective=data["objective"]["name"],

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from mtpp_dsl.core.contracts.executors import Channel, Executor
 from mtpp_dsl.core.errors import Ended, MtppError
 from mtpp_dsl.sweeps.file.run import Run
-from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.store.outcome import RunOutcome
 
 __all__ = ["Began", "Done", "Failed", "News", "Slot"]
 
@@ -41,7 +41,7 @@ class Done:
     """A run has ended."""
 
     run: Run
-    outcome: Outcome
+    outcome: RunOutcome
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Slot(Thread):
                 channel.hear(LOOK)
         channel.end()
 
-    def _solve(self, run: Run) -> Outcome | None:
+    def _solve(self, run: Run) -> RunOutcome | None:
         """Return the outcome of a run; None if the place is left before there is one."""
         why = ""
         for attempts in range(1, TRIES + 1):
@@ -142,9 +142,9 @@ class Slot(Thread):
                 self._end()
                 continue
             return None if outcome is None else replace(outcome, attempts=attempts, worker=channel.where)
-        return Outcome("lost", error=f"its worker was lost {TRIES} times, last: {why}", attempts=TRIES)
+        return RunOutcome("lost", error=f"its worker was lost {TRIES} times, last: {why}", attempts=TRIES)
 
-    def _heard(self, channel: Channel, run: Run) -> Outcome | None:
+    def _heard(self, channel: Channel, run: Run) -> RunOutcome | None:
         """Have a worker solve a run, and return its outcome; None if the place is left.
 
         Raises:
@@ -164,6 +164,6 @@ class Slot(Thread):
             if kind == "failed":
                 raise Ended(values[0])
             number, outcome = values
-            if number == self._number and isinstance(outcome, Outcome):
+            if number == self._number and isinstance(outcome, RunOutcome):
                 return outcome
         return None

@@ -8,13 +8,13 @@ from time import monotonic
 
 from mtpp_dsl.sweeps.run.processes import descendants, memory, peak, reset_peak
 
-__all__ = ["Watch", "amount", "now"]
+__all__ = ["MemoryWatch", "amount", "now"]
 
 LIST = 0.25
 """Seconds between looks at which processes there are."""
 
 
-class Watch:
+class MemoryWatch:
     """Watches the memory of a process during one run, and of all that descends from this one.
 
     Attributes:

@@ -13,7 +13,7 @@ from typing import Any
 from mtpp_dsl.core.base.extras import need
 from mtpp_dsl.core.base.writing import check_writable, write_bytes
 from mtpp_dsl.core.errors import UsageError, did_you_mean
-from mtpp_dsl.sweeps.store.rows import COLUMNS, Row
+from mtpp_dsl.sweeps.store.rows import COLUMNS, RunRow
 
 __all__ = ["FORMATS", "PARAM", "export", "frame", "table_of", "to_csv"]
 
@@ -24,7 +24,7 @@ _JSON = frozenset(name for name, kind in COLUMNS.items() if kind.startswith(("Ma
 _LEFT_OUT = ("log",)
 
 
-def table_of(rows: Sequence[Row], columns: Iterable[str] = ()) -> dict[str, list[Any]]:
+def table_of(rows: Sequence[RunRow], columns: Iterable[str] = ()) -> dict[str, list[Any]]:
     """Return the columns of a table of rows, each with an entry a row, by their names.
 
     Objects and logs are texts of JSON. Each param has a column of its own behind the others, ``param.k``, with None
@@ -45,14 +45,14 @@ def table_of(rows: Sequence[Row], columns: Iterable[str] = ()) -> dict[str, list
     return {name: [_entry(row, name) for row in rows] for name in dict.fromkeys(wanted)}
 
 
-def _entry(row: Row, name: str) -> Any:
+def _entry(row: RunRow, name: str) -> Any:
     if name.startswith(PARAM):
         return row.params.get(name.removeprefix(PARAM))
     value = getattr(row, name)
     return json.dumps(value, sort_keys=True) if name in _JSON else value
 
 
-def frame(rows: Sequence[Row], columns: Iterable[str] = ()) -> Any:
+def frame(rows: Sequence[RunRow], columns: Iterable[str] = ()) -> Any:
     """Return a table of pandas with a row a run; *columns* as of :func:`table_of`.
 
     Raises:
@@ -84,7 +84,7 @@ def to_csv(table: dict[str, list[Any]]) -> str:
     return text.getvalue()
 
 
-def export(rows: Sequence[Row], path: Path, columns: Iterable[str] = ()) -> None:
+def export(rows: Sequence[RunRow], path: Path, columns: Iterable[str] = ()) -> None:
     """Write rows to a file, whose ending says how: ``.csv`` or ``.parquet``.
 
     Raises:

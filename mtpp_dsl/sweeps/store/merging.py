@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.store.outcome import ANSWERED, FAILED
-from mtpp_dsl.sweeps.store.rows import Row
+from mtpp_dsl.sweeps.store.rows import RunRow
 from mtpp_dsl.sweeps.store.store import AT_ONCE, Store
 
 __all__ = ["Merged", "merge"]
@@ -73,7 +73,7 @@ def _merge_one(target: Store, path: Path) -> Merged:
     return Merged(path, **counts)
 
 
-def _salvaged(source: Store) -> Iterator[tuple[list[Row], int]]:
+def _salvaged(source: Store) -> Iterator[tuple[list[RunRow], int]]:
     """Yield rows by the thousand, and how many between them cannot be read.
 
     Raises:
@@ -89,7 +89,7 @@ def _salvaged(source: Store) -> Iterator[tuple[list[Row], int]]:
                 raise
             found = [_salvaged_row(source, number) for number in range(last + 1, step + 1)]
             last = step
-            yield [row for row in found if isinstance(row, Row)], sum(isinstance(row, UsageError) for row in found)
+            yield [row for row in found if isinstance(row, RunRow)], sum(isinstance(row, UsageError) for row in found)
         else:
             if not page:
                 break
@@ -97,7 +97,7 @@ def _salvaged(source: Store) -> Iterator[tuple[list[Row], int]]:
             yield [row for _, row in page], 0
 
 
-def _salvaged_row(source: Store, number: int) -> Row | UsageError | None:
+def _salvaged_row(source: Store, number: int) -> RunRow | UsageError | None:
     """Return the row of this number; None if there is none, and why it cannot be read."""
     try:
         return next((row for there, row in source.page(number - 1, most=1) if there == number), None)
@@ -112,7 +112,7 @@ def _answer(source: Store, key: str) -> str | None:
         return None
 
 
-def _rank(row: Row) -> tuple[int, str]:
+def _rank(row: RunRow) -> tuple[int, str]:
     """Return what of two rows of a run stays: the larger."""
     worth = _ANSWER if row.status in ANSWERED else _FAILURE if row.status in FAILED else _REFUSAL
     return worth, row.ended

@@ -10,7 +10,7 @@ from typing import Any, SupportsFloat, SupportsIndex
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.text.visible import visible
 
-__all__ = ["ANSWERED", "FAILED", "STATUSES", "STATUS_MEANINGS", "Outcome"]
+__all__ = ["ANSWERED", "FAILED", "STATUSES", "STATUS_MEANINGS", "RunOutcome"]
 
 STATUS_MEANINGS: Mapping[str, str] = {
     "optimal": "a plan that is proven to be the best",
@@ -46,7 +46,7 @@ _COUNTS = ("memory", "nodes", "edges", "devices")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What came of one run, as a worker reports it and the store keeps it.
 
     Numbers are finite or None, texts hold no control characters, and the log is no longer than 2,000 entries: an
@@ -130,7 +130,7 @@ class Outcome:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @classmethod
-    def from_json(cls, data: object) -> Outcome:
+    def from_json(cls, data: object) -> RunOutcome:
         """Return what :meth:`to_json` wrote.
 
         Raises:

@@ -11,18 +11,18 @@ from typing import Any
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.sweeps.file.run import Run
-from mtpp_dsl.sweeps.store.outcome import STATUSES, Outcome
+from mtpp_dsl.sweeps.store.outcome import STATUSES, RunOutcome
 
-__all__ = ["COLUMNS", "Row", "checked_columns", "decoded", "row_of", "sql_of"]
+__all__ = ["COLUMNS", "RunRow", "checked_columns", "decoded", "row_of", "sql_of"]
 
 
 @dataclass(frozen=True)
-class Row:
+class RunRow:
     """One row of the table ``runs``. The columns are described in docs/sweeps.md.
 
     Attributes up to *threads* are those of :class:`mtpp_dsl.sweeps.file.run.Run`: *grp* is its group, *gap_limit* its
     gap.
-    *attempts* counts how often it was begun. The others are those of :class:`mtpp_dsl.sweeps.store.outcome.Outcome`.
+    *attempts* counts how often it was begun. The others are those of :class:`mtpp_dsl.sweeps.store.outcome.RunOutcome`.
     """
 
     key: str
@@ -72,12 +72,12 @@ class Row:
     log: Sequence[Sequence[float | None]]
 
 
-COLUMNS: Mapping[str, str] = {each.name: str(each.type) for each in fields(Row)}
+COLUMNS: Mapping[str, str] = {each.name: str(each.type) for each in fields(RunRow)}
 """The columns of the table, in its order, with their types in Python."""
 
 _RENAMED = {"grp": "group", "gap_limit": "gap"}
 """What a column of a run is called there, where the word is another."""
-_OF_OUTCOME = {each.name for each in fields(Outcome)} - {"answer"}
+_OF_OUTCOME = {each.name for each in fields(RunOutcome)} - {"answer"}
 MAX_NAME = 4_000
 """Characters of the name of a problem, a group or a method; no more are shown by a table or a picture."""
 _NAMES = frozenset(("sweep", "problem", "grp", "scenario", "method", "label", "solver", "status", "objective", "unit"))
@@ -95,7 +95,7 @@ _EXPECTED = {
 }
 
 
-def row_of(run: Run, outcome: Outcome, before: int = 0) -> tuple[Any, ...]:
+def row_of(run: Run, outcome: RunOutcome, before: int = 0) -> tuple[Any, ...]:
     """Return the values of the row of *run*, in the order of the columns, as SQLite takes them.
 
     Args:
@@ -115,7 +115,7 @@ def row_of(run: Run, outcome: Outcome, before: int = 0) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def sql_of(row: Row) -> tuple[Any, ...]:
+def sql_of(row: RunRow) -> tuple[Any, ...]:
     """Return the values of a row, in the order of the columns, as SQLite takes them."""
     return tuple(_encoded(kind, getattr(row, name)) for name, kind in COLUMNS.items())
 

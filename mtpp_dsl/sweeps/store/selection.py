@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.store.outcome import FAILED, STATUSES
-from mtpp_dsl.sweeps.store.rows import Row
+from mtpp_dsl.sweeps.store.rows import RunRow
 
 __all__ = ["chosen", "statuses"]
 
-Chosen = TypeVar("Chosen", bound=Run | Row)
+Chosen = TypeVar("Chosen", bound=Run | RunRow)
 
 _OF_BOTH = ("sweep", "problem", "group", "scenario", "method", "label", "solver", "coarsen", "seed", "key")
 _OF_ROWS = ("status", "termination", "objective", "machine", "worker", "spec_sha256", "started")
@@ -68,18 +68,18 @@ def chosen(items: Sequence[Chosen], only: Iterable[str]) -> list[Chosen]:
     return left
 
 
-def _known(name: str, items: Sequence[Run | Row]) -> bool:
+def _known(name: str, items: Sequence[Run | RunRow]) -> bool:
     return name in _fields(items) or any(name in item.params for item in items)
 
 
 def _fields(items: Sequence[Any]) -> tuple[str, ...]:
-    return _OF_BOTH + (_OF_ROWS if items and isinstance(items[0], Row) else ())
+    return _OF_BOTH + (_OF_ROWS if items and isinstance(items[0], RunRow) else ())
 
 
-def _shown(item: Run | Row, field: str) -> str:
+def _shown(item: Run | RunRow, field: str) -> str:
     """Return a field of a run or row as the user would write it; a param of the same name as a field yields to it."""
     if field in _fields([item]):
-        column = "grp" if field == "group" and isinstance(item, Row) else field
+        column = "grp" if field == "group" and isinstance(item, RunRow) else field
         return str(getattr(item, column))
     value = item.params.get(field, "")
     return str(value).lower() if isinstance(value, bool) else str(value)

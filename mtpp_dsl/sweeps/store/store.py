@@ -14,11 +14,11 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.store.connection import connect, refused
 from mtpp_dsl.sweeps.store.leases import LEASE_SECONDS, holds, owner
-from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.store.outcome import RunOutcome
 from mtpp_dsl.sweeps.store.packing import packed, unpacked
-from mtpp_dsl.sweeps.store.rows import COLUMNS, Row, checked_columns, decoded, row_of, sql_of
+from mtpp_dsl.sweeps.store.rows import COLUMNS, RunRow, checked_columns, decoded, row_of, sql_of
 
-__all__ = ["Outcome", "Row", "Store"]
+__all__ = ["RunOutcome", "RunRow", "Store"]
 
 AT_ONCE = 1000
 """So many rows are read at a time."""
@@ -79,7 +79,7 @@ class Store:
     def __len__(self) -> int:
         return int(self._read("SELECT count(*) FROM runs")[0][0])
 
-    def put(self, run: Run, outcome: Outcome) -> bool:
+    def put(self, run: Run, outcome: RunOutcome) -> bool:
         """Record what came of a run, in place of what there was of it, and end its lease.
 
         Returns:
@@ -168,7 +168,7 @@ class Store:
         entries = zip(*rows, strict=True) if rows else ([] for _ in checked)
         return {name: decoded(name, found, self._refuse) for name, found in zip(checked, entries, strict=bool(checked))}
 
-    def rows(self, *, logs: bool = True, **where: Any) -> Iterator[Row]:
+    def rows(self, *, logs: bool = True, **where: Any) -> Iterator[RunRow]:
         """Yield the rows, in the order in which they were recorded.
 
         Args:
@@ -180,7 +180,7 @@ class Store:
             last = page[-1][0]
             yield from (row for _, row in page)
 
-    def page(self, after: int, *, most: int = AT_ONCE, logs: bool = True, **where: Any) -> list[tuple[int, Row]]:
+    def page(self, after: int, *, most: int = AT_ONCE, logs: bool = True, **where: Any) -> list[tuple[int, RunRow]]:
         """Return the next *most* rows after the one of number *after*, each with its number; see :meth:`rows`."""
         clause, values = _where(where, "rowid > ?")
         wanted = ", ".join(name if logs or name != "log" else "'[]'" for name in COLUMNS)
@@ -190,7 +190,7 @@ class Store:
             return []
         numbers, *entries = zip(*found, strict=True)
         lists = [decoded(name, entry, self._refuse) for name, entry in zip(COLUMNS, entries, strict=True)]
-        return [*zip(numbers, map(Row, *lists), strict=True)]
+        return [*zip(numbers, map(RunRow, *lists), strict=True)]
 
     def frame(self, columns: Sequence[str] = (), **where: Any) -> Any:
         """Return the rows as a table of pandas; *columns* as of :func:`mtpp_dsl.sweeps.store.export.table_of`.
@@ -206,7 +206,7 @@ class Store:
         """Return the number of the last row; -1 without one."""
         return int(self._read("SELECT coalesce(max(rowid), -1) FROM runs")[0][0])
 
-    def copy(self, rows: Iterable[tuple[Row, str | None]]) -> None:
+    def copy(self, rows: Iterable[tuple[RunRow, str | None]]) -> None:
         """Record rows of another database with their answers, in place of what there is of these runs; all or none."""
         with self._transaction() as run_sql:
             for row, answer in rows:

@@ -13,7 +13,7 @@ from mtpp_dsl.sweeps.tables.numerals import number
 from mtpp_dsl.sweeps.tables.page_file import PageColumn, PageTable
 from mtpp_dsl.sweeps.tables.published import PublishedTable, rounding
 from mtpp_dsl.sweeps.tables.runs import Runs, plain
-from mtpp_dsl.sweeps.tables.tables import Cell, Table
+from mtpp_dsl.sweeps.tables.tables import Table, TableCell
 
 __all__ = ["Compared", "beside_published"]
 
@@ -97,7 +97,7 @@ def _better(runs: Runs, said: PageColumn, column: Column) -> str:
     return "" if better == "no" else better
 
 
-def _worse(table: Table, c: int, cell: Cell, printed: float, better: str, tolerance: float | None) -> list[str]:
+def _worse(table: Table, c: int, cell: TableCell, printed: float, better: str, tolerance: float | None) -> list[str]:
     """Return in words how far a figure of ours is worse; nothing if it is not."""
     numeral = table.numerals[c]
     head = f"{table.head[c + 1]}: " if len(table.columns) > 1 else ""
@@ -135,15 +135,15 @@ def _below(said: PageTable, table: Table, rows: Sequence[str], labels: Sequence[
     """Return the table with a row of the paper's below each of ours that has one."""
     published = said.published
     assert published is not None
-    lines: list[tuple[Cell, ...]] = []
+    lines: list[tuple[TableCell, ...]] = []
     for row, paper in zip(table.rows, rows, strict=True):
         lines.append(row)
         if paper in published.rows:
-            lines.append((Cell(f"published: {paper}"), *(_printed(published, paper, label) for label in labels)))
+            lines.append((TableCell(f"published: {paper}"), *(_printed(published, paper, label) for label in labels)))
     return replace(table, rows=(*lines, *map(tuple, _others(said, labels, rows, beside=False))))
 
 
-def _others(said: PageTable, labels: Sequence[str], shown: Sequence[str], *, beside: bool) -> list[list[Cell]]:
+def _others(said: PageTable, labels: Sequence[str], shown: Sequence[str], *, beside: bool) -> list[list[TableCell]]:
     """Return the rows of the paper that stand beside none of ours."""
     published = said.published
     assert published is not None
@@ -151,16 +151,16 @@ def _others(said: PageTable, labels: Sequence[str], shown: Sequence[str], *, bes
     for other in said.others:
         if other in shown:
             continue
-        line = [Cell(f"published: {other}")]
+        line = [TableCell(f"published: {other}")]
         for label in labels:
             if beside:
-                line += [Cell(""), *([_printed(published, other, label)] if label else [])]
+                line += [TableCell(""), *([_printed(published, other, label)] if label else [])]
             else:
                 line.append(_printed(published, other, label))
         lines.append(line)
     return lines
 
 
-def _printed(published: PublishedTable, row: str, label: str) -> Cell:
+def _printed(published: PublishedTable, row: str, label: str) -> TableCell:
     found = published.cell(row, label) if label else None
-    return Cell("" if found is None else str(found))
+    return TableCell("" if found is None else str(found))

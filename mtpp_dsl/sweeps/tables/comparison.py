@@ -8,12 +8,20 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from mtpp_dsl.sweeps.store.outcome import ANSWERED, FAILED
-from mtpp_dsl.sweeps.store.rows import Row
+from mtpp_dsl.sweeps.store.rows import RunRow
 from mtpp_dsl.sweeps.tables.contradictions import Contradiction, contradictions
 from mtpp_dsl.sweeps.tables.pairing import Pair, Pairing, pair_up
 from mtpp_dsl.sweeps.tables.significance import greater, holm
 
-__all__ = ["QUANTITIES", "Certain", "Comparison", "Finding", "Quantity", "Rules", "compare"]
+__all__ = [
+    "QUANTITIES",
+    "Certain",
+    "ComparisonRules",
+    "DatabaseComparison",
+    "Quantity",
+    "QuantityDifference",
+    "compare",
+]
 
 Quantity: TypeAlias = Literal["value", "bound", "time"]
 QUANTITIES: tuple[Quantity, ...] = ("value", "bound", "time")
@@ -23,7 +31,7 @@ _CUT_SHORT = frozenset({"time_limit", "interrupted"})
 
 
 @dataclass(frozen=True)
-class Rules:
+class ComparisonRules:
     """What counts as a difference.
 
     Attributes:
@@ -44,7 +52,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Finding:
+class QuantityDifference:
     """The differences of one quantity, of a label over all problems, or of one problem over its seeds.
 
     Attributes:
@@ -86,7 +94,7 @@ class Certain:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DatabaseComparison:
     """All that is to be said of two databases.
 
     Attributes:
@@ -99,8 +107,8 @@ class Comparison:
     """
 
     pairing: Pairing
-    labels: Sequence[Finding]
-    problems: Sequence[Finding]
+    labels: Sequence[QuantityDifference]
+    problems: Sequence[QuantityDifference]
     certain: Sequence[Certain]
     contradictions: Sequence[Contradiction]
     other_machine: int
@@ -112,7 +120,9 @@ class Comparison:
         return tested + sum(each.worse for each in self.certain)
 
 
-def compare(before: Sequence[Row], after: Sequence[Row], rules: Rules | None = None) -> Comparison:
+def compare(
+    before: Sequence[RunRow], after: Sequence[RunRow], rules: ComparisonRules | None = None
+) -> DatabaseComparison:
     """Compare two sets of results, run by run.
 
     Each quantity of each label is tested over all pairs of runs, and each problem with enough seeds on its own, by
@@ -124,13 +134,13 @@ def compare(before: Sequence[Row], after: Sequence[Row], rules: Rules | None = N
         after: rows of the second.
         rules: what counts as a difference.
     """
-    rules = rules or Rules()
+    rules = rules or ComparisonRules()
     pairing = pair_up(before, after)
     by_label = _grouped(pairing.pairs, lambda pair: _label(pair.before))
     by_case = _grouped(pairing.pairs, lambda pair: pair.case)
     alone = {label for label, pairs in by_label.items() if len({pair.case for pair in pairs}) == 1}
     cases = {case: pairs for case, pairs in by_case.items() if _label(pairs[0].before) not in alone}
-    return Comparison(
+    return DatabaseComparison(
         pairing,
         _findings(by_label, rules, lambda pair: (_label(pair.before), ""), 1),
         [
@@ -144,7 +154,7 @@ def compare(before: Sequence[Row], after: Sequence[Row], rules: Rules | None = N
     )
 
 
-def _label(row: Row) -> str:
+def _label(row: RunRow) -> str:
     return f"{row.label}, {row.solver}" if row.solver else row.label
 
 
@@ -157,10 +167,10 @@ def _grouped(pairs: Iterable[Pair], by: Callable[[Pair], Hashable]) -> dict[Hash
 
 def _findings(
     groups: Mapping[Hashable, Sequence[Pair]],
-    rules: Rules,
+    rules: ComparisonRules,
     named: Callable[[Pair], tuple[str, str]],
     fewest: int,
-) -> list[Finding]:
+) -> list[QuantityDifference]:
     """Return the findings of each group and quantity with at least *fewest* differences, or pairs where that is 1."""
     found: dict[tuple[Hashable, Quantity], list[float]] = {}
     for group, pairs in groups.items():
@@ -179,12 +189,12 @@ def _findings(
         differing = sorted(one for one in differences if one) or [0.0]
         change = differing[len(differing) // 2]
         findings.append(
-            Finding(quantity, *named(groups[group][0]), len(differences), *counts, change, *chances, verdict)
+            QuantityDifference(quantity, *named(groups[group][0]), len(differences), *counts, change, *chances, verdict)
         )
     return findings
 
 
-def difference(pair: Pair, quantity: Quantity, rules: Rules) -> float | None:
+def difference(pair: Pair, quantity: Quantity, rules: ComparisonRules) -> float | None:
     """Return by how much a quantity has become worse, relative to the larger of the two; None without a comparison.
 
     It is 0 within the tolerance, infinite where it is there no more, and minus infinity where it had not been there.
@@ -202,7 +212,7 @@ def difference(pair: Pair, quantity: Quantity, rules: Rules) -> float | None:
     return 0.0 if abs(change) <= rules.tolerance else change if larger_is_worse else -change
 
 
-def _known(row: Row, quantity: Quantity) -> float | None:
+def _known(row: RunRow, quantity: Quantity) -> float | None:
     """Return a value or bound; 0 for what is proven to have no plan, which is all that there is to know of it."""
     return 0.0 if row.status == "infeasible" else row.value if quantity == "value" else row.bound
 
@@ -216,7 +226,7 @@ def _timed(pair: Pair) -> bool:
     return all(row.status in ANSWERED and row.seconds is not None for row in (pair.before, pair.after))
 
 
-def _time_difference(pair: Pair, rules: Rules) -> float | None:
+def _time_difference(pair: Pair, rules: ComparisonRules) -> float | None:
     old, new = (row.cpu if rules.cpu else row.seconds for row in (pair.before, pair.after))
     if old is None or new is None:
         return None
@@ -224,7 +234,7 @@ def _time_difference(pair: Pair, rules: Rules) -> float | None:
     return 0.0 if abs(new - old) <= rules.time_floor or abs(change) <= rules.time_tolerance else change
 
 
-def _certain(cases: Iterable[Sequence[Pair]], rules: Rules) -> Iterable[Certain]:
+def _certain(cases: Iterable[Sequence[Pair]], rules: ComparisonRules) -> Iterable[Certain]:
     """Yield the differences that need no test."""
     for pairs in cases:
         for pair in pairs:

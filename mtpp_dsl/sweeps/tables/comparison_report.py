@@ -7,8 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mtpp_dsl.core.base.units import counted, format_gap, format_quantity
-from mtpp_dsl.sweeps.store.rows import Row
-from mtpp_dsl.sweeps.tables.comparison import Certain, Comparison, Finding, Rules, difference
+from mtpp_dsl.sweeps.store.rows import RunRow
+from mtpp_dsl.sweeps.tables.comparison import (
+    Certain,
+    ComparisonRules,
+    DatabaseComparison,
+    QuantityDifference,
+    difference,
+)
 from mtpp_dsl.sweeps.tables.contradictions import run_shown
 
 __all__ = ["lines", "to_json"]
@@ -18,7 +24,7 @@ _LEFT = {0, 5, 7}
 """Columns that are aligned to the left."""
 
 
-def lines(comparison: Comparison, rules: Rules, most: int | None = 20) -> Iterator[str]:
+def lines(comparison: DatabaseComparison, rules: ComparisonRules, most: int | None = 20) -> Iterator[str]:
     """Yield what a comparison says, line by line.
 
     Args:
@@ -48,7 +54,7 @@ def lines(comparison: Comparison, rules: Rules, most: int | None = 20) -> Iterat
     yield _verdict(comparison)
 
 
-def _paired(comparison: Comparison) -> Iterator[str]:
+def _paired(comparison: DatabaseComparison) -> Iterator[str]:
     pairing = comparison.pairing
     names = len(pairing.pairs) + len(pairing.changed) - pairing.by_key
     by_name = f", {names} of them by the names of problem and method" if names else ""
@@ -63,14 +69,14 @@ def _paired(comparison: Comparison) -> Iterator[str]:
         yield f"times of {counted(comparison.other_machine, 'run')} not compared: their machines differ"
 
 
-def _explained(rules: Rules) -> Iterator[str]:
+def _explained(rules: ComparisonRules) -> Iterator[str]:
     yield f"p: chance of this without a change (Wilcoxon signed rank, Holm); level {format_gap(rules.level)}"
     times = f"{'processor ' if rules.cpu else ''}times within {format_gap(rules.time_tolerance)}"
     times = f", {times} or {format_quantity(rules.time_floor, 's')}" if "time" in rules.of else ""
     yield f"same: values and bounds within {format_gap(rules.tolerance)}{times}"
 
 
-def _table(findings: Sequence[Finding], names: Sequence[str]) -> Iterator[str]:
+def _table(findings: Sequence[QuantityDifference], names: Sequence[str]) -> Iterator[str]:
     """Yield a row a finding, below a line with its name, which may be long."""
     rows: list[tuple[str, ...]] = [_HEAD]
     for finding in findings:
@@ -97,7 +103,7 @@ def _chance(chance: float) -> str:
     return "<0.001" if chance < 0.001 else f"{chance:.3f}"
 
 
-def _certain(each: Certain, rules: Rules) -> str:
+def _certain(each: Certain, rules: ComparisonRules) -> str:
     before, after = each.pair.before, each.pair.after
     if each.quantity == "failure":
         row = after if each.worse else before
@@ -108,7 +114,7 @@ def _certain(each: Certain, rules: Rules) -> str:
     return f"{run_shown(before)}: {each.quantity} {old} in A, {new} in B ({_change(change)})"
 
 
-def _figure(row: Row, quantity: str) -> str:
+def _figure(row: RunRow, quantity: str) -> str:
     value = row.value if quantity == "value" else row.bound
     return row.status if value is None else format_quantity(value, row.unit)
 
@@ -119,13 +125,13 @@ def _some(texts: Sequence[str], most: int | None) -> Iterator[str]:
         yield f"  and {len(texts) - most:,} more: --all lists them"
 
 
-def _verdict(comparison: Comparison) -> str:
+def _verdict(comparison: DatabaseComparison) -> str:
     worse = counted(comparison.regressions, "regression") if comparison.regressions else "no regression"
     wrong = len(comparison.contradictions)
     return f"{counted(wrong, 'contradiction')}, {worse}" if wrong else worse
 
 
-def to_json(comparison: Comparison, rules: Rules) -> dict[str, Any]:
+def to_json(comparison: DatabaseComparison, rules: ComparisonRules) -> dict[str, Any]:
     """Return a comparison as JSON; infinite changes, where a plan or bound is lost or new, are null."""
     pairing = comparison.pairing
     return {
@@ -156,7 +162,7 @@ def to_json(comparison: Comparison, rules: Rules) -> dict[str, Any]:
     }
 
 
-def _findings(findings: Iterable[Finding]) -> Iterator[dict[str, Any]]:
+def _findings(findings: Iterable[QuantityDifference]) -> Iterator[dict[str, Any]]:
     for finding in findings:
         yield {
             "method": finding.label,

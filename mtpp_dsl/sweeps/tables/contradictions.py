@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.core.base.units import format_quantity
-from mtpp_dsl.sweeps.store.rows import Row
+from mtpp_dsl.sweeps.store.rows import RunRow
 from mtpp_dsl.sweeps.tables.statistics import Floats
 
 __all__ = ["Contradiction", "beaten", "contradictions", "run_shown"]
@@ -23,8 +23,8 @@ TOLERANCE = 1e-5
 class Contradiction:
     """Two answers of which one must be wrong: *plan* has a plan that *proof* says cannot be."""
 
-    plan: Row
-    proof: Row
+    plan: RunRow
+    proof: RunRow
 
     @property
     def shown(self) -> str:
@@ -37,7 +37,7 @@ class Contradiction:
         return f"{run_shown(plan)} has a plan of {found}, and {run_shown(proof)} {said}"
 
 
-def run_shown(row: Row) -> str:
+def run_shown(row: RunRow) -> str:
     """Return which run a row is of, for people."""
     params = ", ".join(f"{name}={value}" for name, value in row.params.items())
     parts = [f"{row.label}, {row.solver}" if row.solver else row.label, "on", row.problem]
@@ -46,12 +46,12 @@ def run_shown(row: Row) -> str:
     return " ".join([*parts, f"seed {row.seed}"])
 
 
-def contradictions(rows: Iterable[Row]) -> list[Contradiction]:
+def contradictions(rows: Iterable[RunRow]) -> list[Contradiction]:
     """Return, for each problem that has one, a plan that is better than a bound, or where there is proven to be none.
 
     A problem is known by the hash of its spec, its params and its scenario; who solved it, and how, does not matter.
     """
-    by_problem: dict[tuple[str, ...], list[Row]] = {}
+    by_problem: dict[tuple[str, ...], list[RunRow]] = {}
     for row in rows:
         params = json.dumps(row.params, sort_keys=True, default=str)
         by_problem.setdefault((row.spec_sha256, params, row.scenario), []).append(row)
@@ -59,7 +59,7 @@ def contradictions(rows: Iterable[Row]) -> list[Contradiction]:
     return [each for each in found if each is not None]
 
 
-def _contradiction(rows: Sequence[Row]) -> Contradiction | None:
+def _contradiction(rows: Sequence[RunRow]) -> Contradiction | None:
     plans = [row for row in rows if row.value is not None]
     for proof in rows:
         if plans and proof.status == "infeasible":

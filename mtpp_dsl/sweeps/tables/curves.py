@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.sweeps.tables.figures import Rule, figure_of
+from mtpp_dsl.sweeps.tables.figures import FigureRule, figure_of
 from mtpp_dsl.sweeps.tables.measures import MEASURES, answered, contests, measured
 from mtpp_dsl.sweeps.tables.runs import WITHOUT, Runs, sorted_values
 from mtpp_dsl.sweeps.tables.statistics import Floats, best_in_groups, profile, ratios, step_values
@@ -240,7 +240,7 @@ def sizes(runs: Runs, x: str = "nodes", show: str = "seconds") -> dict[str, Poin
     return curves
 
 
-def along(runs: Runs, x: str, show: str, rule: Rule, best: str = "all") -> dict[str, Curve]:
+def along(runs: Runs, x: str, show: str, rule: FigureRule, best: str = "all") -> dict[str, Curve]:
     """Return a measure of each method along a field of numbers, such as ``params.k``, with the spread over seeds.
 
     Raises:

@@ -15,14 +15,14 @@ from mtpp_dsl.sweeps.tables.measures import MEASURES, Measure, Measured
 from mtpp_dsl.sweeps.tables.runs import Runs, hint
 from mtpp_dsl.sweeps.tables.statistics import AGGREGATES, Floats
 
-__all__ = ["Column", "Figure", "Rule", "figure_of"]
+__all__ = ["Column", "Figure", "FigureRule", "figure_of"]
 
 _WITHIN = (*AGGREGATES, "best", "worst")
 _PAR = re.compile(r"par(\d{1,4})$")
 
 
 @dataclass(frozen=True)
-class Rule:
+class FigureRule:
     """How runs become one figure.
 
     Attributes:
@@ -53,7 +53,7 @@ class Rule:
         match = _PAR.match(self.failed)
         return int(match[1]) if match else 0
 
-    def fitting(self, show: str) -> Rule:
+    def fitting(self, show: str) -> FigureRule:
         """Return the rule as far as it goes with a measure: one of several, which are asked for together.
 
         Numbers of problems stay sums, and penalties are for times and for ratios.
@@ -92,7 +92,7 @@ class Column:
     by: str = ""
     where: Mapping[str, Any] = field(default_factory=dict)
     best: str = "all"
-    rule: Rule = field(default_factory=Rule)
+    rule: FigureRule = field(default_factory=FigureRule)
     spread: bool = False
     digits: int | None = None
     decimals: int | None = None
@@ -124,7 +124,7 @@ class Figure:
     unit: str = ""
 
 
-def figure_of(runs: Runs, measured: Measured, places: Sequence[int], rule: Rule) -> Figure:
+def figure_of(runs: Runs, measured: Measured, places: Sequence[int], rule: FigureRule) -> Figure:
     """Make one figure of the runs at *places*.
 
     The spread is that of the figures which each seed gives by itself. A problem with one seed alone, as of a method
@@ -160,7 +160,7 @@ def figure_of(runs: Runs, measured: Measured, places: Sequence[int], rule: Rule)
     return Figure(value, low, high, len(places) - infeasible, counted, len(by_problem), why, unit)
 
 
-def _with_penalties(runs: Runs, measured: Measured, places: Sequence[int], rule: Rule) -> Floats:
+def _with_penalties(runs: Runs, measured: Measured, places: Sequence[int], rule: FigureRule) -> Floats:
     """Return the values of all runs, with what those count as that failed."""
     if not rule.penalty:
         return measured.values

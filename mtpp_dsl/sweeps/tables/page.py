@@ -14,7 +14,7 @@ from typing import Any
 from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.tables.beside import beside_published
-from mtpp_dsl.sweeps.tables.page_file import Page, PageTable, Part
+from mtpp_dsl.sweeps.tables.page_file import Page, PageTable, PaperTables
 from mtpp_dsl.sweeps.tables.page_rows import read_rows
 from mtpp_dsl.sweeps.tables.rendering import markdown_escaped, to_markdown
 from mtpp_dsl.sweeps.tables.runs import MISSING, WITHOUT, Runs
@@ -56,7 +56,7 @@ def page_text(page: Page) -> str:
     return "\n".join(parts)
 
 
-def _table_text(page: Page, part: Part, said: PageTable) -> str:
+def _table_text(page: Page, part: PaperTables, said: PageTable) -> str:
     """Return heading, command, conditions and figures of one table, and where ours are worse."""
     if not page.rows_of(part, said).exists():
         waiting = f"No rows of this sweep are here yet. `{_command(page, said)}` makes them."

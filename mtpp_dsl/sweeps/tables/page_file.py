@@ -11,10 +11,10 @@ from typing import Any
 
 from mtpp_dsl.core.base.files import read_text
 from mtpp_dsl.core.errors import UsageError, did_you_mean
-from mtpp_dsl.sweeps.tables.figures import Column, Rule
+from mtpp_dsl.sweeps.tables.figures import Column, FigureRule
 from mtpp_dsl.sweeps.tables.published import PublishedTable, read_published
 
-__all__ = ["Page", "PageColumn", "PageTable", "Part", "read_page"]
+__all__ = ["Page", "PageColumn", "PageTable", "PaperTables", "read_page"]
 
 VERSION = 1
 MAX_BYTES = 4_000_000
@@ -84,7 +84,7 @@ class PageTable:
 
 
 @dataclass(frozen=True)
-class Part:
+class PaperTables:
     """The tables of one paper.
 
     Attributes:
@@ -121,11 +121,11 @@ class Page:
     path: Path
     title: str
     text: str
-    parts: tuple[Part, ...]
+    parts: tuple[PaperTables, ...]
     output: Path
     results: Path
 
-    def rows_of(self, part: Part, table: PageTable) -> Path:
+    def rows_of(self, part: PaperTables, table: PageTable) -> Path:
         """Return the file that holds the rows of a table; tables of one sweep and size share it."""
         size = f"-{table.size}" if table.size else ""
         return self.results / f"{part.name}-{table.sweep.stem}{size}.csv"
@@ -157,7 +157,7 @@ def _called(folder: Path) -> str:
     return Path(os.path.normpath(folder.absolute())).name
 
 
-def _part(path: Path) -> Part:
+def _part(path: Path) -> PaperTables:
     data, place = _toml(path), f"{_called(path.parent)}/{path.name}"
     _keys(data, place, {"title": str, "text": str, "tables": list}, {"title"})
     tables = tuple(_table(each, path.parent, f"{place}: table {n}") for n, each in enumerate(data.get("tables", []), 1))
@@ -165,7 +165,7 @@ def _part(path: Path) -> Part:
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"{place}: two tables are called {name!r}")
-    return Part(path.parent, data["title"], data.get("text", ""), tables)
+    return PaperTables(path.parent, data["title"], data.get("text", ""), tables)
 
 
 _TABLE: dict[str, type | tuple[type, ...]] = {
@@ -213,7 +213,7 @@ def _column(data: Any, place: str) -> PageColumn:
     _keys(data, place, _COLUMN, set())
     if data.get("compare", "") not in COMPARE:
         raise UsageError(f"{place}: compare is lower, higher or no, not {data['compare']!r}")
-    rule = Rule(**{key: data[key] for key in ("over", "seeds", "failed") if key in data})
+    rule = FigureRule(**{key: data[key] for key in ("over", "seeds", "failed") if key in data})
     own = ("name", "by", "show", "where", "best", "spread", "digits", "decimals", "unit")
     column = Column(**{key: data[key] for key in own if key in data}, rule=rule)
     tolerance = float(data["tolerance"]) if "tolerance" in data else None

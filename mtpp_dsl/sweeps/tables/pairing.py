@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from mtpp_dsl.sweeps.store.rows import Row
+from mtpp_dsl.sweeps.store.rows import RunRow
 
 __all__ = ["Pair", "Pairing", "pair_up"]
 
@@ -18,8 +18,8 @@ _LIMITS = ("time_limit", "memory_limit", "gap_limit", "threads", "coarsen")
 class Pair:
     """The same run twice: *before* in the first database, *after* in the second."""
 
-    before: Row
-    after: Row
+    before: RunRow
+    after: RunRow
 
     @property
     def case(self) -> tuple[Hashable, ...]:
@@ -46,12 +46,12 @@ class Pairing:
 
     pairs: Sequence[Pair]
     by_key: int
-    only_before: Sequence[Row]
-    only_after: Sequence[Row]
+    only_before: Sequence[RunRow]
+    only_after: Sequence[RunRow]
     changed: Sequence[Pair]
 
 
-def pair_up(before: Sequence[Row], after: Sequence[Row]) -> Pairing:
+def pair_up(before: Sequence[RunRow], after: Sequence[RunRow]) -> Pairing:
     """Pair the rows of two databases: by key first, then by problem, params, label, solver and seed.
 
     Rows with the same names are told apart by their limits, and left alone where that does not suffice. Rows whose run
@@ -77,7 +77,7 @@ def pair_up(before: Sequence[Row], after: Sequence[Row]) -> Pairing:
     )
 
 
-def _match(left: Sequence[Row], right: Sequence[Row], name: Callable[[Row], Hashable]) -> list[Pair]:
+def _match(left: Sequence[RunRow], right: Sequence[RunRow], name: Callable[[RunRow], Hashable]) -> list[Pair]:
     """Return the pairs of rows whose name is the same, and nobody else's."""
     names = [*map(name, left)], [*map(name, right)]
     counts = Counter(names[0]), Counter(names[1])
@@ -89,16 +89,16 @@ def _match(left: Sequence[Row], right: Sequence[Row], name: Callable[[Row], Hash
     ]
 
 
-def _key(row: Row) -> Hashable:
+def _key(row: RunRow) -> Hashable:
     return row.key
 
 
-def _whole_name(row: Row) -> Hashable:
+def _whole_name(row: RunRow) -> Hashable:
     limits = tuple(getattr(row, name) for name in _LIMITS)
     return _name(row), json.dumps([row.options, row.solver_options], sort_keys=True, default=str), limits
 
 
-def _name(row: Row) -> tuple[Hashable, ...]:
+def _name(row: RunRow) -> tuple[Hashable, ...]:
     params = json.dumps(row.params, sort_keys=True, default=str)
     return row.problem, row.scenario, params, row.label, row.solver, row.seed
 

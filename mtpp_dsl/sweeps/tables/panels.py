@@ -13,11 +13,11 @@ from mtpp_dsl.core.base.units import display_unit
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.sweeps.tables.curves import Curve, along, gaps, profiles, sizes
-from mtpp_dsl.sweeps.tables.figures import Rule, figure_of
+from mtpp_dsl.sweeps.tables.figures import FigureRule, figure_of
 from mtpp_dsl.sweeps.tables.measures import MEASURES, measured
 from mtpp_dsl.sweeps.tables.runs import Runs, hint, plain, sorted_values
 
-__all__ = ["KINDS", "Asked", "shown"]
+__all__ = ["KINDS", "PanelRequest", "shown"]
 
 MAX_GROUPS = 40
 MAX_TICKS = 12
@@ -25,7 +25,7 @@ _AXES = {"value": "value", "seconds": "time", "cpu": "CPU time", "total": "time 
 
 
 @dataclass(frozen=True)
-class Asked:
+class PanelRequest:
     """What a picture shows.
 
     Attributes:
@@ -47,7 +47,7 @@ class Asked:
     to: str = "bound"
     solved: str = "plan"
     best: str = "all"
-    rule: Rule = field(default_factory=Rule)
+    rule: FigureRule = field(default_factory=FigureRule)
     title: str = ""
 
 
@@ -87,7 +87,7 @@ def _line_of(look: dict[str, Any]) -> dict[str, Any]:
     return {"color": look["color"], "linestyle": look["linestyle"]}
 
 
-def _profile(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) -> None:
+def _profile(axes: Any, runs: Runs, asked: PanelRequest, looks: dict[str, dict[str, Any]]) -> None:
     show = asked.show or "value"
     curves = profiles(runs, show, asked.solved)
     largest = max((curve.x.max() for curve in curves.values() if len(curve.x)), default=1.0)
@@ -112,7 +112,7 @@ def _profile(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any
     axes.set_ylabel("share of problems within τ")
 
 
-def _gap(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) -> None:
+def _gap(axes: Any, runs: Runs, asked: PanelRequest, looks: dict[str, dict[str, Any]]) -> None:
     curves = gaps(runs, asked.to)
     thicker = _thicker(curves)
     for label, curve in curves.items():
@@ -137,7 +137,7 @@ def _gap(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) 
     axes.set_ylabel("mean gap to the bound (%)" if asked.to == "bound" else "mean distance from the best plan (%)")
 
 
-def _size(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) -> None:
+def _size(axes: Any, runs: Runs, asked: PanelRequest, looks: dict[str, dict[str, Any]]) -> None:
     show, x = asked.show or "seconds", asked.x or "nodes"
     unit, per = _unit(runs, show)
     lost, found = False, sizes(runs, x, show)
@@ -170,7 +170,7 @@ def _size(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]])
     axes.set_ylabel(_axis(show, unit))
 
 
-def _line(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) -> None:
+def _line(axes: Any, runs: Runs, asked: PanelRequest, looks: dict[str, dict[str, Any]]) -> None:
     show = asked.show or "ratio"
     if not asked.x:
         raise UsageError("a line needs the field along its axis: --x params.k, or --x nodes")
@@ -204,7 +204,7 @@ def _line(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]])
     axes.set_ylabel(_axis(show, unit))
 
 
-def _bars(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) -> None:
+def _bars(axes: Any, runs: Runs, asked: PanelRequest, looks: dict[str, dict[str, Any]]) -> None:
     show, by = asked.show or "ratio", asked.x or "problem"
     unit, per = _unit(runs, show)
     groups, labels = sorted_values(runs.field(by)), sorted_values(runs.field("label"))
@@ -278,7 +278,7 @@ def _axis(show: str, unit: str) -> str:
     return f"{name} ({unit})" if unit else name
 
 
-KINDS: dict[str, Callable[[Any, Runs, Asked, dict[str, dict[str, Any]]], None]] = {
+KINDS: dict[str, Callable[[Any, Runs, PanelRequest, dict[str, dict[str, Any]]], None]] = {
     "profile": _profile,
     "gap": _gap,
     "size": _size,

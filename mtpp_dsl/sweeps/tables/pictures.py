@@ -11,10 +11,10 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.show.report.picture import check_picture
 from mtpp_dsl.sweeps.tables.measures import contradictions
 from mtpp_dsl.sweeps.tables.notes import lost, sets
-from mtpp_dsl.sweeps.tables.panels import KINDS, Asked, shown
+from mtpp_dsl.sweeps.tables.panels import KINDS, PanelRequest, shown
 from mtpp_dsl.sweeps.tables.runs import Runs, hint, plain, sorted_values
 
-__all__ = ["Asked", "draw_runs"]
+__all__ = ["PanelRequest", "draw_runs"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#888888")
 """Colours that colour-blind readers tell apart (Okabe and Ito 2008), with grey for yellow, which white swallows."""
@@ -23,7 +23,7 @@ MARKERS = "osD^vPX<>*"
 MAX_PANELS = 12
 
 
-def draw_runs(runs: Runs, asked: Asked, path: Path) -> list[str]:
+def draw_runs(runs: Runs, asked: PanelRequest, path: Path) -> list[str]:
     """Draw a picture of *runs* into *path*, a .png, .svg or .pdf.
 
     Returns:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.show.report.columns import wrapped
-from mtpp_dsl.sweeps.tables.tables import Cell, Table
+from mtpp_dsl.sweeps.tables.tables import Table, TableCell
 
 __all__ = ["FORMATS", "latex_escaped", "markdown_escaped", "table_lines", "to_csv", "to_latex", "to_markdown"]
 
@@ -62,7 +62,7 @@ def table_lines(table: Table, width: int | None = 80) -> list[Text]:
         table: what is shown.
         width: of the terminal; None for any.
     """
-    cells = [[Cell(name) for name in table.head], *table.rows]
+    cells = [[TableCell(name) for name in table.head], *table.rows]
     widths = [max(cell_len(visible(row[c].text)) for row in cells) for c in range(len(table.head))]
     lines = [*wrapped(Text(visible(table.title), "bold"), width), Text("")] if table.title else []
     for number, block in enumerate(_blocks(widths, width)):
@@ -88,7 +88,7 @@ def _blocks(widths: Sequence[int], width: int | None) -> list[list[int]]:
     return blocks
 
 
-def _line(row: Sequence[Cell], columns: Sequence[int], widths: Sequence[int], *, head: bool) -> Text:
+def _line(row: Sequence[TableCell], columns: Sequence[int], widths: Sequence[int], *, head: bool) -> Text:
     line = Text(no_wrap=True)
     for c in columns:
         text = visible(row[c].text)
@@ -195,7 +195,7 @@ def to_csv(table: Table) -> str:
     return out.getvalue()
 
 
-def _csv_cells(cell: Cell, wide: bool) -> list[str]:
+def _csv_cells(cell: TableCell, wide: bool) -> list[str]:
     figure = cell.figure
     if figure is None:
         return [cell.text] + [""] * (5 if wide else 3)

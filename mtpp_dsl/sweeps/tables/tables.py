@@ -16,11 +16,11 @@ from mtpp_dsl.sweeps.tables.notes import failures, rules, sets
 from mtpp_dsl.sweeps.tables.numerals import Numeral, written
 from mtpp_dsl.sweeps.tables.runs import Runs, plain, sorted_values
 
-__all__ = ["MEASURES_HEADS", "Cell", "Column", "Table", "expanded", "make_table", "places_in_common"]
+__all__ = ["MEASURES_HEADS", "Column", "Table", "TableCell", "expanded", "make_table", "places_in_common"]
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """One cell: its text, and its figure where it has one.
 
     Attributes:
@@ -48,7 +48,7 @@ class Table:
     """
 
     head: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     notes: tuple[str, ...]
     title: str = ""
     columns: tuple[Column, ...] = ()
@@ -107,9 +107,9 @@ def make_table(
     best = _best_cells(runs, rows, each, grid, shown) if mark else set()
     lines = tuple(
         (
-            Cell(names.get(plain(value), plain(value))),
+            TableCell(names.get(plain(value), plain(value))),
             *(
-                Cell("" if figure is None else written(figure, numeral, column.spread), figure, (r, c) in best)
+                TableCell("" if figure is None else written(figure, numeral, column.spread), figure, (r, c) in best)
                 for c, (figure, numeral, column) in enumerate(zip(grid[r], numerals, each, strict=True))
             ),
         )

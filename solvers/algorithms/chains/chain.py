@@ -8,11 +8,11 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-__all__ = ["Chain", "Typed", "typed"]
+__all__ = ["NodeChain", "Typed", "typed"]
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class NodeChain:
     """Nodes 0..n-1, each of which hands a tensor to the next, and devices that may hold one range of them each.
 
     The load of a device is its work, what it sends and what it receives: their sum, or, where transfers *overlap* work,
@@ -73,7 +73,7 @@ class Typed:
         members: the devices of each type. They are equal in all that enters a load, to one another and to all others.
         stride: [types] what one device of the type adds to the number of a state; states number the counts used.
         left: [states, types] how many devices of each type are unused.
-        time, memory, room, sent, received, halves: as of :class:`Chain`, by types.
+        time, memory, room, sent, received, halves: as of :class:`NodeChain`, by types.
     """
 
     members: tuple[tuple[int, ...], ...]
@@ -100,7 +100,7 @@ class Typed:
         return found
 
 
-def typed(chain: Chain, *prices: Floats) -> Typed:
+def typed(chain: NodeChain, *prices: Floats) -> Typed:
     """Return the chain by types of devices; devices of one type are equal in *prices*, [devices], too.
 
     Two devices are equal if exchanging their names changes nothing: not the times or the room of any node, nor a
@@ -142,7 +142,7 @@ def typed(chain: Chain, *prices: Floats) -> Typed:
     )
 
 
-def _one_of_each(chain: Chain) -> Typed:
+def _one_of_each(chain: NodeChain) -> Typed:
     """Return a chain over devices in line, each a type: there is one state, as transfers alone tell what is left."""
     return Typed(
         members=tuple((d,) for d in range(chain.k)),
@@ -157,7 +157,7 @@ def _one_of_each(chain: Chain) -> Typed:
     )
 
 
-def _equal(chain: Chain, links: Floats, d: int, e: int, prices: tuple[Floats, ...]) -> bool:
+def _equal(chain: NodeChain, links: Floats, d: int, e: int, prices: tuple[Floats, ...]) -> bool:
     """Return whether devices *d* and *e* may be exchanged."""
     if (
         chain.room[d] != chain.room[e]

@@ -9,10 +9,10 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.views.whole_numbers import binary_unit, floored
-from mtpp_dsl.solvers.algorithms.chains.chain import Chain, Typed, typed
+from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain, Typed, typed
 from mtpp_dsl.solvers.algorithms.chains.stages_kernel import BELOW, FAR
 
-__all__ = ["MAX_STATES", "Split", "least_bottleneck"]
+__all__ = ["MAX_STATES", "ChainSplit", "least_bottleneck"]
 
 BITS, FINE = 52, 32
 """The cost of all nodes one after the other is a whole number of at most so many bits, where there are few nodes; that
@@ -24,7 +24,7 @@ MAX_STATES = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class ChainSplit:
     """What the search found.
 
     Attributes:
@@ -39,13 +39,13 @@ class Split:
 
 
 def least_bottleneck(
-    chain: Chain,
+    chain: NodeChain,
     *,
     upper: float = np.inf,
     gap: float = 0.0,
     say: Callable[[str], None] | None = None,
     pause: Callable[[], None] = lambda: None,
-) -> Split:
+) -> ChainSplit:
     """Return the split of least largest load in which each device holds one range of nodes, or none.
 
     Whether there is a split with all loads up to a target is seen by a dynamic programme over (nodes done, devices used
@@ -61,7 +61,7 @@ def least_bottleneck(
         pause: called between targets; may raise.
     """
     if upper <= 0:
-        return Split(None, np.inf, 0.0)
+        return ChainSplit(None, np.inf, 0.0)
     types = typed(chain)
     limit = min(upper, _ceiling(chain))
     found, value, lower = None, upper, 0.0
@@ -89,14 +89,14 @@ def least_bottleneck(
             break
         limit = value
     if found is None:
-        return Split(None, np.inf, np.inf if upper == np.inf else min(lower, upper))
-    return Split(found, value, min(lower, value))
+        return ChainSplit(None, np.inf, np.inf if upper == np.inf else min(lower, upper))
+    return ChainSplit(found, value, min(lower, value))
 
 
 class _Search:
     """The programme in whole numbers."""
 
-    def __init__(self, types: Typed, chain: Chain, limit: float, say: Callable[[str], None] | None) -> None:
+    def __init__(self, types: Typed, chain: NodeChain, limit: float, say: Callable[[str], None] | None) -> None:
         n, kinds = types.time.shape
         self.unit = binary_unit(limit, min(BITS, 61 - n.bit_length()))
         self.top = int(limit / self.unit) + 1
@@ -161,7 +161,7 @@ def traced(types: Typed, origin: Ints, answer: Ints) -> list[tuple[int, int, int
         c -= int(types.stride[v])
 
 
-def _ceiling(chain: Chain) -> float:
+def _ceiling(chain: NodeChain) -> float:
     """Return more than any split costs."""
     costs = (chain.time, chain.sent[:-1], chain.received[:-1])
     finite = (np.where(np.isfinite(cost), cost, 0.0) for cost in costs)

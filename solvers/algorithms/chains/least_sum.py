@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.algorithms.chains.chain import Chain, typed
+from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain, typed
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import traced
 from mtpp_dsl.solvers.algorithms.chains.stages_kernel import CHEAPEST
 
@@ -15,7 +15,7 @@ __all__ = ["least_sum"]
 
 
 def least_sum(
-    chain: Chain,
+    chain: NodeChain,
     price: Floats,
     sending: Floats | None = None,
     receiving: Floats | None = None,

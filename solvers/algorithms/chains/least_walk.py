@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-__all__ = ["Walk", "Walked", "least_walk"]
+__all__ = ["ChainWalk", "Walked", "least_walk"]
 
 ROUNDING = 1e-9
 """Sums are in floating point: what is proved is so much lower, and rooms are so much larger."""
@@ -23,7 +23,7 @@ ROUNDS, LATE, SHORTER, LEAST_STEP = 150, 4, 0.7, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Walk:
+class ChainWalk:
     """Nodes 0..n-1, each of which hands tensors to the next, and what placing them adds to sums and to slots.
 
     A sum grows over the whole chain. A slot is what one device, or one channel, has to hold or to do: it may have a
@@ -105,7 +105,7 @@ class _Labels(NamedTuple):
 
 
 def least_walk(
-    walk: Walk, width: int, *, upper: float = np.inf, pause: Callable[[], None] = lambda: None, most: int = 5
+    walk: ChainWalk, width: int, *, upper: float = np.inf, pause: Callable[[], None] = lambda: None, most: int = 5
 ) -> Walked:
     """Return the best splits of a chain, by labels of its beginnings, of which *width* are kept at each node.
 
@@ -163,7 +163,7 @@ def _ahead(place: Floats, move: Floats) -> Floats:
     return found
 
 
-def _prices(walk: Walk, upper: float) -> Floats:
+def _prices(walk: ChainWalk, upper: float) -> Floats:
     """Return [slots] prices of what has a limit, by subgradients: any prices give a bound, the best ones a good one.
 
     Steps are as long as they would have to be if the best prices gave *upper*, or twice what no prices give.
@@ -201,7 +201,7 @@ def _prices(walk: Walk, upper: float) -> Floats:
 class _Rest:
     """What the nodes after each one need at least: of limited slots, and of the largest ones."""
 
-    def __init__(self, walk: Walk) -> None:
+    def __init__(self, walk: ChainWalk) -> None:
         self._walk = walk
         limited = np.isfinite(walk.room)
         allowed = np.isfinite(walk.place[0])[:, :, None]
@@ -231,7 +231,7 @@ class _Rest:
         return fine
 
 
-def _first(walk: Walk, priced: Floats) -> _Labels:
+def _first(walk: ChainWalk, priced: Floats) -> _Labels:
     """Return the labels of the first node."""
     last = np.array([group[0] for group in walk.alike], np.int64)
     slots = walk.placed[0, last]
@@ -239,7 +239,7 @@ def _first(walk: Walk, priced: Floats) -> _Labels:
     return _Labels(last, 1 << last, walk.place[:, 0, last].T, _raised(walk, none, slots), slots, priced[0, last])
 
 
-def _next(walk: Walk, labels: _Labels, j: int, priced: Floats) -> tuple[_Labels, Ints]:
+def _next(walk: ChainWalk, labels: _Labels, j: int, priced: Floats) -> tuple[_Labels, Ints]:
     """Return the labels of node *j*, and those that they go on from."""
     k, count = walk.k, len(labels.last)
     parent, device = np.repeat(np.arange(count), k), np.tile(np.arange(k), count)
@@ -265,7 +265,7 @@ def _next(walk: Walk, labels: _Labels, j: int, priced: Floats) -> tuple[_Labels,
     ), parent
 
 
-def _raised(walk: Walk, tops: Floats, slots: Floats) -> Floats:
+def _raised(walk: ChainWalk, tops: Floats, slots: Floats) -> Floats:
     """Return [labels, tops] the largest slots so far."""
     found = tops.copy()
     for top in range(walk.tops):
@@ -273,7 +273,7 @@ def _raised(walk: Walk, tops: Floats, slots: Floats) -> Floats:
     return found
 
 
-def _undominated(walk: Walk, labels: _Labels) -> Bools:
+def _undominated(walk: ChainWalk, labels: _Labels) -> Bools:
     """Return [labels] which are not left out for an earlier one, on the same device, that is no larger in anything.
 
     The other has used the same ones of the devices that hold one range, too.

@@ -11,12 +11,12 @@ from mtpp_dsl.solvers.algorithms.homes.shipping import Loads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EXTEND", "Labels", "Scratch", "Steps"]
+__all__ = ["EXTEND", "IdealSteps", "Labels", "Scratch"]
 
 STEPS_WORTH_COMPILING = 3_000
 
 
-class Steps(NamedTuple):
+class IdealSteps(NamedTuple):
     """Ideals, what can be added to each, and which tensors are still read outside of it.
 
     Attributes:
@@ -120,7 +120,7 @@ class Scratch(NamedTuple):
 
 
 def _extend(
-    source: int, budget: int, target: int, relaxed: bool, steps: Steps, loads: Loads, labels: Labels, room: Scratch
+    source: int, budget: int, target: int, relaxed: bool, steps: IdealSteps, loads: Loads, labels: Labels, room: Scratch
 ) -> int:
     """Extend the splits of the ideals from *source* on by one stage whose loads may end at *target* or below.
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.algorithms.homes.extend import EXTEND, Labels, Scratch, Steps
+from mtpp_dsl.solvers.algorithms.homes.extend import EXTEND, IdealSteps, Labels, Scratch
 from mtpp_dsl.solvers.algorithms.homes.shipping import Loads, Shipping, whole_loads
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 
-__all__ = ["Crowded", "HomeSearch"]
+__all__ = ["HomeSearch", "LabelsCrowded"]
 
 CHUNK = 3_000_000
 """Supernodes tried between two looks at the clock."""
@@ -24,7 +24,7 @@ COARSE = 1e-9
 """A unit above this share of the cost of the best plan is too large."""
 
 
-class Crowded(Exception):
+class LabelsCrowded(Exception):
     """There is no room for more labels."""
 
 
@@ -102,7 +102,7 @@ class HomeSearch:
             else:
                 return lower, upper, True
 
-    def _below(self, steps: Steps, loads: Loads, target: int, relaxed: bool) -> Ints | None:
+    def _below(self, steps: IdealSteps, loads: Loads, target: int, relaxed: bool) -> Ints | None:
         """Return [n] devices of a split whose loads are *target* or less, or None.
 
         Raises:
@@ -121,7 +121,7 @@ class HomeSearch:
             if source >= 0:
                 break
             if room >= self._most:
-                raise Crowded
+                raise LabelsCrowded
             room = min(self._most, 8 * room)
         return self._traced(labels) if source == size else None
 
@@ -135,13 +135,13 @@ class HomeSearch:
             x = int(labels.parent[x])
         return device
 
-    def _steps(self, loads: Loads) -> Steps:
+    def _steps(self, loads: Loads) -> IdealSteps:
         lattice = self._lattice
         left = np.empty((lattice.size, loads.weight.shape[1]))
         for begin in range(0, lattice.size, 4096):
             outside = (lattice.bits[begin : begin + 4096][:, lattice.word] & lattice.bit) == 0
             left[begin : begin + 4096] = outside @ loads.weight
-        return Steps(lattice.start, lattice.above, lattice.node, self._first, self._live, left)
+        return IdealSteps(lattice.start, lattice.above, lattice.node, self._first, self._live, left)
 
     def _labels(self, most: int, relaxed: bool) -> Labels:
         size, k = self._lattice.size, self._shipping.k

@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools
 from mtpp_dsl.core.problem.in_order import Line
-from mtpp_dsl.solvers.algorithms.chains.chain import Chain
+from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain
 from mtpp_dsl.solvers.algorithms.homes.shipping import Shipping
 
 __all__ = ["chain_in_line", "filled_places", "shipping_in_line"]
@@ -34,7 +34,7 @@ def filled_places(line: Line) -> Bools:
     return np.array([d in line.filled for d in line.devices], np.bool_)
 
 
-def chain_in_line(chain: Chain, line: Line) -> Chain:
+def chain_in_line(chain: NodeChain, line: Line) -> NodeChain:
     """Return a chain, whose devices are in the order, in which data can only go on to a later one.
 
     Nothing leads back, nor past a device that has to have a node; the chain may begin on no device behind such a one,

@@ -11,7 +11,7 @@ from mtpp_dsl.core.problem.colocation import ordered_edges, together
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.interconnects import Tree
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.chains.chain import Chain
+from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain
 from mtpp_dsl.solvers.algorithms.homes.shipping import Shipping
 
 __all__ = ["chain_of", "is_exact", "path_of", "shipping_of"]
@@ -97,7 +97,7 @@ def is_exact(problem: Problem) -> bool:
     )
 
 
-def chain_of(problem: Problem) -> tuple[Chain, Ints] | None:
+def chain_of(problem: Problem) -> tuple[NodeChain, Ints] | None:
     """Return a problem on ``links`` or a ``tree`` as a chain, and [n] the place of each node in it; None if it is none.
 
     It is one if nodes that every plan has on one device, made one, stand in a line in which each hands tensors to the
@@ -108,7 +108,7 @@ def chain_of(problem: Problem) -> tuple[Chain, Ints] | None:
     return None if found is None else (found[0], found[1][of])
 
 
-def chain_from(shipping: Shipping) -> tuple[Chain, Ints] | None:
+def chain_from(shipping: Shipping) -> tuple[NodeChain, Ints] | None:
     """Return the same supernodes as a chain, and [n] their places in it; None if they are none."""
     n, k = shipping.n, shipping.k
     order = path_of(shipping.before, n)
@@ -120,7 +120,7 @@ def chain_from(shipping: Shipping) -> tuple[Chain, Ints] | None:
     np.add.at(sent, place[shipping.producer], shipping.sent)
     np.add.at(received, place[shipping.producer], shipping.received)
     return (
-        Chain(
+        NodeChain(
             time=shipping.time[order],
             memory=shipping.memory[order],
             room=shipping.room,

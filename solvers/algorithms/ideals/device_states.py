@@ -9,10 +9,10 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.views.device_types import DeviceTypes
 
-__all__ = ["States", "mixed_radix", "states_of"]
+__all__ = ["DeviceStates", "mixed_radix", "states_of"]
 
 
-class States(NamedTuple):
+class DeviceStates(NamedTuple):
     """All counts of used devices, numbered in mixed radix; componentwise smaller ones come first.
 
     Attributes:
@@ -26,10 +26,10 @@ class States(NamedTuple):
     left: Ints
 
 
-def states_of(types: DeviceTypes) -> States:
+def states_of(types: DeviceTypes) -> DeviceStates:
     """Return all states."""
     used, stride = mixed_radix(types.counts)
-    return States(used, stride, types.counts - used)
+    return DeviceStates(used, stride, types.counts - used)
 
 
 def mixed_radix(count: Ints) -> tuple[Ints, Ints]:

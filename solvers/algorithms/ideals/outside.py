@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats
 from mtpp_dsl.core.views.device_types import DeviceTypes
-from mtpp_dsl.solvers.algorithms.ideals.device_states import States
+from mtpp_dsl.solvers.algorithms.ideals.device_states import DeviceStates
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, measure
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead
@@ -54,13 +54,13 @@ class Prices:
             ratio = np.divide(time[:, q : q + 1], time, out=np.zeros_like(time), where=both)
         return np.asarray(np.minimum(ratio.max(axis=0, initial=CHEAP), DEAR), np.float64)
 
-    def ahead(self, lattice: Lattice, costs: WholeCosts, states: States, say: Callable[[str], None]) -> Ahead:
+    def ahead(self, lattice: Lattice, costs: WholeCosts, states: DeviceStates, say: Callable[[str], None]) -> Ahead:
         """Return what is sure to come after every ideal of *lattice*."""
         left, cut = measure(lattice, costs, self.weight, say)
         price, cheapest = self.of_states(costs, states)
         return Ahead(left, cut, price, cheapest, ROUNDING * self.weight.sum(axis=1))
 
-    def of_states(self, costs: WholeCosts, states: States) -> tuple[Floats, Floats]:
+    def of_states(self, costs: WholeCosts, states: DeviceStates) -> tuple[Floats, Floats]:
         """Return [states, rows] the sum of the prices of the devices left, and the least if all of them pay, else 0."""
         owned = states.left > 0
         cheapest = np.where(owned[:, None, :], self.price[None], np.inf).min(axis=2)

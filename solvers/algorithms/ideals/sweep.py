@@ -9,11 +9,11 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.algorithms.ideals.device_states import States
+from mtpp_dsl.solvers.algorithms.ideals.device_states import DeviceStates
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, Small
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
 
-__all__ = ["Ahead", "Step", "sweep"]
+__all__ = ["Ahead", "BlockStep", "sweep"]
 
 PAIRS_WORTH_COMPILING = 20_000
 CHUNK = 5_000_000
@@ -43,7 +43,7 @@ class Ahead(NamedTuple):
     slack: Floats
 
 
-class Step(NamedTuple):
+class BlockStep(NamedTuple):
     """A block of the split that was found: the supernodes in it, the device type it is on, and on how many of them."""
 
     supernodes: Ints
@@ -54,13 +54,13 @@ class Step(NamedTuple):
 def sweep(
     lattice: Lattice,
     costs: WholeCosts,
-    states: States,
+    states: DeviceStates,
     ahead: Ahead,
     target: int,
     floor: int,
     say: Callable[[str], None],
     pause: Callable[[], None],
-) -> tuple[int, list[Step]] | None:
+) -> tuple[int, list[BlockStep]] | None:
     """Return the least largest load, at least *floor*, of any split, and a split that has it.
 
     None proves that no split has a largest load below *target*.
@@ -90,21 +90,21 @@ def sweep(
     return int(value[-1, best]), _trace(lattice, states, origin, best)
 
 
-def _trace(lattice: Lattice, states: States, origin: Ints, state: int) -> list[Step]:
-    steps: list[Step] = []
+def _trace(lattice: Lattice, states: DeviceStates, origin: Ints, state: int) -> list[BlockStep]:
+    steps: list[BlockStep] = []
     ideal, count = lattice.size - 1, len(states.used)
     while ideal > 0:
         before, earlier = divmod(int(origin[ideal, state]), count)
         added = (lattice.bits[ideal] & ~lattice.bits[before])[lattice.word] & lattice.bit
         taken = states.used[state] - states.used[earlier]
         kind = int(taken.argmax())
-        steps.append(Step(np.flatnonzero(added), kind, int(taken[kind])))
+        steps.append(BlockStep(np.flatnonzero(added), kind, int(taken[kind])))
         ideal, state = before, earlier
     return steps[::-1]
 
 
 def _sweep(
-    source: int, budget: int, target: int, floor: int, lattice: Lattice, costs: WholeCosts, states: States,
+    source: int, budget: int, target: int, floor: int, lattice: Lattice, costs: WholeCosts, states: DeviceStates,
     ahead: Ahead, value: Ints, origin: Ints, stamp: Small,
 ) -> int:  # fmt: skip
     """Extend the splits that end at the ideals from *source* on by one block; return the ideal to go on with.

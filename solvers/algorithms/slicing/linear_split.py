@@ -17,7 +17,7 @@ BARRED = 1e6
 """A node that a device may not take counts there as so many times everything."""
 
 
-class Shipped(Protocol):
+class ShippedSupernodes(Protocol):
     """Supernodes on devices, and the tensors between them."""
 
     @property
@@ -61,7 +61,7 @@ class Shipped(Protocol):
         ...
 
 
-def linear_split(shipping: Shipped, order: Ints, line: Sequence[int]) -> Ints | None:
+def linear_split(shipping: ShippedSupernodes, order: Ints, line: Sequence[int]) -> Ints | None:
     """Return [n] devices of a split into stretches of *order*, or None if memories leave none.
 
     Devices take stretches in the order of *line*: each the longest whose time is at most a target and that fits into
@@ -103,7 +103,7 @@ def linear_split(shipping: Shipped, order: Ints, line: Sequence[int]) -> Ints | 
     return device
 
 
-def lines_of(shipping: Shipped, random: np.random.Generator, many: int) -> Iterator[Ints]:
+def lines_of(shipping: ShippedSupernodes, random: np.random.Generator, many: int) -> Iterator[Ints]:
     """Yield *many* orders of the devices: as declared, the fastest first and last, and random ones."""
     finite = np.isfinite(shipping.time)
     speed = np.where(finite, shipping.time, 0.0).sum(axis=0) / np.maximum(finite.sum(axis=0), 1)
@@ -112,7 +112,7 @@ def lines_of(shipping: Shipped, random: np.random.Generator, many: int) -> Itera
         yield np.asarray(first[i] if i < len(first) else random.permutation(shipping.k), np.int64)
 
 
-def orders_of(shipping: Shipped, seed: int) -> Iterator[Ints]:
+def orders_of(shipping: ShippedSupernodes, seed: int) -> Iterator[Ints]:
     """Yield topological orders of the supernodes without end, good ones first."""
     weight = np.zeros(shipping.n)
     sent = shipping.sent

@@ -18,7 +18,7 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.slicing.many_orders import Programme
-from mtpp_dsl.solvers.algorithms.slicing.one_order import Block, Slicing
+from mtpp_dsl.solvers.algorithms.slicing.one_order import OrderBlock, Slicing
 from mtpp_dsl.solvers.algorithms.slicing.pins import paid_tensors, pins_of
 
 __all__ = ["Cover"]
@@ -118,10 +118,10 @@ class Cover:
         following = float(self._run(target, *self._arrays, need, start, load))
         if need[-1] > len(self._kinds):
             return None, following
-        blocks: list[Block] = []
+        blocks: list[OrderBlock] = []
         end = self._graph.n
         while end > 0:
-            blocks.append(Block(int(start[end]), end, int(self._kinds[need[end] - 1])))
+            blocks.append(OrderBlock(int(start[end]), end, int(self._kinds[need[end] - 1])))
             end = blocks[-1].start
         return Slicing(tuple(blocks[::-1]), max(float(load[block.end]) for block in blocks)), following
 

@@ -16,7 +16,7 @@ import numpy as np
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.core.views.device_types import DeviceTypes
-from mtpp_dsl.solvers.algorithms.slicing.one_order import Block
+from mtpp_dsl.solvers.algorithms.slicing.one_order import OrderBlock
 from mtpp_dsl.solvers.algorithms.slicing.pins import Pins
 
 __all__ = ["Programme"]
@@ -92,14 +92,14 @@ class Programme:
         )
         return costs
 
-    def blocks(self, sequence: Ints) -> tuple[Block, ...]:
+    def blocks(self, sequence: Ints) -> tuple[OrderBlock, ...]:
         """Return the blocks of the last order sliced, which had a slicing below the limit, on [places] *sequence*."""
-        found: list[Block] = []
+        found: list[OrderBlock] = []
         end, places = len(self._best) - 1, len(sequence) + 1
         while end > 0:
             places = int(self._best[end, :places].argmin())
             begin = int(self._start[end, places])
-            found.append(Block(begin, end, int(sequence[places - 1])))
+            found.append(OrderBlock(begin, end, int(sequence[places - 1])))
             end = begin
         return tuple(found[::-1])
 

@@ -11,11 +11,11 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
 
-__all__ = ["Block", "Slicing", "Stages", "any_order", "assignment_of", "fixed_order", "slice_order"]
+__all__ = ["OrderBlock", "Slicing", "Stages", "any_order", "assignment_of", "fixed_order", "slice_order"]
 
 
 @dataclass(frozen=True)
-class Block:
+class OrderBlock:
     """The nodes ``order[start:end]`` on a device of class ``kind``; never empty."""
 
     start: int
@@ -27,7 +27,7 @@ class Block:
 class Slicing:
     """The blocks of an optimal slicing, from first to last, and the largest load."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[OrderBlock, ...]
     cost: float
 
 
@@ -80,9 +80,9 @@ def slice_order(costs: SegmentCosts, stages: Stages) -> Slicing | None:
     return Slicing(tuple(_trace(costs, stages, best)), float(best[-1][-1]))
 
 
-def _trace(costs: SegmentCosts, stages: Stages, best: list[Floats]) -> list[Block]:
+def _trace(costs: SegmentCosts, stages: Stages, best: list[Floats]) -> list[OrderBlock]:
     """Walk back from the last state over the choices that gave each minimum."""
-    blocks: list[Block] = []
+    blocks: list[OrderBlock] = []
     state, end = len(stages), len(best[0]) - 1
     while end > 0:
         reached = [
@@ -91,12 +91,12 @@ def _trace(costs: SegmentCosts, stages: Stages, best: list[Floats]) -> list[Bloc
         values, earlier, kind = min(reached, key=lambda choice: float(choice[0].min()))
         start = int(values.argmin())
         if start < end:
-            blocks.append(Block(start, end, kind))
+            blocks.append(OrderBlock(start, end, kind))
         state, end = earlier, start
     return blocks[::-1]
 
 
-def assignment_of(blocks: Sequence[Block], order: Ints, devices: DeviceTypes) -> tuple[Ints, tuple[int, ...]]:
+def assignment_of(blocks: Sequence[OrderBlock], order: Ints, devices: DeviceTypes) -> tuple[Ints, tuple[int, ...]]:
     """Return [n] the device of every node, and the devices in the order of their blocks, unused ones last."""
     free = [list(members) for members in devices.members]
     assignment = np.empty(len(order), np.int64)

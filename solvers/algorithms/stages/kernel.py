@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
     from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, Outside, ShapeStates, StageCosts
 
-__all__ = ["CHUNK", "STAGE_SWEEP", "Store"]
+__all__ = ["CHUNK", "STAGE_SWEEP", "LabelStore"]
 
 PAIRS_WORTH_COMPILING = 8_000
 CHUNK = 2_000_000
 """Pairs of ideals and labels between two looks at the clock."""
 
 
-class Store(NamedTuple):
+class LabelStore(NamedTuple):
     """Labels, of which those of one ideal and state form a list.
 
     Attributes:
@@ -46,7 +46,7 @@ class Store(NamedTuple):
 
 def _sweep_stages(
     source: int, budget: int, lattice: Lattice, costs: StageCosts, states: ShapeStates, aggregate: Aggregate,
-    outside: Outside, store: Store,
+    outside: Outside, store: LabelStore,
 ) -> int:  # fmt: skip
     """Extend the chains that end at the ideals from *source* on by one stage; return the ideal to go on with.
 

@@ -20,9 +20,9 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, Outside, ShapeStates, StageCosts
-from mtpp_dsl.solvers.algorithms.stages.kernel import CHUNK, STAGE_SWEEP, Store
+from mtpp_dsl.solvers.algorithms.stages.kernel import CHUNK, STAGE_SWEEP, LabelStore
 
-__all__ = ["StageStep", "Stages", "sweep_stages"]
+__all__ = ["StageStep", "StageSweep", "sweep_stages"]
 
 LABEL_BYTES = 8 * 6
 FIRST_ROOM = 1024
@@ -35,7 +35,7 @@ class StageStep(NamedTuple):
     shape: int
 
 
-class Stages:
+class StageSweep:
     """The labels of the full ideal: every undominated value, and the chain that has it.
 
     Attributes:
@@ -43,7 +43,7 @@ class Stages:
         states: [labels] what each chain has used.
     """
 
-    def __init__(self, lattice: Lattice, store: Store) -> None:
+    def __init__(self, lattice: Lattice, store: LabelStore) -> None:
         self._lattice, self._store = lattice, store
         found = [label for first in store.head[-1].tolist() for label in _listed(store, first)]
         self._labels = np.array(found, np.int64)
@@ -81,7 +81,7 @@ def sweep_stages(
     say: Callable[[str], None],
     pause: Callable[[], None],
     most_bytes: float = np.inf,
-) -> Stages | None:
+) -> StageSweep | None:
     """Return the undominated values of all chains below the limits, or None where their labels take too much memory.
 
     An empty result proves that no chain is below all limits.
@@ -113,10 +113,10 @@ def sweep_stages(
         else:
             source = reached
         pause()
-    return Stages(lattice, store)
+    return StageSweep(lattice, store)
 
 
-def _listed(store: Store, first: int) -> list[int]:
+def _listed(store: LabelStore, first: int) -> list[int]:
     found = []
     while first >= 0:
         found.append(first)
@@ -124,11 +124,11 @@ def _listed(store: Store, first: int) -> list[int]:
     return found
 
 
-def _store(ideals: int, states: int, aggregate: Aggregate) -> Store:
+def _store(ideals: int, states: int, aggregate: Aggregate) -> LabelStore:
     room = FIRST_ROOM
     small = [np.zeros(room, np.int32) for _ in range(3)]
     head = np.full((ideals, states), -1, np.int64)
-    store = Store(
+    store = LabelStore(
         value=np.zeros((room, len(aggregate.row)), np.int64),
         ideal=small[0],
         state=small[1],
@@ -144,6 +144,6 @@ def _store(ideals: int, states: int, aggregate: Aggregate) -> Store:
     return store
 
 
-def _doubled(store: Store) -> Store:
+def _doubled(store: LabelStore) -> LabelStore:
     old = {name: getattr(store, name) for name in ("value", "ideal", "state", "shape", "parent", "next")}
     return store._replace(**{name: np.concatenate((array, np.full_like(array, -1))) for name, array in old.items()})

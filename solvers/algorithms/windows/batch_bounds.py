@@ -12,9 +12,9 @@ from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.core.views.one_input import one_input
-from mtpp_dsl.solvers.algorithms.windows.batch_work import Work, closed, most_work
+from mtpp_dsl.solvers.algorithms.windows.batch_work import BatchWork, closed, most_work
 from mtpp_dsl.solvers.algorithms.windows.climbing import ROUNDING, Search, climb, no_way
-from mtpp_dsl.solvers.algorithms.windows.tighten import Stopped, Tightening
+from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening, TimeUp
 
 __all__ = ["batch_bound"]
 
@@ -52,7 +52,7 @@ def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, pro
         head, tail = (side.min(axis=1) for side in sides)
         if not np.isfinite(head + tail).all():
             return no_way(problem, name, limits, progress)
-    except Stopped:
+    except TimeUp:
         termination = "interrupted" if progress.stopped else "time_limit"
     if search == "none":
         head = tail = np.zeros(instance.n)
@@ -74,7 +74,7 @@ def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, pro
     return progress.result(name, limits, termination, bound=best)
 
 
-def _by_work(problem: Problem, name: str, work: Work) -> Bound:
+def _by_work(problem: Problem, name: str, work: BatchWork) -> Bound:
     """Return the bound that weights of devices prove, less the possible rounding error of sums."""
     weights = {d.name: y for d, y in zip(problem.devices, work.weights.tolist(), strict=True) if y > 0}
     prices = {d.name: m for d, m in zip(problem.devices, work.prices.tolist(), strict=True) if m > 0}

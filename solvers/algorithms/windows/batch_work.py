@@ -12,7 +12,7 @@ from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.problem.graph import Floats, Ints, frozen
 from mtpp_dsl.core.views.batch_tasks import BatchInstance
 
-__all__ = ["Work", "closed", "most_work"]
+__all__ = ["BatchWork", "closed", "most_work"]
 
 TUNINGS = 60
 PRICINGS = 120
@@ -52,7 +52,7 @@ def closed(instance: BatchInstance) -> BatchInstance:
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class BatchWork:
     """Weights of devices, and the nodes whose work they weigh.
 
     Attributes:
@@ -74,7 +74,7 @@ class Work:
 
 def most_work(
     instance: BatchInstance, head: Floats, tail: Floats, stopped: Callable[[], bool] = lambda: False
-) -> Work | None:
+) -> BatchWork | None:
     """Return the largest bound by work that is found; None if a node has no split of its inputs at all.
 
     For weights y >= 0 of devices, no makespan is below ``head + tail + sum over v of min over splits p of
@@ -105,20 +105,20 @@ def most_work(
     everything = np.ones(len(cost), np.bool_)
     none = np.zeros(instance.k)
     value, y = _tuned(cost, weigh, stopped)
-    best = Work(value, y, 0.0, 0.0, rates, none)
+    best = BatchWork(value, y, 0.0, 0.0, rates, none)
     least = weigh(cost, y)[0]
     after, before = _window(least / y.sum(), first, last)
     inside = (first >= after) & (last >= before)
     if inside.any() and not (inside == everything).all() and not stopped():
         value, y = _tuned(cost[inside], weigh, stopped)
         if value + after + before > best.cost:
-            best = Work(value + after + before, y, after, before, rates, none)
+            best = BatchWork(value + after + before, y, after, before, rates, none)
     elif after + before > 0 and inside.all() and value + after + before > best.cost:
-        best = Work(value + after + before, y, after, before, rates, none)
+        best = BatchWork(value + after + before, y, after, before, rates, none)
     if np.isfinite(instance.limit).any() and not stopped():
         priced = _priced(instance, cost, weigh, best.weights, stopped)
         if priced is not None and priced[0] > best.cost:
-            best = Work(priced[0], priced[1], 0.0, 0.0, rates, priced[2])
+            best = BatchWork(priced[0], priced[1], 0.0, 0.0, rates, priced[2])
     return best
 
 

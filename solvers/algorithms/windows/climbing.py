@@ -12,7 +12,7 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.windows.tighten import Refutation, Stopped, Tightening
+from mtpp_dsl.solvers.algorithms.windows.tighten import Refutation, Tightening, TimeUp
 
 __all__ = ["MARGIN", "ROUNDING", "Search", "bound_of", "climb", "no_way"]
 
@@ -65,7 +65,7 @@ def climb(
             if best is not None and _closed(best.cost, limits, progress):
                 termination = "gap"
                 break
-    except Stopped:
+    except TimeUp:
         termination = "interrupted" if progress.stopped else "time_limit"
     return progress.result(
         name, limits, termination, bound=best or Bound(0.0, name, "checked", "mtpp", "no time is negative")

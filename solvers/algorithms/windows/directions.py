@@ -12,10 +12,10 @@ from mtpp_dsl.core.problem.colocation import colocated
 from mtpp_dsl.core.problem.graph import Floats, Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Net", "class_time", "net_of", "reversed_net"]
+__all__ = ["DirectedNet", "class_time", "net_of", "reversed_net"]
 
 
-class Net(NamedTuple):
+class DirectedNet(NamedTuple):
     """A graph on links as kernels take it, in either direction: reversed, "before" is after.
 
     Attributes:
@@ -44,12 +44,12 @@ class Net(NamedTuple):
     exclusive: bool
 
 
-def net_of(problem: Problem) -> Net:
+def net_of(problem: Problem) -> DirectedNet:
     """Return the graph of a makespan problem on links."""
     graph, carried = problem.graph, problem.transfers
     place = np.empty(graph.n, np.int64)
     place[graph.topological_order] = np.arange(graph.n)
-    return Net(
+    return DirectedNet(
         order=graph.topological_order,
         place=place,
         before_at=graph.offsets_in,
@@ -68,9 +68,9 @@ def net_of(problem: Problem) -> Net:
     )
 
 
-def reversed_net(net: Net) -> Net:
+def reversed_net(net: DirectedNet) -> DirectedNet:
     """Return the same graph with every edge, and time itself, turned around."""
-    return Net(
+    return DirectedNet(
         order=np.ascontiguousarray(net.order[::-1]),
         place=len(net.order) - 1 - net.place,
         before_at=net.after_at,

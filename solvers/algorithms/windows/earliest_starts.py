@@ -6,7 +6,7 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.solvers.algorithms.windows.directions import Net
+from mtpp_dsl.solvers.algorithms.windows.directions import DirectedNet
 
 __all__ = ["EARLIEST", "PATHS", "SAFE"]
 
@@ -17,7 +17,7 @@ TUNINGS = 8
 
 
 def earliest(
-    net: Net, time: Floats, first: int, last: int, most: int, start: Floats, since: Floats, weight: Floats
+    net: DirectedNet, time: Floats, first: int, last: int, most: int, start: Floats, since: Floats, weight: Floats
 ) -> None:
     """Write ``start[v, d]``, before which node v cannot start on device d, for places *first* to *last* of the order.
 
@@ -258,7 +258,7 @@ def earliest(
                         since[v, d] = 0.0
 
 
-def paths(net: Net, time: Floats, first: int, last: int, start: Floats) -> None:
+def paths(net: DirectedNet, time: Floats, first: int, last: int, start: Floats) -> None:
     """Write ``start[v, d]`` for places *first* to *last* of the order, as :func:`earliest` does, from paths alone."""
     k = time.shape[1]
     for i in range(first, last):

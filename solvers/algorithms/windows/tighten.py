@@ -11,11 +11,11 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.windows.directions import Net, class_time, net_of, reversed_net
+from mtpp_dsl.solvers.algorithms.windows.directions import DirectedNet, class_time, net_of, reversed_net
 from mtpp_dsl.solvers.algorithms.windows.earliest_starts import EARLIEST, PATHS
 from mtpp_dsl.solvers.algorithms.windows.overload import OVERLOAD
 
-__all__ = ["Refutation", "Side", "Tightening"]
+__all__ = ["Refutation", "Tightening", "WindowSide"]
 
 CHUNK = 20_000
 """Nodes, times those that count before each, between two looks at the clock."""
@@ -29,12 +29,12 @@ CELLS = 5e7
 MAX_ENDS = 24
 
 
-class Stopped(Exception):
+class TimeUp(Exception):
     """Time is up."""
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class WindowSide:
     """When nodes can start at the earliest, or by how much they have to end before the makespan.
 
     Attributes:
@@ -80,7 +80,7 @@ class Refutation:
 
     target: float
     count: int
-    rounds: tuple[tuple[Side, Side], ...]
+    rounds: tuple[tuple[WindowSide, WindowSide], ...]
     interval: tuple[float, float, Floats] | None
 
     def data(self, problem: Problem) -> dict[str, Any]:
@@ -121,20 +121,20 @@ class Tightening:
         self.time = class_time(problem)
         self._classes = int(self.net.group.max(initial=-1)) + 1
 
-    def side(self, net: Net, time: Floats) -> Side:
+    def side(self, net: DirectedNet, time: Floats) -> WindowSide:
         """Return the heads of all nodes; of the reversed net, their tails.
 
         Raises:
             Stopped: when asked to.
         """
         n, k = time.shape
-        side = Side(np.zeros((n, k)), np.full((n, k), np.nan), np.zeros((n, k, k + 1)))
+        side = WindowSide(np.zeros((n, k)), np.full((n, k), np.nan), np.zeros((n, k, k + 1)))
         steps = len(net.tail) * k * k
         path = PATHS.pick(steps, self._say)
         join = EARLIEST.pick(steps * self._most, self._say) if self._most else None
         for first in range(0, n, CHUNK // (1 + self._most)):
             if self._stopped():
-                raise Stopped
+                raise TimeUp
             last = min(n, first + CHUNK // (1 + self._most))
             if join is None:
                 path(net, time, first, last, side.times)
@@ -166,7 +166,7 @@ class Tightening:
         Raises:
             Stopped: when asked to.
         """
-        time, rounds = self.time, list[tuple[Side, Side]]()
+        time, rounds = self.time, list[tuple[WindowSide, WindowSide]]()
         for _ in range(MAX_ROUNDS):
             head, tail = self.side(self.net, time), self.side(self.back, time)
             rounds.append((head, tail))

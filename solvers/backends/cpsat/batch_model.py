@@ -12,7 +12,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSolution
-from mtpp_dsl.solvers.backends.cpsat.batch_split import Spread, classes_of_chunks
+from mtpp_dsl.solvers.backends.cpsat.batch_split import BatchSpread, classes_of_chunks
 from mtpp_dsl.solvers.backends.cpsat.request import INF
 
 __all__ = ["BatchModel"]
@@ -52,14 +52,14 @@ class BatchModel:
         if request.hint is not None:
             self._hint(request.hint)
 
-    def _spread(self) -> list[Spread]:
+    def _spread(self) -> list[BatchSpread]:
         """Return literals for how the chunks of every task are split; colocated tasks share theirs."""
         request = self.request
-        shared: dict[int, Spread] = {}
+        shared: dict[int, BatchSpread] = {}
         for group in np.unique(request.together).tolist():
             members = np.flatnonzero(request.together == group)
             menu = request.duration[members].max(axis=0) < INF
-            shared[group] = Spread(self.model, menu, request.pins[members].max(axis=0))
+            shared[group] = BatchSpread(self.model, menu, request.pins[members].max(axis=0))
         return [shared[group] for group in request.together.tolist()]
 
     def _length(self, v: int, d: int) -> Any:
@@ -266,7 +266,7 @@ class BatchModel:
                     lesser = [literal for f, literal in first.on[one].items() if f <= d]
                     self.model.add_bool_or(~there, *lesser)
 
-    def _telling(self) -> Spread | None:
+    def _telling(self) -> BatchSpread | None:
         """Return the split with the most ways to divide the chunks; None if there is none."""
         free = [spread for spread in dict.fromkeys(self._spreads) if spread.parts]
         return max(free, key=lambda spread: sum(map(len, spread.sizes.values())), default=None)

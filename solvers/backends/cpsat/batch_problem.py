@@ -17,7 +17,7 @@ from mtpp_dsl.core.views.lanes import Lanes, lanes_of
 from mtpp_dsl.core.views.symmetry import ordered, rankings
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSolution
 from mtpp_dsl.solvers.backends.cpsat.whole_memory import memory
-from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale, scale, shorter
+from mtpp_dsl.solvers.backends.cpsat.whole_times import WholeScale, scale, shorter
 
 __all__ = ["WholeBatches", "behind_barriers", "lower_batches"]
 
@@ -36,7 +36,7 @@ class WholeBatches:
 
     instance: BatchInstance
     lanes: Lanes
-    scale: Scale
+    scale: WholeScale
     request: BatchRequest
     complete: bool
 
@@ -178,6 +178,6 @@ def _serial(instance: BatchInstance) -> float:
     return float(work + longest[instance.row].sum())
 
 
-def _hint(units: Scale, lanes: Lanes, plan: Plan) -> BatchSolution:
+def _hint(units: WholeScale, lanes: Lanes, plan: Plan) -> BatchSolution:
     lane, start = lanes.chunks(plan)
     return BatchSolution(lane, units.down(np.nan_to_num(start)))

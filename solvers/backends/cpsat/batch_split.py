@@ -9,10 +9,10 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Ints
 
-__all__ = ["Spread", "classes_of_chunks"]
+__all__ = ["BatchSpread", "classes_of_chunks"]
 
 
-class Spread:
+class BatchSpread:
     """Literals for the devices of the chunks of a task, and for the sizes of its batches.
 
     Args:
@@ -89,7 +89,7 @@ class Spread:
         """Return the number of chunks on a device as an expression."""
         return sum(p * there for p, there in self.sizes[d].items())
 
-    def pairs(self, after: Spread, d: int, f: int) -> list[tuple[Any, Any, int]]:
+    def pairs(self, after: BatchSpread, d: int, f: int) -> list[tuple[Any, Any, int]]:
         """Return literals that a chunk is on *d* here and on *f* in another split, and how many chunks share them."""
         found: dict[tuple[int, int], tuple[Any, Any, int]] = {}
         for one, other in zip(self.on, after.on, strict=True):
@@ -98,7 +98,7 @@ class Spread:
                 found[key] = one[d], other[f], found[key][2] + 1 if key in found else 1
         return list(found.values())
 
-    def both(self, after: Spread, d: int, f: int) -> Any:
+    def both(self, after: BatchSpread, d: int, f: int) -> Any:
         """Return a literal that some chunk is on *d* here and on *f* in the other split, or None.
 
         It exists where all chunks are on one device here or there, or the pins determine every device.

@@ -12,18 +12,18 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
-from mtpp_dsl.solvers.backends.cpsat.engine import Engine, by
+from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, by
 from mtpp_dsl.solvers.backends.cpsat.protocols import Lower, Whole
 from mtpp_dsl.solvers.backends.cpsat.request import Reply
 from mtpp_dsl.solvers.backends.cpsat.unsupported import effort
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
-__all__ = ["Run"]
+__all__ = ["CpSatRun"]
 
 S = TypeVar("S")
 
 
-class Run(Generic[S]):
+class CpSatRun(Generic[S]):
     """One call of a method.
 
     Args:
@@ -56,7 +56,7 @@ class Run(Generic[S]):
         impossible = quick(self._problem)
         if impossible is not None:
             return self._result("infeasible", impossible)
-        with Engine() as engine:
+        with CpSatProcess() as engine:
             termination, impossible = self._ask(engine, strict=False)
             while termination == "gap" and not self._incumbent.closed():
                 if self._incumbent.broken:
@@ -76,7 +76,7 @@ class Run(Generic[S]):
         return "a memory is exceeded, within the tolerance of the check" if self._over(plan) else None
 
     def _ask(
-        self, engine: Engine, *, strict: bool, below: float = float("inf")
+        self, engine: CpSatProcess, *, strict: bool, below: float = float("inf")
     ) -> tuple[Termination, Infeasibility | None]:
         """Ask in whole numbers, if these have a unit *below* one that was tried."""
         plan = self._start()

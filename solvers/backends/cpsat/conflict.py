@@ -10,7 +10,7 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.engine import Engine
+from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess
 from mtpp_dsl.solvers.backends.cpsat.protocols import Lower
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.unsupported import effort
@@ -32,7 +32,7 @@ def clash(problem: Problem, limits: Limits, progress: Progress, makes: Lower[Any
     budget = limits.within(ALL, gap=0.999, start=None)
     stay = [constraint for constraint in problem.constraints if isinstance(constraint, (BatchSizes, PinChunks, Repeat))]
     kept, minimal = [constraint for constraint in problem.constraints if constraint not in stay], True
-    with Engine() as engine:
+    with CpSatProcess() as engine:
         for constraint in list(kept):
             rest = [other for other in kept if other is not constraint]
             if progress.stopped or budget.remaining <= 0:
@@ -50,7 +50,9 @@ def clash(problem: Problem, limits: Limits, progress: Progress, makes: Lower[Any
     return Infeasibility(f"{number} hold", tuple(map(str, kept)), minimal)
 
 
-def _has_plan(engine: Engine, makes: Lower[Any], problem: Problem, budget: Limits, progress: Progress) -> bool | None:
+def _has_plan(
+    engine: CpSatProcess, makes: Lower[Any], problem: Problem, budget: Limits, progress: Progress
+) -> bool | None:
     """Return whether *problem* has a plan, or None if the time was too short to tell."""
     if quick(problem) is not None:
         return False

@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.backends.cpsat.batch_model import BatchModel
 from mtpp_dsl.solvers.backends.cpsat.batch_paths import narrowed_batches
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.backends.cpsat.request import Effort, Reply, Request, Status
-from mtpp_dsl.solvers.backends.cpsat.sample_model import Model
+from mtpp_dsl.solvers.backends.cpsat.sample_model import SampleModel
 from mtpp_dsl.solvers.backends.cpsat.split_model import SplitModel
 from mtpp_dsl.solvers.backends.cpsat.split_request import SplitRequest
 from mtpp_dsl.solvers.backends.cpsat.task_paths import narrowed
@@ -34,7 +34,7 @@ STATUS: dict[int, Status] = {
     cp_model.INFEASIBLE: "infeasible",
 }
 Question: TypeAlias = Request | BatchRequest | SplitRequest
-AnyModel: TypeAlias = Model | BatchModel | SplitModel
+AnyModel: TypeAlias = SampleModel | BatchModel | SplitModel
 
 
 class _Worker:
@@ -137,7 +137,7 @@ def _model(request: Question) -> AnyModel | None:
     if isinstance(request, SplitRequest):
         return SplitModel(request) if request.possible else None
     tasks = narrowed(request)
-    return None if tasks is None else Model(tasks)
+    return None if tasks is None else SampleModel(tasks)
 
 
 def _set(parameters: Any, effort: Effort, wordy: bool) -> None:

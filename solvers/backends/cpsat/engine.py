@@ -16,9 +16,9 @@ from mtpp_dsl.core.contracts.executors import Executor
 from mtpp_dsl.core.errors import Ended, SolverError, UsageError, did_you_mean
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.backends.cpsat.process import Process
-from mtpp_dsl.solvers.backends.cpsat.request import Asked, Effort, Reply
+from mtpp_dsl.solvers.backends.cpsat.request import CpSatRequest, Effort, Reply
 
-__all__ = ["Engine", "Pool", "availability", "by"]
+__all__ = ["CpSatProcess", "ProcessPool", "availability", "by"]
 
 LOOK = 0.05
 """Seconds between looks at the clock and at whether somebody asked to stop."""
@@ -42,10 +42,10 @@ def by() -> str:
     return f"cp-sat {availability().version}".rstrip()
 
 
-class Engine:
+class CpSatProcess:
     """One process of CP-SAT, started with its first request; use it as a context, or close it.
 
-    It serves one thread at a time; see :class:`Pool` for several.
+    It serves one thread at a time; see :class:`ProcessPool` for several.
 
     Args:
         executor: starts the process; None for this machine.
@@ -57,7 +57,7 @@ class Engine:
 
     def solve(
         self,
-        request: Asked[S],
+        request: CpSatRequest[S],
         effort: Effort | None = None,
         *,
         stopped: Callable[[], bool] = lambda: False,
@@ -90,7 +90,7 @@ class Engine:
 
     def _ask(
         self,
-        request: Asked[S],
+        request: CpSatRequest[S],
         effort: Effort,
         stopped: Callable[[], bool],
         news: News[S] | None,
@@ -124,7 +124,7 @@ class Engine:
             self._process.end()
             self._process = None
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> CpSatProcess:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -151,7 +151,7 @@ class _Wait(Generic[S]):
         self,
         process: Process,
         number: int,
-        request: Asked[S],
+        request: CpSatRequest[S],
         effort: Effort,
         stopped: Callable[[], bool],
         news: News[S] | None,
@@ -210,7 +210,7 @@ class _Wait(Generic[S]):
         return None
 
 
-class Pool:
+class ProcessPool:
     """Several processes of CP-SAT, for requests from several threads; use it as a context, or close it.
 
     Args:
@@ -220,7 +220,7 @@ class Pool:
 
     def __init__(self, size: int, executor: Executor | None = None) -> None:
         self.size = size
-        self._engines = [Engine(executor) for _ in range(size)]
+        self._engines = [CpSatProcess(executor) for _ in range(size)]
         self._idle = list(self._engines)
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(size)
@@ -228,17 +228,17 @@ class Pool:
 
     def submit(
         self,
-        request: Asked[S],
+        request: CpSatRequest[S],
         effort: Effort | None = None,
         *,
         stopped: Callable[[], bool] = lambda: False,
         news: News[S] | None = None,
     ) -> Future[Reply[S]]:
-        """Return a future of the reply; requests wait their turn. It raises what :meth:`Engine.solve` raises."""
+        """Return a future of the reply; requests wait their turn. It raises what :meth:`CpSatProcess.solve` raises."""
         return self._threads.submit(self._solve, request, effort, stopped, news)
 
     def _solve(
-        self, request: Asked[S], effort: Effort | None, stopped: Callable[[], bool], news: News[S] | None
+        self, request: CpSatRequest[S], effort: Effort | None, stopped: Callable[[], bool], news: News[S] | None
     ) -> Reply[S]:
         with self._lock:
             engine = self._idle.pop()
@@ -255,7 +255,7 @@ class Pool:
         for engine in self._engines:
             engine.close()
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> ProcessPool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

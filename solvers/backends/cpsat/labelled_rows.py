@@ -10,8 +10,8 @@ from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Bottleneck, Finish, Latency, Linear, Load, Makespan, On, Start, Used
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.views.symmetry import Ranking
-from mtpp_dsl.solvers.backends.cpsat.request import INF, Row, Term
-from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale
+from mtpp_dsl.solvers.backends.cpsat.request import INF, DecisionRow, Term
+from mtpp_dsl.solvers.backends.cpsat.whole_times import WholeScale
 
 __all__ = ["delays", "lowered", "of_times", "ranked", "reach"]
 
@@ -43,8 +43,8 @@ def reach(row: Linear) -> float:
 
 
 def lowered(
-    row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: bool = False, summands: int | None = None
-) -> Row:
+    row: Linear, scale: WholeScale, time: Floats, cutoff: int, *, strict: bool = False, summands: int | None = None
+) -> DecisionRow:
     """Return *row* over the decisions of a model in units of *scale*, loosened by what rounding may take.
 
     A time in the model is up to two units earlier than in the schedule that it is rounded down from, and a load up to
@@ -97,21 +97,21 @@ def lowered(
     moved = {} if strict else {term: a * early.get(term[0], 0.0) for term, a in weights.items()}
     above = -sum(move for move in moved.values() if move < 0)
     below = sum(move for move in moved.values() if move > 0)
-    return Row(
+    return DecisionRow(
         tuple((term, round(a * factor)) for term, a in weights.items() if round(a * factor)),
         None if row.sense == "<=" else _limit(ceil((row.rhs - rounding - below) * factor)),
         None if row.sense == ">=" else _limit(floor((row.rhs + rounding + above) * factor)),
     )
 
 
-def ranked(rank: Ranking, duration: Ints) -> Row:
+def ranked(rank: Ranking, duration: Ints) -> DecisionRow:
     """Return the row that orders two identical devices: by their number of tasks, or by their work in whole numbers."""
     terms: list[tuple[Term, int]] = []
     for devices, sign in ((rank.more, 1), (rank.less, -1)):
         for d in devices:
             takes = duration[:, d] if rank.by == "time" else np.ones(len(duration), np.int64)
             terms += [(("on", v, d), sign * int(takes[v])) for v in np.flatnonzero(duration[:, d] < INF).tolist()]
-    return Row(tuple(terms), 0, None)
+    return DecisionRow(tuple(terms), 0, None)
 
 
 def _factor(weights: dict[Term, float], most: dict[Term, int], size: float) -> tuple[float, float]:

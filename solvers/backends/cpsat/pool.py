@@ -12,16 +12,16 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.protocols import Whole
-from mtpp_dsl.solvers.backends.cpsat.request import Asked, Reply
+from mtpp_dsl.solvers.backends.cpsat.request import CpSatRequest, Reply
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 
-__all__ = ["Ask", "Found", "ask"]
+__all__ = ["CpSatFinding", "CpSatQuestion", "ask"]
 
 S = TypeVar("S")
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class CpSatFinding:
     """What CP-SAT found out about a problem.
 
     Attributes:
@@ -39,7 +39,7 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class Ask(Generic[S]):
+class CpSatQuestion(Generic[S]):
     """A problem for a pool: ``pool.submit(ask.request, effort)``, then :meth:`found` of its result.
 
     Attributes:
@@ -51,11 +51,11 @@ class Ask(Generic[S]):
     whole: Whole[S]
 
     @property
-    def request(self) -> Asked[S]:
+    def request(self) -> CpSatRequest[S]:
         """The request for CP-SAT."""
         return self.whole.request
 
-    def found(self, answer: Reply[S]) -> Found:
+    def found(self, answer: Reply[S]) -> CpSatFinding:
         """Translate the reply to :attr:`request` into plan, cost and bound of the problem."""
         best: Plan | None = None
         cost = inf
@@ -66,10 +66,12 @@ class Ask(Generic[S]):
                     best, cost = plan, found
         settled = answer.status == "infeasible" or (answer.status == "optimal" and best is not None)
         impossible = answer.status == "infeasible" and self.whole.complete
-        return Found(best, cost, inf if impossible else self.whole.scale.cost(answer.bound), settled)
+        return CpSatFinding(best, cost, inf if impossible else self.whole.scale.cost(answer.bound), settled)
 
 
-def ask(problem: Problem, plan: Plan | None = None, *, within: float = inf, at_least: float = 0.0) -> Ask[Any]:
+def ask(
+    problem: Problem, plan: Plan | None = None, *, within: float = inf, at_least: float = 0.0
+) -> CpSatQuestion[Any]:
     """Prepare *problem* for a pool.
 
     Args:
@@ -79,4 +81,4 @@ def ask(problem: Problem, plan: Plan | None = None, *, within: float = inf, at_l
         at_least: a lower bound on the cost of every plan.
     """
     makes = lower if problem.objective.batch is None else lower_batches
-    return Ask(problem, makes(problem, plan, within=within, at_least=at_least))
+    return CpSatQuestion(problem, makes(problem, plan, within=within, at_least=at_least))

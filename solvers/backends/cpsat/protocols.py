@@ -6,8 +6,8 @@ from typing import Protocol, TypeVar
 
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.request import Asked
-from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale
+from mtpp_dsl.solvers.backends.cpsat.request import CpSatRequest
+from mtpp_dsl.solvers.backends.cpsat.whole_times import WholeScale
 
 __all__ = ["Lower", "Whole"]
 
@@ -15,14 +15,14 @@ S = TypeVar("S")
 
 
 class Whole(Protocol[S]):
-    """The protocol of a problem in whole numbers: see :class:`mtpp_dsl.solvers.backends.cpsat.sample_problem.Whole`."""
+    """The protocol of a problem in whole numbers, such as a ``WholeSample`` (:mod:`.sample_problem`)."""
 
     @property
-    def scale(self) -> Scale:
+    def scale(self) -> WholeScale:
         """Return how times become whole numbers."""
 
     @property
-    def request(self) -> Asked[S]:
+    def request(self) -> CpSatRequest[S]:
         """Return what CP-SAT is asked."""
 
     @property

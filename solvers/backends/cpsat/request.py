@@ -13,13 +13,13 @@ from mtpp_dsl.core.problem.graph import Ints
 __all__ = [
     "INF",
     "Answer",
-    "Asked",
     "Busy",
     "Convex",
+    "CpSatRequest",
+    "DecisionRow",
     "Effort",
     "Reply",
     "Request",
-    "Row",
     "Solution",
     "Status",
     "Term",
@@ -68,7 +68,7 @@ class Convex(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class DecisionRow:
     """``lower <= sum(coefficient * decision) <= upper``; None for no limit on that side."""
 
     terms: tuple[tuple[Term, int], ...]
@@ -135,7 +135,7 @@ class Request:
     tail: Ints
     latest: Ints
     sequences: tuple[tuple[int, ...], ...]
-    rows: tuple[Row, ...]
+    rows: tuple[DecisionRow, ...]
     orders: tuple[tuple[Ints, Ints], ...]
     convex: tuple[Convex, ...]
     busy: tuple[Busy, ...]
@@ -175,7 +175,7 @@ def request(
     tail: Ints | None = None,
     latest: Ints | None = None,
     sequences: tuple[tuple[int, ...], ...] = (),
-    rows: tuple[Row, ...] = (),
+    rows: tuple[DecisionRow, ...] = (),
     orders: tuple[tuple[Ints, Ints], ...] = (),
     convex: tuple[Convex, ...] = (),
     busy: tuple[Busy, ...] = (),
@@ -227,7 +227,7 @@ class Effort:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Asked(Protocol[S_co]):
+class CpSatRequest(Protocol[S_co]):
     """What all kinds of requests share; ``S_co`` is the type of their solutions.
 
     Attributes:

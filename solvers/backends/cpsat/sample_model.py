@@ -13,12 +13,12 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from mtpp_dsl.solvers.backends.cpsat.quotient import ConvexSets, DeviceOrder
-from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, Request, Row, Solution, Term
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, DecisionRow, Request, Solution, Term
 
-__all__ = ["Model"]
+__all__ = ["SampleModel"]
 
 
-class Model:
+class SampleModel:
     """A CP-SAT model of a request whose time windows have been computed.
 
     Args:
@@ -187,7 +187,7 @@ class Model:
         for row in request.rows:
             self._row(row)
 
-    def _row(self, row: Row) -> None:
+    def _row(self, row: DecisionRow) -> None:
         total = sum(a * self._decision(term) for term, a in row.terms)
         if row.lower is not None:
             self.model.add(total >= row.lower)

@@ -14,18 +14,18 @@ from mtpp_dsl.core.problem.colocation import convex_edges, ordered_edges, togeth
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import ordered, rankings
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.backends.cpsat.labelled_rows import delays, lowered, of_times, ranked, reach
 from mtpp_dsl.solvers.backends.cpsat.request import Convex, Request, Solution, request
 from mtpp_dsl.solvers.backends.cpsat.whole_memory import memory
-from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale, scale, shorter
+from mtpp_dsl.solvers.backends.cpsat.whole_times import WholeScale, scale, shorter
 
-__all__ = ["Whole", "lower", "moves", "serial", "timetable"]
+__all__ = ["WholeSample", "lower", "moves", "serial", "timetable"]
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class WholeSample:
     """A makespan problem in whole numbers.
 
     Attributes:
@@ -37,8 +37,8 @@ class Whole:
         labelled: the first so many rows of the request are labelled constraints; others break symmetries.
     """
 
-    instance: Instance
-    scale: Scale
+    instance: ScheduleInstance
+    scale: WholeScale
     request: Request
     complete: bool
     delayed: bool
@@ -65,7 +65,7 @@ def lower(
     strict: bool = False,
     at_least: float = 0.0,
     within: float = inf,
-) -> Whole:
+) -> WholeSample:
     """Turn *problem* into whole numbers.
 
     Args:
@@ -76,7 +76,7 @@ def lower(
         at_least: a lower bound on the cost of every plan.
         within: the request is for plans that cost no more than this.
     """
-    instance = Instance.of(problem)
+    instance = ScheduleInstance.of(problem)
     rows = list(problem.of(Linear))
     timely, delayed = any(map(of_times, rows)), any(map(delays, rows))
     row, table = moves(instance)
@@ -114,10 +114,10 @@ def lower(
         convex=tuple(Convex(*part) for part in convex_edges(problem).values()),
         hint=None if plan is None else _hint(units, ordered(problem, plan)),
     )
-    return Whole(instance, units, asked, complete=complete, delayed=delayed, labelled=len(rows))
+    return WholeSample(instance, units, asked, complete=complete, delayed=delayed, labelled=len(rows))
 
 
-def moves(instance: Instance) -> tuple[Ints, Floats]:
+def moves(instance: ScheduleInstance) -> tuple[Ints, Floats]:
     """Return [m] the row of each edge, and [rows, k, k] times of transfers, equal edges sharing a row."""
     transfers = instance.transfers
     kinds, first, row = np.unique(
@@ -128,14 +128,14 @@ def moves(instance: Instance) -> tuple[Ints, Floats]:
     return row.reshape(-1).astype(np.int64), table
 
 
-def serial(instance: Instance, row: Ints, table: Floats) -> float:
+def serial(instance: ScheduleInstance, row: Ints, table: Floats) -> float:
     """Return an upper bound on the makespan: everything runs one after another, on the slowest device."""
     work = np.where(np.isfinite(instance.time), instance.time, 0.0).max(axis=1, initial=0.0).sum()
     carried = np.where(np.isfinite(table), table, 0.0).max(axis=(1, 2), initial=0.0)
     return float(work + carried[row].sum())
 
 
-def timetable(instance: Instance, asked: Request, solution: Solution, release: Floats | None = None) -> Plan:
+def timetable(instance: ScheduleInstance, asked: Request, solution: Solution, release: Floats | None = None) -> Plan:
     """Return the plan with the devices and the order of *solution*, in exact times.
 
     Among things that start at the same whole number, the shorter comes first, and a transfer between its two nodes.
@@ -158,7 +158,7 @@ def timetable(instance: Instance, asked: Request, solution: Solution, release: F
     return timed(instance, device, rank[:n], rank[n:], release)
 
 
-def _hint(units: Scale, plan: Plan) -> Solution:
+def _hint(units: WholeScale, plan: Plan) -> Solution:
     assert plan.schedule is not None
     sent = np.nan_to_num(plan.schedule.sent)
     return Solution(np.array(plan.assignment), units.down(plan.schedule.start), units.down(sent))

@@ -11,7 +11,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from mtpp_dsl.solvers.backends.cpsat.quotient import ConvexSets, DeviceOrder
-from mtpp_dsl.solvers.backends.cpsat.request import Row, Term
+from mtpp_dsl.solvers.backends.cpsat.request import DecisionRow, Term
 from mtpp_dsl.solvers.backends.cpsat.split_request import SplitRequest, SplitSolution
 
 __all__ = ["SplitModel"]
@@ -100,7 +100,7 @@ class SplitModel:
                 if len(held) > 1:
                     self.model.add(sum(held) <= 1)
 
-    def _row(self, row: Row) -> None:
+    def _row(self, row: DecisionRow) -> None:
         total = sum(a * self._decision(term) for term, a in row.terms)
         if row.lower is not None:
             self.model.add(total >= row.lower)

@@ -19,7 +19,7 @@ from mtpp_dsl.solvers.backends.cpsat.labelled_rows import lowered
 from mtpp_dsl.solvers.backends.cpsat.request import Convex
 from mtpp_dsl.solvers.backends.cpsat.split_request import SplitRequest, SplitSolution
 from mtpp_dsl.solvers.backends.cpsat.whole_memory import memory
-from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale, scale, shorter
+from mtpp_dsl.solvers.backends.cpsat.whole_times import WholeScale, scale, shorter
 
 __all__ = ["WholeSplit", "lower_split"]
 
@@ -36,7 +36,7 @@ class WholeSplit:
     """
 
     view: Hypergraph
-    scale: Scale
+    scale: WholeScale
     request: SplitRequest
     complete: bool
 

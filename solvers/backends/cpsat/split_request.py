@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mtpp_dsl.core.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.backends.cpsat.request import Convex, Row
+from mtpp_dsl.solvers.backends.cpsat.request import Convex, DecisionRow
 
 __all__ = ["SplitRequest", "SplitSolution"]
 
@@ -47,7 +47,7 @@ class SplitRequest:
     size: Ints
     capacity: Ints
     apart: tuple[tuple[int, ...], ...]
-    rows: tuple[Row, ...]
+    rows: tuple[DecisionRow, ...]
     orders: tuple[tuple[Ints, Ints], ...]
     convex: tuple[Convex, ...]
     hint: SplitSolution | None

@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF
 
-__all__ = ["Scale", "quantum", "scale", "shorter"]
+__all__ = ["WholeScale", "quantum", "scale", "shorter"]
 
 LONGEST = 30
 """Bits of the time by which everything has ended: beyond 32 the presolve of ortools 9.15 loses optima."""
@@ -19,7 +19,7 @@ EXACT = 1e-13
 
 
 @dataclass(frozen=True)
-class Scale:
+class WholeScale:
     """The unit of a model's time.
 
     If times are exact, every duration is a whole number of units, but for its own rounding. Otherwise durations are
@@ -61,7 +61,7 @@ class Scale:
         return f"times are rounded down to whole numbers of {self.unit:.12g}, so that the bound is one of the times too"
 
 
-def scale(times: Floats, longest: float, terms: int, *, fine: bool = False) -> Scale:
+def scale(times: Floats, longest: float, terms: int, *, fine: bool = False) -> WholeScale:
     """Choose a scale for *times*.
 
     Args:
@@ -73,14 +73,14 @@ def scale(times: Floats, longest: float, terms: int, *, fine: bool = False) -> S
     rounding = 4 * terms * float(np.finfo(np.float64).eps)
     values = np.unique(times[(times > 0) & (times <= longest)])
     if not len(values):
-        return Scale(1.0, True, 0.0)
+        return WholeScale(1.0, True, 0.0)
     unit = quantum(values)
     if unit is not None and longest / unit <= 2**LONGEST:
         whole = frexp(unit)[0] == 0.5 or unit.is_integer()
         whole = whole and bool((values == np.rint(values / unit) * unit).all())
         spare = max(0, LONGEST - ceil(log2(max(longest / unit, 1.0)))) if fine else 0
-        return Scale(unit / 2**spare, True, 0.0 if whole else rounding + 2 * EXACT)
-    return Scale(2.0 ** (ceil(log2(longest)) - LONGEST), False, rounding)
+        return WholeScale(unit / 2**spare, True, 0.0 if whole else rounding + 2 * EXACT)
+    return WholeScale(2.0 ** (ceil(log2(longest)) - LONGEST), False, rounding)
 
 
 def shorter(times: Floats, longest: float) -> Floats:

@@ -14,7 +14,7 @@ from mtpp_dsl.core.contracts.protocols import Availability, Feature, Outcome
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.core.plans.result import Termination
 from mtpp_dsl.solvers.backends.mip.lp_files import ModelFile, at_optimum, model_file, not_above
-from mtpp_dsl.solvers.backends.mip.programs import Finished, Watch, as_arguments, run
+from mtpp_dsl.solvers.backends.mip.programs import Finished, LogWatch, as_arguments, run
 from mtpp_dsl.solvers.backends.mip.unsupported import check, refuse_reserved
 
 __all__ = ["Cbc"]
@@ -62,7 +62,7 @@ class Cbc:
             return _outcome(file, done, watch, limits, progress)
 
 
-class _Watch(Watch):
+class _Watch(LogWatch):
     """Reads incumbent, bound and version from the log."""
 
     def hear(self, line: str) -> None:

@@ -15,7 +15,7 @@ from mtpp_dsl.core.contracts.protocols import Availability, Feature, Outcome
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.core.plans.result import Termination
 from mtpp_dsl.solvers.backends.mip.lp_files import ModelFile, at_optimum, model_file, not_above
-from mtpp_dsl.solvers.backends.mip.programs import Finished, Watch, as_arguments, run
+from mtpp_dsl.solvers.backends.mip.programs import Finished, LogWatch, as_arguments, run
 from mtpp_dsl.solvers.backends.mip.unsupported import check, refuse_reserved
 
 __all__ = ["Glpk"]
@@ -64,7 +64,7 @@ class Glpk:
             return _outcome(file, done, watch, limits, progress)
 
 
-class _Watch(Watch):
+class _Watch(LogWatch):
     """Reads incumbent, bound, version and the range of the coefficients from the log."""
 
     range = 1.0

@@ -9,14 +9,14 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mtpp_dsl.core.base.lazy import Lazy
+from mtpp_dsl.core.base.lazy import LazyModule
 
 __all__ = ["highs_version", "highspy", "silent_highs"]
 
 if TYPE_CHECKING:
     import highspy
 else:
-    highspy = Lazy("highspy")
+    highspy = LazyModule("highspy")
 
 
 def silent_highs() -> Any:

@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
 from mtpp_dsl.solvers.backends.mip.lazy_highs import highs_version, highspy, silent_highs
 
-__all__ = ["Answer", "CoveringProgramme", "Rows", "by", "maximise"]
+__all__ = ["CoveringProgramme", "MatrixAnswer", "MatrixRows", "by", "maximise"]
 
 INF = float("inf")
 
@@ -26,7 +26,7 @@ def by() -> str:
     return f"highs {highs_version()}"
 
 
-class Rows:
+class MatrixRows:
     """Rows under construction: ``low <= sum of value * column <= high``."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class MatrixAnswer:
     """What HiGHS says of an integer programme.
 
     Attributes:
@@ -64,13 +64,13 @@ def maximise(
     objective: Floats,
     upper: Floats,
     integer: Bools,
-    rows: Rows,
+    rows: MatrixRows,
     *,
     seconds: float,
     stopped: Callable[[], bool],
     enough: float = INF,
     seed: int = 0,
-) -> Answer:
+) -> MatrixAnswer:
     """Maximise over ``0 <= x <= upper`` under *rows*; stop at a solution of *enough*, at the time limit, or when told.
 
     HiGHS runs on a thread of its own, which is left running if it does not react to an interrupt within seconds.
@@ -88,14 +88,14 @@ def maximise(
     lp.integrality_ = [kinds[whole] for whole in integer.astype(int).tolist()]
     _pass(highs, lp)
     if not _run_apart(highs, seconds + 5.0, stopped):
-        return Answer(infeasible=False, values=None, bound=float("inf"))
+        return MatrixAnswer(infeasible=False, values=None, bound=float("inf"))
     status, info = highs.getModelStatus(), highs.getInfo()
     if status == highspy.HighsModelStatus.kInfeasible:
-        return Answer(infeasible=True, values=None, bound=float("-inf"))
+        return MatrixAnswer(infeasible=True, values=None, bound=float("-inf"))
     found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     values = np.array(highs.getSolution().col_value, np.float64) if found else None
     bound = -info.mip_dual_bound
-    return Answer(
+    return MatrixAnswer(
         infeasible=False, values=values, bound=bound if isfinite(bound) and abs(bound) < INF else float("inf")
     )
 
@@ -144,7 +144,7 @@ class CoveringProgramme:
     def __init__(self, low: Floats) -> None:
         self._highs = silent_highs()
         self._highs.setOptionValue("simplex_strategy", 4)  # primal: columns leave its basis feasible
-        rows = Rows()
+        rows = MatrixRows()
         for bound in low.tolist():
             rows.add([], [], low=bound)
         lp = _rowwise(0, rows)
@@ -171,7 +171,7 @@ class CoveringProgramme:
         return float(self._highs.getInfo().objective_function_value), np.maximum(duals, 0.0)
 
 
-def _rowwise(columns: int, rows: Rows) -> Any:
+def _rowwise(columns: int, rows: MatrixRows) -> Any:
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = columns, len(rows.low)
     lp.row_lower_, lp.row_upper_ = np.array(rows.low, np.float64), np.array(rows.high, np.float64)

@@ -15,7 +15,7 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.executors.early_ends import last_words
 from mtpp_dsl.core.executors.spawn import program
 
-__all__ = ["Finished", "Watch", "as_arguments", "run"]
+__all__ = ["Finished", "LogWatch", "as_arguments", "run"]
 
 GRACE, STOP_GRACE = 0.1, 1.0
 """Seconds that a program may go on after its time, or after it was asked to stop."""
@@ -39,7 +39,7 @@ class Finished:
         return last_words(self.returned or 0, "\n".join(self.lines))
 
 
-class Watch:
+class LogWatch:
     """Keep the incumbent, the bound and the version that a program's log tells of.
 
     Args:

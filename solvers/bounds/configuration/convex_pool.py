@@ -8,12 +8,12 @@ import numpy as np
 
 from mtpp_dsl.core.base.lazy import sparse
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, Place, Units
+from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, PositionRange, Units
 
-__all__ = ["Pool"]
+__all__ = ["ConvexPool"]
 
 
-class Pool:
+class ConvexPool:
     """Sets of nodes, each once, kept from target to target.
 
     Args:
@@ -47,7 +47,7 @@ class Pool:
             self._room[many] = held
         return number
 
-    def standing(self, units: Units, places: Sequence[Place], first: int) -> Bools:
+    def standing(self, units: Units, places: Sequence[PositionRange], first: int) -> Bools:
         """Return [sets, places] whether a set, from number *first* on, is below the target and may stand at a place."""
         rows = self.table[first:]
         whole = rows.astype(np.int64)

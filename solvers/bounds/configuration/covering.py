@@ -12,7 +12,7 @@ from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
 from mtpp_dsl.solvers.bounds.configuration.convex import Convexity
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, WholeLoads
 
-__all__ = ["Columns", "Master"]
+__all__ = ["Columns", "CoveringMaster"]
 
 UNCOVERED = 1.5
 """What a supernode that no set covers costs: as much as so many times all devices."""
@@ -64,7 +64,7 @@ class Columns:
         return np.where(rows @ instance.memory > instance.types.memory[kind], np.inf, load)
 
 
-class Master:
+class CoveringMaster:
     """How many times the devices there are would cover all supernodes, in fractions, with the sets known.
 
     ``min theta + 1.5 sum of slack``: every supernode is covered, or has slack; the shares of a kind's sets add up to at

@@ -12,7 +12,7 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.cheapest_set import scratch_for
 from mtpp_dsl.solvers.bounds.configuration.branch import BRANCH
 from mtpp_dsl.solvers.bounds.configuration.grow import GROW
-from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, Place, Units
+from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, PositionRange, Units
 
 __all__ = ["Heavier", "heavy_convex"]
 
@@ -36,7 +36,7 @@ class Heavier:
     """
 
     def __init__(
-        self, ordered: Ordered, units: Units, place: Place, say: Callable[[str], None], *, most: int = 8
+        self, ordered: Ordered, units: Units, place: PositionRange, say: Callable[[str], None], *, most: int = 8
     ) -> None:
         self._ordered, self._units, self._place, self._say = ordered, units, place, say
         n = ordered.instance.n
@@ -121,7 +121,7 @@ class Heavier:
 def heavy_convex(
     ordered: Ordered,
     units: Units,
-    place: Place,
+    place: PositionRange,
     weights: Ints,
     starts: Bools,
     *,

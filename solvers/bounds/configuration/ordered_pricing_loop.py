@@ -11,13 +11,13 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
-from mtpp_dsl.solvers.bounds.configuration.convex_pool import Pool, weigh
+from mtpp_dsl.solvers.bounds.configuration.convex_pool import ConvexPool, weigh
 from mtpp_dsl.solvers.bounds.configuration.dual_points import Point
 from mtpp_dsl.solvers.bounds.configuration.heavier import Heavier, heavy_convex
-from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, Place, Units
+from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, PositionRange, Units
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Verdict
 
-__all__ = ["Chain", "ChainProof"]
+__all__ = ["ChainProof", "PricingAttempt"]
 
 UNCOVERED = 1.5
 MAX_ROUNDS, GROWN, REPEATS = 160, 2000.0, 6
@@ -45,7 +45,7 @@ class ChainProof:
     most: tuple[int, ...]
 
 
-class Chain:
+class PricingAttempt:
     """An attempt to prove one target.
 
     Args:
@@ -62,8 +62,8 @@ class Chain:
     def __init__(
         self,
         ordered: Ordered,
-        pool: Pool,
-        places: Sequence[Place],
+        pool: ConvexPool,
+        places: Sequence[PositionRange],
         target: float,
         *,
         stopped: Callable[[], bool],

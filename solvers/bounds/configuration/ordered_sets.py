@@ -11,7 +11,7 @@ from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.bounds.configuration.greedy_sets import incidence
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, whole_loads
 
-__all__ = ["Ordered", "Place", "Units"]
+__all__ = ["Ordered", "PositionRange", "Units"]
 
 BITS = 30
 LARGEST = 2**40
@@ -20,7 +20,7 @@ MAX_FREE = 2.0**44
 
 
 @dataclass(frozen=True)
-class Place:
+class PositionRange:
     """Consecutive positions in the order of the devices, counted from 1, of which a set takes one.
 
     Attributes:
@@ -90,7 +90,7 @@ class Units:
         self.below: Ints = reach @ self.work
         self.unit = max(2**BITS // max(self.capacity, 1), 1)
 
-    def limits(self, place: Place, total: int) -> Ints:
+    def limits(self, place: PositionRange, total: int) -> Ints:
         """Return the limits of a set at a place, as the kernels take them; *total* is what all nodes weigh."""
         return np.array(
             [

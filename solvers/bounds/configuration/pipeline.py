@@ -12,10 +12,10 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Certificate, Termination
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.bounds.configuration.convex_pool import Pool
+from mtpp_dsl.solvers.bounds.configuration.convex_pool import ConvexPool
 from mtpp_dsl.solvers.bounds.configuration.dual_points import Point
-from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import Chain, ChainProof
-from mtpp_dsl.solvers.bounds.configuration.ordered_sets import BITS, Ordered, Place
+from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import ChainProof, PricingAttempt
+from mtpp_dsl.solvers.bounds.configuration.ordered_sets import BITS, Ordered, PositionRange
 from mtpp_dsl.solvers.bounds.configuration.target_search import CLOSE, TargetSearch
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, costliest_plan, whole_loads
 
@@ -77,9 +77,11 @@ class Pipeline(TargetSearch):
         super().__init__(problem, bound, limits, progress)
         self._groups, self._step, self._share = groups, step, share
         self._ordered = Ordered(groups)
-        self._pool = Pool(self._ordered)
+        self._pool = ConvexPool(self._ordered)
         k = problem.k
-        self._places = [Place(i, i, k) for i in range(1, k + 1)] if k <= FEW_DEVICES else [Place(1, k, k)]
+        self._places = (
+            [PositionRange(i, i, k) for i in range(1, k + 1)] if k <= FEW_DEVICES else [PositionRange(1, k, k)]
+        )
         self._ceiling = inf
         self._hint: Point | None = None
         for v in range(groups.n):
@@ -130,7 +132,7 @@ class Pipeline(TargetSearch):
     def _try(self, target: float) -> bool:
         """Try to prove a target; report it if proved."""
         self._attempts += 1
-        attempt = Chain(
+        attempt = PricingAttempt(
             self._ordered,
             self._pool,
             self._places,

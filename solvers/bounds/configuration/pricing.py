@@ -9,7 +9,7 @@ from math import ceil, floor, inf
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.backends.mip.matrix import Rows, maximise
+from mtpp_dsl.solvers.backends.mip.matrix import MatrixRows, maximise
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BITS, BoundInstance, WholeLoads
 
 __all__ = ["Pricing", "Verdict"]
@@ -45,7 +45,7 @@ class Pricing:
 
     def __init__(self, instance: BoundInstance, sizes: WholeLoads, kind: int, closed: Bools) -> None:
         self._instance, self._sizes, self._kind = instance, sizes, kind
-        self._rows = Rows()
+        self._rows = MatrixRows()
         self._upper: list[float] = np.where(closed | (sizes.work > sizes.capacity), 0.0, 1.0).tolist()
         load: dict[int, float] = {g: float(w) for g, w in enumerate(sizes.work.tolist()) if w and self._upper[g]}
         for (pins, _), cost in zip(instance.nets, sizes.nets.tolist(), strict=True):
@@ -83,9 +83,9 @@ class Pricing:
         found = None if answer.values is None else answer.values[:n] > HALF
         return Verdict(most, found)
 
-    def _with(self, weights: Ints, than: int) -> Rows:
+    def _with(self, weights: Ints, than: int) -> MatrixRows:
         """Return the rows and the one that asks for more weight."""
-        rows, base = Rows(), self._rows
+        rows, base = MatrixRows(), self._rows
         heavy = np.flatnonzero(weights).tolist()
         rows.starts, rows.columns, rows.values = [*base.starts], [*base.columns], [*base.values]
         rows.low, rows.high = [*base.low], [*base.high]

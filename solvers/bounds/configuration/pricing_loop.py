@@ -12,7 +12,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.configuration.convex import heavy_windows
-from mtpp_dsl.solvers.bounds.configuration.covering import Columns, Master
+from mtpp_dsl.solvers.bounds.configuration.covering import Columns, CoveringMaster
 from mtpp_dsl.solvers.bounds.configuration.dual_points import Point
 from mtpp_dsl.solvers.bounds.configuration.greedy_sets import heavy_sets, incidence
 from mtpp_dsl.solvers.bounds.configuration.knapsack import knapsack
@@ -89,7 +89,7 @@ class Attempt:
         self._simple = [instance.is_knapsack(kind) for kind in self._kinds]
         self._pricing: dict[int, Pricing] = {}
         self._links = incidence(instance.n, instance.nets)
-        self._master = Master(instance)
+        self._master = CoveringMaster(instance)
         self._known: list[list[Bools]] = [[] for _ in self._kinds]
         self._tables = [np.zeros((0, instance.n), np.bool_) for _ in self._kinds]
         self._centre = Point.at(np.zeros(instance.n), np.ones(len(self._simple)))

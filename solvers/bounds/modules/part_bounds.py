@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 
 __all__ = ["Asking"]
@@ -47,7 +47,7 @@ class Asking:
         stopped: returns whether to stop.
     """
 
-    def __init__(self, pool: Pool, effort: Effort, stopped: Callable[[], bool]) -> None:
+    def __init__(self, pool: ProcessPool, effort: Effort, stopped: Callable[[], bool]) -> None:
         self.pool, self._effort, self._stopped = pool, effort, stopped
         self._threads = ThreadPoolExecutor(pool.size)
         self._known: dict[bytes, tuple[Future[_Told], float]] = {}

@@ -11,7 +11,7 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF
 
-__all__ = ["STEPS", "Work", "interval", "monotone", "rounded", "spread"]
+__all__ = ["STEPS", "PartWork", "interval", "monotone", "rounded", "spread"]
 
 ROUNDING = 1e-12
 LINES = 128
@@ -22,14 +22,14 @@ STEPS = 3e9
 """Steps that all of them may take."""
 
 
-class Spread(NamedTuple):
+class WorkSpread(NamedTuple):
     """The cheapest ways to split the chunks of every node: cost [n, chunks + 1], and [n, k] time for all chunks."""
 
     cost: Floats
     load: Floats
 
 
-class Work:
+class PartWork:
     """Weighted shares of the work (archer2024, Lemma 3.3), for devices that differ, and for batches.
 
     For weights y >= 0 of the devices, the sum over nodes v of the least ``sum over d of y[d] time[v, d, p[d]]``, where
@@ -88,7 +88,7 @@ def rounded(units: float, terms: int) -> int:
     return ceil(units * (1 - ROUNDING * (1 + terms / 1e3))) if units < INF else INF
 
 
-def spread(duration: Ints, y: Floats) -> Spread:
+def spread(duration: Ints, y: Floats) -> WorkSpread:
     """Return the cheapest ways to split so many chunks over devices, whose time has these prices."""
     n, k, sizes = duration.shape
     time = np.where(duration < INF, duration, np.inf).astype(np.float64)
@@ -110,10 +110,10 @@ def spread(duration: Ints, y: Floats) -> Spread:
         size = chosen[d, every, left]
         load[:, d] = time[every, d, size]
         left = left - size
-    return Spread(cost, load)
+    return WorkSpread(cost, load)
 
 
-def _even(duration: Ints, y: Floats) -> Spread:
+def _even(duration: Ints, y: Floats) -> WorkSpread:
     """Return as :func:`spread` a lower bound on the cost: each chunk counts its share of the time of a batch."""
     chunks = duration.shape[2] - 1
     time = np.where(duration < INF, duration, np.inf)[:, :, 1:] / np.arange(1, chunks + 1)
@@ -122,7 +122,7 @@ def _even(duration: Ints, y: Floats) -> Spread:
     on = priced.argmin(axis=1)
     load = np.zeros_like(each)
     load[np.arange(len(each)), on] = each[np.arange(len(each)), on]
-    return Spread(priced.min(axis=1)[:, None], load)
+    return WorkSpread(priced.min(axis=1)[:, None], load)
 
 
 def _lines(values: Ints) -> Floats:

@@ -26,7 +26,7 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF
 from mtpp_dsl.solvers.backends.cpsat.task_paths import lists, ordered
 from mtpp_dsl.solvers.bounds.modules.part_work import rounded
-from mtpp_dsl.solvers.bounds.modules.side import Side
+from mtpp_dsl.solvers.bounds.modules.side import HeadsSide
 
 __all__ = ["Recursion"]
 
@@ -45,7 +45,7 @@ class _Way:
         behind: [n, inputs] which nodes depend on which inputs.
     """
 
-    def __init__(self, side: Side, cost: Floats, module: Ints, inputs: Ints, behind: Bools) -> None:
+    def __init__(self, side: HeadsSide, cost: Floats, module: Ints, inputs: Ints, behind: Bools) -> None:
         self.inputs, self.behind = inputs, behind
         self._module = module
         rest = np.minimum(side.end[inputs].min(axis=1), INF).astype(np.float64)
@@ -67,7 +67,7 @@ class Recursion:
             are monotone.
     """
 
-    def __init__(self, forward: Side, backward: Side, cost: Floats) -> None:
+    def __init__(self, forward: HeadsSide, backward: HeadsSide, cost: Floats) -> None:
         asked, module = forward.asked, forward.module
         crossing = module[asked.tails] != module[asked.heads]
         self._tails, self._heads = asked.tails[crossing], asked.heads[crossing]

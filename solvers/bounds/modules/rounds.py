@@ -14,12 +14,12 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF
 from mtpp_dsl.solvers.backends.cpsat.task_paths import ordered, tails
 from mtpp_dsl.solvers.bounds.modules.part_bounds import Asking
-from mtpp_dsl.solvers.bounds.modules.part_work import STEPS, Work, interval, monotone, spread
+from mtpp_dsl.solvers.bounds.modules.part_work import STEPS, PartWork, interval, monotone, spread
 from mtpp_dsl.solvers.bounds.modules.recursion import Recursion
-from mtpp_dsl.solvers.bounds.modules.side import Part, Side, reverse
+from mtpp_dsl.solvers.bounds.modules.side import HeadsSide, PrecedingPart, reverse
 from mtpp_dsl.solvers.bounds.modules.whole_problem import Wanted
 
-__all__ = ["Best", "Rounds", "joined"]
+__all__ = ["BestBound", "Rounds", "joined"]
 
 LEAST = 0.02
 """Seconds for a part, however little time there is."""
@@ -32,7 +32,7 @@ HELPS = 1e-3
 
 
 @dataclass(frozen=True)
-class Best:
+class BestBound:
     """A lower bound on the makespan in units, and the reason for it."""
 
     units: int
@@ -55,15 +55,15 @@ class Rounds:
         whole: Wanted,
         module: Ints,
         asking: Asking | None,
-        found: Callable[[Best], None],
+        found: Callable[[BestBound], None],
         stopped: Callable[[], bool],
     ) -> None:
         self._whole, self._module, self._asking, self._found, self._stopped = whole, module, asking, found, stopped
         self.count = int(module.max(initial=0)) + 1
-        self._forward = Side(whole.single, module)
-        self._backward = Side(reverse(whole.single), self.count - 1 - module)
+        self._forward = HeadsSide(whole.single, module)
+        self._backward = HeadsSide(reverse(whole.single), self.count - 1 - module)
         duration = whole.duration
-        work = Work(duration, stopped)
+        work = PartWork(duration, stopped)
         self._work, self._chunk = work.least, np.zeros(len(module))
         self._recursion: Recursion | None = None
         if duration.size * duration.shape[2] <= STEPS:
@@ -126,7 +126,7 @@ class Rounds:
                 return
             self._between([0] if number == 0 else range(self.count - width + 1), width, asking, until, most)
 
-    def _sweep(self, side: Side, width: int, asking: Asking, until: float, most: float) -> None:
+    def _sweep(self, side: HeadsSide, width: int, asking: Asking, until: float, most: float) -> None:
         """Solve parts of so many modules before every channel, from the first module to the last."""
         left = sum(side.count(i) for i in range(self.count))
         for i in range(self.count):
@@ -140,7 +140,7 @@ class Rounds:
             if self._stopped() or monotonic() > until:
                 return
 
-    def _least(self, part: Part) -> int:
+    def _least(self, part: PrecedingPart) -> int:
         """Return a lower bound on a part in units, by paths and work alone."""
         asked = part.request
         far = np.where(asked.duration < INF, tails(asked, ordered(asked.n, asked.tails, asked.heads)), INF)
@@ -162,7 +162,7 @@ class Rounds:
     def _better(self, units: int, why: str) -> None:
         if units > self._best:
             self._best = units
-            self._found(Best(units, why))
+            self._found(BestBound(units, why))
 
 
 def _seconds(until: float, most: float, parts: int, asking: Asking) -> float:

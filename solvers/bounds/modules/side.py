@@ -11,14 +11,14 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Request, request
 from mtpp_dsl.solvers.backends.cpsat.task_paths import heads, lists, ordered
 
-__all__ = ["Part", "Side", "reverse", "within"]
+__all__ = ["HeadsSide", "PrecedingPart", "reverse", "within"]
 
 PLACES = 4
 """On so many devices, at the most, are the ends of modules bounded one by one; on more, on all together."""
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class PrecedingPart:
     """A part of the graph that has to run before a node ends.
 
     Attributes:
@@ -36,7 +36,7 @@ class Part:
     request: Request
 
 
-class Side:
+class HeadsSide:
     """Heads of all nodes of a problem in whole numbers; those of the reversed problem are tails.
 
     Args:
@@ -85,7 +85,7 @@ class Side:
         where = self.asked.duration[self._ends[i]] < INF
         return int(where.sum()) if self.asked.k <= PLACES else len(where)
 
-    def parts(self, i: int, first: int) -> Iterator[Part]:
+    def parts(self, i: int, first: int) -> Iterator[PrecedingPart]:
         """Yield, for every channel that leaves module *i*, what runs before it in modules *first* to *i*."""
         for w in self._ends[i]:
             nodes = self._before(w, first)
@@ -93,7 +93,7 @@ class Side:
             for d in places if self.asked.k <= PLACES else [None]:
                 yield self._part(w, d, nodes)
 
-    def learn(self, part: Part, units: int) -> None:
+    def learn(self, part: PrecedingPart, units: int) -> None:
         """Record that no schedule ends a part in fewer units than these."""
         w, d = part.node, slice(None) if part.device is None else part.device
         self.head[w, d] = np.maximum(self.head[w, d], part.base + units - self.asked.duration[w, d])
@@ -112,7 +112,7 @@ class Side:
                     waiting.append(u)
         return np.array(sorted(seen), np.int64)
 
-    def _part(self, w: int, d: int | None, nodes: Ints) -> Part:
+    def _part(self, w: int, d: int | None, nodes: Ints) -> PrecedingPart:
         head, duration = self.head[nodes], self.asked.duration[nodes]
         base = int(head[duration < INF].min(initial=INF))
         if d is not None:
@@ -120,7 +120,9 @@ class Side:
             duration[np.ix_(nodes == w, others)] = INF
         known = (self.head + self.asked.duration)[w, slice(None) if d is None else d]
         inner = within(self.asked, nodes, np.maximum(head - base, 0), np.zeros_like(head))
-        return Part(w, d, nodes, base, replace(inner, duration=duration, at_least=max(0, int(np.min(known)) - base)))
+        return PrecedingPart(
+            w, d, nodes, base, replace(inner, duration=duration, at_least=max(0, int(np.min(known)) - base))
+        )
 
 
 def within(asked: Request, nodes: Ints, head: Ints, tail: Ints) -> Request:

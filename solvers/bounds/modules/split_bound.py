@@ -12,12 +12,12 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.module_rows import WANTED, Split, split
+from mtpp_dsl.solvers.algorithms.module_rows import WANTED, ModuleRow, split
 from mtpp_dsl.solvers.algorithms.windows.shortest import shortest
-from mtpp_dsl.solvers.backends.cpsat.engine import Pool, availability, by
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability, by
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
 from mtpp_dsl.solvers.bounds.modules.part_bounds import Asking
-from mtpp_dsl.solvers.bounds.modules.rounds import Best, Rounds, joined
+from mtpp_dsl.solvers.bounds.modules.rounds import BestBound, Rounds, joined
 from mtpp_dsl.solvers.bounds.modules.whole_problem import wanted
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
@@ -64,7 +64,9 @@ def _result(best: Bound | None, limits: Limits, progress: Progress) -> Result:
     )
 
 
-def bound(problem: Problem, split: Split, limits: Limits, progress: Progress, pool: Pool | None = None) -> Bound:
+def bound(
+    problem: Problem, split: ModuleRow, limits: Limits, progress: Progress, pool: ProcessPool | None = None
+) -> Bound:
     """Return a bound from the modules of *split*; without CP-SAT from paths and work alone.
 
     Every better bound is reported on the way; if stopped early, the best so far is returned. If the problem has no
@@ -80,10 +82,12 @@ def bound(problem: Problem, split: Split, limits: Limits, progress: Progress, po
     return _run(problem, split, limits, progress, pool).best
 
 
-def _run(problem: Problem, split: Split, limits: Limits, progress: Progress, pool: Pool | None = None) -> _Run:
+def _run(
+    problem: Problem, split: ModuleRow, limits: Limits, progress: Progress, pool: ProcessPool | None = None
+) -> _Run:
     if pool is None and availability().ok:
         check(limits)
-        with Pool(cores(limits), limits.executor) as own:
+        with ProcessPool(cores(limits), limits.executor) as own:
             return _run(problem, split, limits, progress, own)
     run = _Run(problem, split, limits, progress)
     if pool is None:
@@ -102,7 +106,7 @@ class _Run:
         impossible: whether it is more than everything takes one after another, which means that there is no plan.
     """
 
-    def __init__(self, problem: Problem, split: Split, limits: Limits, progress: Progress) -> None:
+    def __init__(self, problem: Problem, split: ModuleRow, limits: Limits, progress: Progress) -> None:
         self._limits, self._progress, self._split = limits, progress, split
         self._whole = wanted(problem)
         self.best = Bound(0.0, NAME, "trusted", "mtpp", "no time is negative")
@@ -120,7 +124,7 @@ class _Run:
     def bound(self, asking: Asking | None) -> None:
         """Search for bounds, with a solver of parts or without."""
 
-        def found(one: Best) -> None:
+        def found(one: BestBound) -> None:
             if one.units > self._whole.single.cutoff:
                 self.impossible = True
                 return

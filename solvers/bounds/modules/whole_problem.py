@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Request, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
-from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale
+from mtpp_dsl.solvers.backends.cpsat.whole_times import WholeScale
 from mtpp_dsl.solvers.bounds.modules.side import apart_of, within
 
 __all__ = ["Wanted", "wanted"]
@@ -34,7 +34,7 @@ class Wanted:
         batches: all chunks of a batch; None for one sample.
     """
 
-    scale: Scale
+    scale: WholeScale
     single: Request
     batches: BatchRequest | None
 

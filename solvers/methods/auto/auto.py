@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import BACKENDS, load
 
 if TYPE_CHECKING:
-    from mtpp_dsl.solvers.methods.auto.steps import Steps
+    from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 
 __all__ = ["Auto"]
 
@@ -83,32 +83,32 @@ class Auto(MethodBase):
         return steps.result()
 
 
-def _run_of(problem: Problem) -> type[Steps]:
+def _run_of(problem: Problem) -> type[AutoSteps]:
     """Return the steps for the objective of *problem*, and its interconnect; no others are imported."""
     if problem.objective.batch is not None:
         from mtpp_dsl.solvers.methods.auto.throughput import BatchRun
 
         return BatchRun
     if _staged(problem):
-        from mtpp_dsl.solvers.methods.auto.stages import StagesRun
+        from mtpp_dsl.solvers.methods.auto.stages import StagesSteps
 
-        return StagesRun
+        return StagesSteps
     if any(problem.of(Copies)):
         from mtpp_dsl.solvers.methods.auto.copies import CopiesRun
 
         return CopiesRun
     if problem.networked and not _weighted(problem):
-        from mtpp_dsl.solvers.methods.auto.networks import NetworkRun
+        from mtpp_dsl.solvers.methods.auto.networks import NetworkSteps
 
-        return NetworkRun
+        return NetworkSteps
     if not problem.timed and _weighted(problem):
         from mtpp_dsl.solvers.methods.auto.weighted import WeightedRun
 
         return WeightedRun
     if not problem.timed:
-        from mtpp_dsl.solvers.methods.auto.bottleneck import Run
+        from mtpp_dsl.solvers.methods.auto.bottleneck import BottleneckRun
 
-        return Run
+        return BottleneckRun
     if isinstance(problem.interconnect, Links) and problem.objective.is_linear:
         from mtpp_dsl.solvers.methods.auto.timed_weighted import TimedWeightedRun
 

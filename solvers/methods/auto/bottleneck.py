@@ -20,11 +20,11 @@ from mtpp_dsl.solvers.methods.branching import Branching
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.methods.shared_scopes import SLICES
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task, attempt, run_lane
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, attempt, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
 from mtpp_dsl.solvers.runtime.reduced import identity
 
-__all__ = ["Run"]
+__all__ = ["BottleneckRun"]
 
 FIRST: tuple[type[Method], ...] = (Simple,)
 QUICK: tuple[type[Method], ...] = (Node, Anchor, Count)
@@ -58,7 +58,7 @@ LARGE_ROWS = 20_000
 """Above this many rows of the exact model, the relaxation, whose size does not depend on k, goes first."""
 
 
-class Run(Sized):
+class BottleneckRun(Sized):
     """One call for a bottleneck."""
 
     minor = frozenset({SingleDevice.name, *(bound().name for bound in (*FIRST, *QUICK))})
@@ -134,7 +134,7 @@ class Run(Sized):
             return
         *usual, last = self.searches()
         if first_refusal(usual, self.problem) is not None:
-            self.run(Task(last, LAST_SHARE))
+            self.run(LaneTask(last, LAST_SHARE))
         seconds = max(LEAST_SECONDS, min(PLAN_SECONDS, PLAN_SHARE * self.limits.remaining))
         if not self.orderless:
             self.slice(seconds)

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.registry import METHODS, load
-from mtpp_dsl.solvers.methods.auto.steps import Steps
+from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 
 __all__ = ["CopiesRun"]
 
 
-class CopiesRun(Steps):
+class CopiesRun(AutoSteps):
     """One call under ``constraint copies``: the method of that name, which finds plans and bounds."""
 
     minor = frozenset({SingleDevice.name})
@@ -23,7 +23,7 @@ class CopiesRun(Steps):
         """Go through the steps, and return the best of what they found."""
         self.first(SingleDevice())
         for method in self.searches():
-            self.run(Task(method))
+            self.run(LaneTask(method))
         return self.answer()
 
     def searches(self) -> Iterator[Method]:

@@ -11,7 +11,7 @@ from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.bounds import Configuration
 from mtpp_dsl.solvers.methods.branching import Branching
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 
 __all__ = ["lanes"]
 
@@ -25,7 +25,7 @@ SHARE = 0.4
 
 def lanes(
     problem: Problem, cores: int, *, ideals: bool = True, searched: Container[str] = frozenset()
-) -> list[list[Task]]:
+) -> list[list[LaneTask]]:
     """Return lanes of tasks, at most as many as there are cores.
 
     With two, the first searches for plans and the second bounds. Where the devices stand in an order, what searches
@@ -52,15 +52,15 @@ def lanes(
     far = bool(branching) and (problem.k <= FEW_DEVICES or problem.graph.n <= FEW_NODES)
     if cores == 2 and whole:
         first = [*whole, *plans, *sure] if far else [*plans, *(sure or whole)]
-        lane = [Task(method, SHARE, seed=seed) if method in plans else Task(method) for method in first]
-        found = [lane, [*map(Task, bounds)]]
+        lane = [LaneTask(method, SHARE, seed=seed) if method in plans else LaneTask(method) for method in first]
+        found = [lane, [*map(LaneTask, bounds)]]
     else:
-        searches = [Task(method, seed=seed + number) for number in range(cores) for method in plans]
-        found = [[task] for task in (*searches[:1], *map(Task, (*bounds, *whole, *sure)), *searches[1:])]
+        searches = [LaneTask(method, seed=seed + number) for number in range(cores) for method in plans]
+        found = [[task] for task in (*searches[:1], *map(LaneTask, (*bounds, *whole, *sure)), *searches[1:])]
     return [lane for lane in found if lane][:cores]
 
 
-def _in_turn(plans: list[Method], whole: list[Method], bounds: list[Method], seed: int) -> list[list[Task]]:
+def _in_turn(plans: list[Method], whole: list[Method], bounds: list[Method], seed: int) -> list[list[LaneTask]]:
     """Return one lane: a short turn of each, with one of what searches everything between, then a long one."""
     turns: list[tuple[float, Method, int]] = []
     for number, weight in enumerate(TURNS):
@@ -68,7 +68,7 @@ def _in_turn(plans: list[Method], whole: list[Method], bounds: list[Method], see
         turns += [(WHOLE, method, 0) for method in whole if number == 0]
         turns += [(weight, method, 0) for method in bounds]
     left = [sum(weight for weight, *_ in turns[i:]) for i in range(len(turns))]
-    lane = [Task(method, weight / rest, seed=own) for (weight, method, own), rest in zip(turns, left, strict=True)]
+    lane = [LaneTask(method, weight / rest, seed=own) for (weight, method, own), rest in zip(turns, left, strict=True)]
     return [lane] if lane else []
 
 

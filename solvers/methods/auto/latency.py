@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
-from mtpp_dsl.solvers.methods.auto.steps import Steps
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
 __all__ = ["LatencyRun"]
@@ -19,7 +19,7 @@ MODEL_SIZE = 20_000
 """The programme has rows for edges times subgraphs; beyond so many it does not get through its root."""
 
 
-class LatencyRun(Steps):
+class LatencyRun(AutoSteps):
     """One call for a makespan on ``host`` or ``shared``: a bound along a path, then a search beside the programme."""
 
     minor = frozenset({"published-greedy", "simple"})
@@ -28,23 +28,23 @@ class LatencyRun(Steps):
         """Go through the steps, and return the best of what they found."""
         self.first(load(METHODS, "published-greedy")())
         for name in ("simple", "path-hull"):
-            self.run(Task(load(METHODS, name)(), FIRST_SHARE, FIRST_SECONDS))
+            self.run(LaneTask(load(METHODS, name)(), FIRST_SHARE, FIRST_SECONDS))
         search = load(METHODS, "latency-search")()
-        self.run(Task(search, FIRST_SHARE, FIRST_SECONDS))
+        self.run(LaneTask(search, FIRST_SHARE, FIRST_SECONDS))
         if not self.closed:
             self.at_once(self.lanes(search, cores(self.limits)))
         self.insist()
         return self.answer()
 
-    def lanes(self, search: Method, count: int) -> list[list[Task]]:
+    def lanes(self, search: Method, count: int) -> list[list[LaneTask]]:
         """Return lanes of tasks, at most *count*: the search, the programme, and the search with other seeds."""
         programme = self.programme()
         if not self.searched:
-            return [[Task(method) for method in programme]]
+            return [[LaneTask(method) for method in programme]]
         if count == 1:
-            return [[Task(search, 0.5 if programme else 1.0, seed=1), *map(Task, programme)]]
-        lanes = [[Task(search, seed=1)], [*map(Task, programme)]]
-        lanes += [[Task(search, seed=seed)] for seed in range(2, count + 1)]
+            return [[LaneTask(search, 0.5 if programme else 1.0, seed=1), *map(LaneTask, programme)]]
+        lanes = [[LaneTask(search, seed=1)], [*map(LaneTask, programme)]]
+        lanes += [[LaneTask(search, seed=seed)] for seed in range(2, count + 1)]
         return [lane for lane in lanes if lane][:count]
 
     def searches(self) -> Iterator[Method]:

@@ -12,8 +12,8 @@ from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
-from mtpp_dsl.solvers.methods.auto.steps import Steps
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
 __all__ = ["ScheduleRun"]
@@ -44,7 +44,7 @@ ROUNDING = 1e-4
 """A gap that whole numbers may leave."""
 
 
-class ScheduleRun(Steps):
+class ScheduleRun(AutoSteps):
     """One call for a makespan on links.
 
     1. bounds that cost next to nothing, and list schedules;
@@ -64,24 +64,24 @@ class ScheduleRun(Steps):
         self.first(load(METHODS, "single-device")())
         n, models = self.problem.graph.n, self.whole if self.by_modules else []
         share, seconds = (ROWS_SHARE, float("inf")) if self.under_rows else (WHOLE_SHARE, WHOLE_SECONDS)
-        whole = [Task(method, share, seconds) for method in models if n <= WHOLE_NODES]
+        whole = [LaneTask(method, share, seconds) for method in models if n <= WHOLE_NODES]
         intervals = self.quick("interval")
         bounds_last = sorted(QUICK, key=lambda name: name != "heft")  # where no device holds everything, a plan first
         quick = map(self.quick, bounds_last if self.progress.plan is None else QUICK)
-        large = [Task(load(METHODS, LARGE)(), LARGE_SHARE, LARGE_SECONDS)] if n > MODEL_NODES else []
+        large = [LaneTask(load(METHODS, LARGE)(), LARGE_SHARE, LARGE_SECONDS)] if n > MODEL_NODES else []
         for task in [*quick, *large, *([*whole, intervals] if n <= TINY_NODES else [intervals, *whole])]:
             self.run(task)
         if self.by_modules and self.cut and not self.under_rows:
-            self.run(Task(load(METHODS, "decomposition")(), PARTS_SHARE))
+            self.run(LaneTask(load(METHODS, "decomposition")(), PARTS_SHARE))
             if self.nearly:
-                self.run(Task(load(METHODS, "milp-split")(), SPLIT_SHARE))
+                self.run(LaneTask(load(METHODS, "milp-split")(), SPLIT_SHARE))
         self.race()
         self.insist()
         return self.answer()
 
-    def quick(self, name: str) -> Task:
+    def quick(self, name: str) -> LaneTask:
         """Return a method that is given little time."""
-        return Task(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS)
+        return LaneTask(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS)
 
     @cached_property
     def by_modules(self) -> bool:
@@ -143,7 +143,7 @@ class ScheduleRun(Steps):
         if not self.closed:
             self.at_once(self.lanes(cores(self.limits)))
 
-    def lanes(self, count: int) -> list[list[Task]]:
+    def lanes(self, count: int) -> list[list[LaneTask]]:
         """Return lanes of tasks, at most *count*: searches and modules, then proofs, then further searches."""
         search = load(METHODS, "annealing")()
         improve = [load(METHODS, "lns")()] if self.by_modules else []
@@ -151,13 +151,18 @@ class ScheduleRun(Steps):
         chain = chain if self.by_modules and not self.cut and not self.under_rows else []
         parts, below = (load(METHODS, name)() for name in ("milp-split", "split-bound"))
         model = self.whole if self.problem.graph.n <= MODEL_NODES or not self.searched else []
-        proofs = [Task(method, CHAIN_SHARE if model else 1.0) for method in chain] + [Task(method) for method in model]
+        proofs = [LaneTask(method, CHAIN_SHARE if model else 1.0) for method in chain] + [
+            LaneTask(method) for method in model
+        ]
         split = self.by_modules and self.split and not self.under_rows
         if count == 1:
             turns = (search, *([below, parts] if split else []), *chain, *improve, *model)
-            return [[Task(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
-        first = [Task(search, ANNEALING_SHARE if improve else 1.0), *map(Task, improve)]
+            return [[LaneTask(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
+        first = [LaneTask(search, ANNEALING_SHARE if improve else 1.0), *map(LaneTask, improve)]
         if split:
-            first, proofs = [first[0], Task(parts, SPLIT_SHARE), *first[1:]], [Task(below, SPLIT_BOUND_SHARE), *proofs]
-        more = [[Task(method, seed=seed)] for seed in range(1, count) for method in (*improve, search)]
+            first, proofs = (
+                [first[0], LaneTask(parts, SPLIT_SHARE), *first[1:]],
+                [LaneTask(below, SPLIT_BOUND_SHARE), *proofs],
+            )
+        more = [[LaneTask(method, seed=seed)] for seed in range(1, count) for method in (*improve, search)]
         return [lane for lane in (first, proofs, *more) if lane][:count]

@@ -8,19 +8,19 @@ from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, formulation, mip
-from mtpp_dsl.solvers.methods.auto.steps import Steps
+from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.bounds import Anchor, Simple
 from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 
-__all__ = ["NetworkRun"]
+__all__ = ["NetworkSteps"]
 
 IDEALS_SHARE, ANCHOR_SHARE, ANNEALING_SHARE = 0.6, 0.2, 0.5
 """Of the time left, what ideals get, which end early where they prove the optimum; then cuts; and then moves."""
 
 
-class NetworkRun(Steps):
+class NetworkSteps(AutoSteps):
     """One call.
 
     1. everything on one device, and the bound that costs next to nothing;
@@ -35,13 +35,13 @@ class NetworkRun(Steps):
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         self.first(SingleDevice())
-        self.run(Task(Simple()))
-        self.run(Task(Ideals(), IDEALS_SHARE))
-        self.run(Task(Anchor(), ANCHOR_SHARE))
-        self.run(Task(Annealing(), ANNEALING_SHARE))
+        self.run(LaneTask(Simple()))
+        self.run(LaneTask(Ideals(), IDEALS_SHARE))
+        self.run(LaneTask(Anchor(), ANCHOR_SHARE))
+        self.run(LaneTask(Annealing(), ANNEALING_SHARE))
         if self.rows <= (MAX_ROWS if self.searched else LAST_HOPE_ROWS):
             for method in self.model():
-                self.run(Task(method))
+                self.run(LaneTask(method))
         self.insist()
         return self.answer()
 

@@ -13,7 +13,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.solvers.methods.annealing import Annealing
-from mtpp_dsl.solvers.methods.auto.steps import Steps
+from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
@@ -55,7 +55,7 @@ def _together(problem: Problem) -> Problem:
     return replace(problem, objective=replace(problem.objective, parts="together"))
 
 
-class Sized(Steps):
+class Sized(AutoSteps):
     """The steps for a bottleneck know these of their problem."""
 
     def searches(self) -> Iterator[Method]:

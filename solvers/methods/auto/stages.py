@@ -11,13 +11,13 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.solvers.algorithms.stages.simple import iteration_of, staged_bounds
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, formulation, mip
-from mtpp_dsl.solvers.methods.auto.steps import Steps
+from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
 from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 
-__all__ = ["StagesRun"]
+__all__ = ["StagesSteps"]
 
 FIRST: tuple[type[Method], ...] = (Simple,)
 QUICK: tuple[type[Method], ...] = (Node, Anchor, Count)
@@ -27,7 +27,7 @@ AT_ONCE_SHARE = 0.7
 """Of the time, what the ideals get before other bounds and the exact model; where they are few they need far less."""
 
 
-class StagesRun(Steps):
+class StagesSteps(AutoSteps):
     """One call.
 
     1. everything on one device, and the bound that costs next to nothing;
@@ -41,12 +41,12 @@ class StagesRun(Steps):
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         self.first(SingleDevice())
-        self.run(Task(Simple()))
-        self.run(Task(Ideals(), AT_ONCE_SHARE))
+        self.run(LaneTask(Simple()))
+        self.run(LaneTask(Ideals(), AT_ONCE_SHARE))
         self.bounds()
         if self.rows <= (MAX_ROWS if self.searched else LAST_HOPE_ROWS):
             for method in self.model():
-                self.run(Task(method))
+                self.run(LaneTask(method))
         self.insist()
         return self.answer()
 

@@ -15,10 +15,10 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import MARGIN, run_together
 
-__all__ = ["Steps", "first_refusal"]
+__all__ = ["AutoSteps", "first_refusal"]
 
 MAX_OUTLINED = 5_000
 
@@ -34,7 +34,7 @@ def first_refusal(methods: Iterable[Method], problem: Problem) -> str | None:
 
 
 @dataclass
-class Steps(ABC):
+class AutoSteps(ABC):
     """One call: each step reports to ``progress`` and leaves if nothing is open.
 
     Attributes:
@@ -61,7 +61,7 @@ class Steps(ABC):
         self.used = False
         self.told: dict[str, None] | None = None
         self._given: list[Method] = []
-        self._finished: list[Task] = []  # methods that have ended by themselves, with their seeds
+        self._finished: list[LaneTask] = []  # methods that have ended by themselves, with their seeds
 
     def outline(self) -> tuple[str, ...]:
         """Go through the steps without any work, and return the names of the methods that they come to, in order.
@@ -131,7 +131,7 @@ class Steps(ABC):
         had = {type(method) for method in self._given}
         for method in self.models():
             if (self.progress.plan is None or self.failed) and type(method) not in had:
-                self.run(Task(method))
+                self.run(LaneTask(method))
 
     @property
     def closed(self) -> bool:
@@ -160,7 +160,7 @@ class Steps(ABC):
         if self.progress.plan is None and method.accepts(self.problem) is None and not self.tells(method.name):
             self.take(method.solve(self.problem, replace(self.limits, time=None), self.progress))
 
-    def run(self, task: Task) -> None:
+    def run(self, task: LaneTask) -> None:
         """Run one method from the best plan there is, if it accepts the problem and anything is open."""
         open_tasks = self.open([task])
         if self.closed or self.tells(*(one.method.name for one in open_tasks)):
@@ -171,13 +171,13 @@ class Steps(ABC):
             if found.finished:
                 self._finished.append(task)
 
-    def open(self, tasks: Sequence[Task]) -> list[Task]:
+    def open(self, tasks: Sequence[LaneTask]) -> list[LaneTask]:
         """Return the tasks that can be run, without those whose method has ended by itself with the same seed."""
         had = [(task.method, task.seed) for task in self._finished]
         left = [task for task in tasks if (task.method, task.seed) not in had]
         return [task for task in left if refusal(task.method, self.problem) is None]
 
-    def at_once(self, lanes: Sequence[Sequence[Task]]) -> None:
+    def at_once(self, lanes: Sequence[Sequence[LaneTask]]) -> None:
         """Run lanes at the same time, or the only one here, until plan and bound meet; without what cannot be used."""
         lanes = [
             [task for task in lane if refusal(task.method, self.problem) is None] for lane in map(self.open, lanes)

@@ -9,8 +9,8 @@ from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
-from mtpp_dsl.solvers.methods.auto.steps import Steps
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
 __all__ = ["BatchRun"]
@@ -29,7 +29,7 @@ SEARCH_SHARE = 0.4
 """Of the time left, what annealing may take before windows of its plan are made anew."""
 
 
-class BatchRun(Steps):
+class BatchRun(AutoSteps):
     """One call for a batch.
 
     1. bounds that cost next to nothing, and list schedules of batches;
@@ -46,11 +46,11 @@ class BatchRun(Steps):
         """Go through the steps, and return the best of what they found."""
         self.first(load(METHODS, "single-device")())
         for name in QUICK:
-            self.run(Task(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS))
+            self.run(LaneTask(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS))
         size = self.problem.graph.n * self.problem.batching.count
         if size <= SMALL:
             for method in self.whole:
-                self.run(Task(method, WHOLE_SHARE, WHOLE_SECONDS))
+                self.run(LaneTask(method, WHOLE_SHARE, WHOLE_SECONDS))
         if not self.closed:
             self.at_once(self.lanes(cores(self.limits), size * self.problem.k))
         self.insist()
@@ -78,15 +78,19 @@ class BatchRun(Steps):
         """The first model of everything, if any accepts the problem."""
         return self.model()
 
-    def lanes(self, count: int, size: int) -> list[list[Task]]:
+    def lanes(self, count: int, size: int) -> list[list[LaneTask]]:
         """Return lanes of tasks, at most *count*: searches; modules, their bound and one model; further searches."""
         search, split, bound = (load(METHODS, name)() for name in ("annealing", "milp-split", "split-bound"))
         improve = [load(METHODS, "lns")()] if availability().ok else []
         model = self.whole if size <= MODEL or not self.searched else []
         if count == 1:
             turns = (split, bound, search, *improve, *model)
-            return [[Task(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
-        parts = [Task(split, SPLIT_SHARE), Task(bound, 1.0 if not model else SPLIT_SHARE), *map(Task, model)]
-        first = [Task(search, SEARCH_SHARE if improve else 1.0), *map(Task, improve)]
-        more = [[Task(method, seed=seed)] for seed in range(1, count) for method in (search, *improve)]
+            return [[LaneTask(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
+        parts = [
+            LaneTask(split, SPLIT_SHARE),
+            LaneTask(bound, 1.0 if not model else SPLIT_SHARE),
+            *map(LaneTask, model),
+        ]
+        first = [LaneTask(search, SEARCH_SHARE if improve else 1.0), *map(LaneTask, improve)]
+        more = [[LaneTask(method, seed=seed)] for seed in range(1, count) for method in (search, *improve)]
         return [lane for lane in (first, parts, *more) if lane][:count]

@@ -12,8 +12,8 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.methods.annealing import Annealing
-from mtpp_dsl.solvers.methods.auto.steps import Steps
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
@@ -25,7 +25,7 @@ SMALL_SHARE, SMALL_SECONDS, SMALL_NODES = 0.4, 15.0, 12
 """What the model has to itself in graphs of so few nodes, which it closes in a moment as a rule."""
 
 
-class TimedWeightedRun(Steps):
+class TimedWeightedRun(AutoSteps):
     """One call for a linear objective over ``start``, ``finish``, ``makespan`` or on ``links``.
 
     Short schedules come first: over all devices, and over the sets of them that are cheapest to use. Then a search over
@@ -36,7 +36,7 @@ class TimedWeightedRun(Steps):
         """Go through the steps, and return the best of what they found."""
         if self.problem.graph.n <= SMALL_NODES:
             for method in self.model():
-                self.run(Task(method, SMALL_SHARE, SMALL_SECONDS))
+                self.run(LaneTask(method, SMALL_SHARE, SMALL_SECONDS))
         self.short()
         if not self.closed:
             self.at_once(self.lanes(cores(self.limits)))
@@ -72,12 +72,12 @@ class TimedWeightedRun(Steps):
             if method.accepts(relaxed) is None and limits.remaining > 0:
                 method.solve(relaxed, limits, listener)
 
-    def lanes(self, count: int) -> list[list[Task]]:
+    def lanes(self, count: int) -> list[list[LaneTask]]:
         """Return lanes of tasks, at most *count*: the search, the model, and the search with other seeds."""
-        model = [Task(method) for method in self.model()]
+        model = [LaneTask(method) for method in self.model()]
         if count == 1:
-            return [[Task(Annealing(), 0.5 if model else 1.0), *model]]
-        lanes = [[Task(Annealing())], model, *([Task(Annealing(), seed=seed)] for seed in range(1, count - 1))]
+            return [[LaneTask(Annealing(), 0.5 if model else 1.0), *model]]
+        lanes = [[LaneTask(Annealing())], model, *([LaneTask(Annealing(), seed=seed)] for seed in range(1, count - 1))]
         return [lane for lane in lanes if lane][:count]
 
     def searches(self) -> Iterator[Method]:

@@ -14,12 +14,12 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, SMALL, formulation, mip
-from mtpp_dsl.solvers.methods.auto.steps import Steps
+from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.bounds import Anchor, Configuration, Count, Node, Simple
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
@@ -46,7 +46,7 @@ PHASES_SHARE = 0.6
 """For the programme over ideals, which proves what is asked of single phases of most graphs that are no wide ones."""
 
 
-class WeightedRun(Steps):
+class WeightedRun(AutoSteps):
     """One call for a linear objective, such as a price, an energy, or a latency, or for a bottleneck with penalties.
 
     1. under ``acyclic``, the programme over ideals: single phases, prices, loads and moves, with equal devices counted;
@@ -62,16 +62,16 @@ class WeightedRun(Steps):
         """Go through the steps, and return the best of what they found."""
         fit = Ideals().accepts(self.problem) is None
         if self.problem.phased and fit:
-            self.run(Task(Ideals(), PHASES_SHARE))
+            self.run(LaneTask(Ideals(), PHASES_SHARE))
         elif self.problem.acyclic or (self.problem.networked and fit):
-            self.run(Task(Ideals(IDEALS_BYTES), IDEALS_SHARE, IDEALS_SECONDS))
+            self.run(LaneTask(Ideals(IDEALS_BYTES), IDEALS_SHARE, IDEALS_SECONDS))
         if self.problem.graph.n < SMALL and not self.closed:
             for method in self.model():
-                self.run(Task(method, SMALL_SHARE, SMALL_SECONDS))
+                self.run(LaneTask(method, SMALL_SHARE, SMALL_SECONDS))
         self.bound_phases()
-        self.run(Task(mip(formulation("divided")), BOUND_SHARE, BOUND_SECONDS))
+        self.run(LaneTask(mip(formulation("divided")), BOUND_SHARE, BOUND_SECONDS))
         self.even()
-        self.run(Task(Annealing(FEW_ROUNDS), SEARCH_SHARE, SEARCH_SECONDS))
+        self.run(LaneTask(Annealing(FEW_ROUNDS), SEARCH_SHARE, SEARCH_SECONDS))
         if not self.closed:
             self.at_once(self.lanes(cores(self.limits)))
         self.insist()
@@ -133,13 +133,13 @@ class WeightedRun(Steps):
             listener = Reduced(problem, relaxed, identity, self.progress).listener(problem)
             method.solve(relaxed, self.limits.within(seconds, start=None), listener)
 
-    def lanes(self, count: int) -> list[list[Task]]:
+    def lanes(self, count: int) -> list[list[LaneTask]]:
         """Return lanes of tasks, at most *count*: the search, the exact model, and the search with other seeds."""
-        exact = [Task(method) for method in (self._models if self.searched else self.model())]
+        exact = [LaneTask(method) for method in (self._models if self.searched else self.model())]
         if count == 1:
-            return [[Task(Annealing(), 0.4 if exact else 1.0, seed=1), *exact]]
-        lanes = [[Task(Annealing(), seed=1)], exact]
-        lanes += [[Task(Annealing(), seed=seed)] for seed in range(2, count)]
+            return [[LaneTask(Annealing(), 0.4 if exact else 1.0, seed=1), *exact]]
+        lanes = [[LaneTask(Annealing(), seed=1)], exact]
+        lanes += [[LaneTask(Annealing(), seed=seed)] for seed in range(2, count)]
         return [lane for lane in lanes if lane][:count]
 
     def searches(self) -> Iterator[Method]:

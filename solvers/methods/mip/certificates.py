@@ -14,7 +14,7 @@ from mtpp_dsl.core.plans.result import Certificate
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.methods.shared_scopes import LOADS
-from mtpp_dsl.solvers.proofs.chain import Chain
+from mtpp_dsl.solvers.proofs.chain import ChainCertificate
 
 __all__ = ["certificate_of"]
 
@@ -43,7 +43,7 @@ def certificate_of(problem: Problem, cost: float, *, pipeline: bool, seconds: fl
         return None
     chain = {"target": cost, **_weights(problem)}
     try:
-        proved = Chain().prove(problem, chain, Limits(time=seconds))
+        proved = ChainCertificate().prove(problem, chain, Limits(time=seconds))
     except (Refused, UsageError):
         return None
     return Certificate("chain", chain) if proved >= cost else None

@@ -13,7 +13,7 @@ from mtpp_dsl.core.contracts.protocols import Backend, Formulation, FormulationF
 from mtpp_dsl.core.plans.result import Termination
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.mip.model_files import member_path
-from mtpp_dsl.solvers.methods.mip.one_model import Proven, Solved, solve_one
+from mtpp_dsl.solvers.methods.mip.one_model import Proven, SolvedModel, solve_one
 from mtpp_dsl.solvers.methods.mip.spread_members import spread
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
@@ -76,7 +76,7 @@ def solve_family(
     A member cut short by its time counts with its dual bound.
     """
     members = list(family.members(problem))
-    solved: list[tuple[Formulation, Solved, bool]] = []
+    solved: list[tuple[Formulation, SolvedModel, bool]] = []
     least = enough
     ready = _elsewhere(members, backend, problem, limits, progress, enough)
     for number, member in enumerate(members):
@@ -104,7 +104,7 @@ def solve_family(
 
 def _elsewhere(
     members: list[Formulation], backend: Backend, problem: Problem, limits: Limits, progress: Progress, enough: float
-) -> dict[int, tuple[Solved, bool]]:
+) -> dict[int, tuple[SolvedModel, bool]]:
     """Solve members in processes of the executor of the limits, if there is one; return what became of which."""
     count = min(len(members), cores(limits))
     if limits.executor is None or limits.write_model is not None or count < 2:
@@ -112,7 +112,7 @@ def _elsewhere(
     found = dict(enumerate(spread(members, backend.name, problem, limits, progress, enough, count)))
     if progress.stopped or limits.remaining <= 0:
         ended: Termination = "interrupted" if progress.stopped else "time_limit"
-        unsolved = Solved(Outcome(ended, None, None, by=backend.name), None, None, 1.0, 0.0, 0.0, 0.0), False
+        unsolved = SolvedModel(Outcome(ended, None, None, by=backend.name), None, None, 1.0, 0.0, 0.0, 0.0), False
         return {number: one or unsolved for number, one in found.items()}
     return {number: one for number, one in found.items() if one is not None}
 
@@ -124,12 +124,12 @@ def _teller(watch: _Watch, least: float) -> Callable[[float | None, Proven | Non
     return tell
 
 
-def _cost(solved: Solved) -> float:
+def _cost(solved: SolvedModel) -> float:
     """Return the bound of a member; ``-inf`` if it has none."""
     return -inf if solved.proven is None else solved.proven.cost
 
 
-def _least(solved: list[tuple[Formulation, Solved, bool]]) -> FamilySolved:
+def _least(solved: list[tuple[Formulation, SolvedModel, bool]]) -> FamilySolved:
     worst, result, _ = min(solved, key=lambda entry: _cost(entry[1]))
     short = [
         entry.outcome.termination

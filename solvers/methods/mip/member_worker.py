@@ -20,11 +20,11 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import BACKENDS, load
 from mtpp_dsl.solvers.methods.mip.one_model import Proven, solve_one
 
-__all__ = ["Ask", "main"]
+__all__ = ["MemberQuestion", "main"]
 
 
 @dataclass(frozen=True)
-class Ask:
+class MemberQuestion:
     """One member to solve.
 
     Attributes:
@@ -65,7 +65,7 @@ class _Worker:
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
-        self._jobs: SimpleQueue[Ask] = SimpleQueue()
+        self._jobs: SimpleQueue[MemberQuestion] = SimpleQueue()
         self._least, self._watch = inf, _Watch(inf)
         self._began: float | None = wire.born
 
@@ -80,7 +80,7 @@ class _Worker:
             except Exception:
                 self._send("failed", job.number, format_exc())
 
-    def _solve(self, problem: Problem, job: Ask) -> tuple[Any, bool]:
+    def _solve(self, problem: Problem, job: MemberQuestion) -> tuple[Any, bool]:
         began, self._began = self._began, None
         spent = 0.0 if began is None else monotonic() - began
         limits = Limits(None if job.seconds == inf else max(0.0, job.seconds - spent), start=job.start, **job.given)
@@ -92,7 +92,7 @@ class _Worker:
         try:
             while True:
                 message = self._wire.receive()
-                if isinstance(message, Ask):
+                if isinstance(message, MemberQuestion):
                     self._jobs.put(message)
                 else:
                     self._least = self._watch.least = min(self._least, message)
@@ -107,5 +107,5 @@ class _Worker:
 
 
 def main(wire: Wire) -> None:
-    """Take a problem, then members of it to solve (:class:`Ask`) and bounds that are enough, until the wire ends."""
+    """Take a problem, then members to solve (:class:`MemberQuestion`) and bounds that suffice, until the wire ends."""
     _Worker(wire).run()

@@ -26,7 +26,7 @@ from mtpp_dsl.solvers.methods.bounds import Simple
 from mtpp_dsl.solvers.methods.mip.bound_words import bound_of
 from mtpp_dsl.solvers.methods.mip.certificates import certificate_of
 from mtpp_dsl.solvers.methods.mip.family import solve_family
-from mtpp_dsl.solvers.methods.mip.known_plans import Known
+from mtpp_dsl.solvers.methods.mip.known_plans import KnownPlan
 from mtpp_dsl.solvers.methods.mip.mip_conflict import explain
 from mtpp_dsl.solvers.methods.mip.mip_process import solve_apart, worthwhile
 from mtpp_dsl.solvers.methods.mip.one_model import Proven, solve_one
@@ -119,7 +119,7 @@ class _Run:
         gap = max(self.limits.gap - 3e-7, self.limits.gap / 2)  # what is taken off the bound must fit as well
         self.inner = self.limits.within(inf, gap=gap)
         own = has_own_rows(self.formulation)
-        self.known = Known(self.formulation, self.backend, self.problem, self.limits, self.progress, own)
+        self.known = KnownPlan(self.formulation, self.backend, self.problem, self.limits, self.progress, own)
 
     def write(self) -> None:
         """Write the model, or those of a family, where it is not solved."""

@@ -10,7 +10,7 @@ from mtpp_dsl.core.contracts.protocols import Formulation, FormulationFamily, Me
 from mtpp_dsl.core.plans.result import Result, Termination
 from mtpp_dsl.core.problem.custom import CustomConstraint
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task, closed
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, closed
 from mtpp_dsl.solvers.runtime.portfolio.race import run_together
 
 __all__ = ["solve_apart", "worthwhile"]
@@ -38,7 +38,9 @@ def worthwhile(
 
 def solve_apart(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
     """Return what *method* says at its end, or what it has reported when the time is up and its process is ended."""
-    found, notes = run_together(problem, [[Task(method)]], limits, progress, threads=limits.threads, to_the_end=True)
+    found, notes = run_together(
+        problem, [[LaneTask(method)]], limits, progress, threads=limits.threads, to_the_end=True
+    )
     ended: Termination
     if found:
         ended = found[0].termination

@@ -17,7 +17,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.mip.model_files import write_model
 
-__all__ = ["FEASIBILITY", "Proven", "Solved", "solve_one"]
+__all__ = ["FEASIBILITY", "Proven", "SolvedModel", "solve_one"]
 
 FEASIBILITY = 1e-6
 """Absolute feasibility tolerance of the solvers, in a model's unit; taken off their bounds."""
@@ -45,7 +45,7 @@ class Proven:
 
 
 @dataclass(frozen=True)
-class Solved:
+class SolvedModel:
     """What became of a formulation.
 
     Attributes:
@@ -74,7 +74,7 @@ def solve_one(
     progress: Progress,
     tell: Callable[[float | None, Proven | None], None],
     known: float | None = None,
-) -> Solved:
+) -> SolvedModel:
     """Build and solve *formulation*; *tell* hears the incumbent's cost and the bound as they improve.
 
     A bound that is *known*, in the problem's unit, becomes a row of the model that is solved, not of the one that is
@@ -120,7 +120,7 @@ def solve_one(
     if outcome.objective is not None and formulation.role != "relaxation":
         with MODELLING:
             plan = formulation.extract(problem, model)
-    return Solved(outcome, plan, proven, scale, built - began, solved - built, margin * scale)
+    return SolvedModel(outcome, plan, proven, scale, built - began, solved - built, margin * scale)
 
 
 def _above(model: Any, scale: float, margin: float, known: float) -> None:

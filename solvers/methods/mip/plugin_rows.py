@@ -19,7 +19,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import derives_from, is_built_in
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
-__all__ = ["Reading", "has_own_rows", "read_through", "scope", "stronger", "too_high"]
+__all__ = ["ReadPlan", "has_own_rows", "read_through", "scope", "stronger", "too_high"]
 
 SHARE, SECONDS = 0.1, 10.0
 """How long to look whether a model has a plan: all that says where nodes run is fixed in it."""
@@ -38,7 +38,7 @@ def has_own_rows(formulation: Formulation | FormulationFamily) -> bool:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadPlan:
     """A plan from elsewhere, as a formulation has it.
 
     Attributes:
@@ -56,13 +56,13 @@ class Reading:
 
 def read_through(
     formulation: Formulation, backend: Backend, problem: Problem, plan: Plan, limits: Limits, progress: Progress
-) -> Reading:
+) -> ReadPlan:
     """Return *plan* as *formulation* has it: what ``start`` sets is fixed, the rest solved, the plan read back.
 
     A plan that is read back as another one, as where devices are swapped, is looked for in the model itself.
     """
     if formulation.role == "relaxation":
-        return Reading(reason=f"{formulation.name!r} is a relaxation, which cannot tell whether its rows allow it")
+        return ReadPlan(reason=f"{formulation.name!r} is a relaxation, which cannot tell whether its rows allow it")
 
     def fixed(known: Plan) -> tuple[object, Outcome | None]:
         with MODELLING:
@@ -76,24 +76,24 @@ def read_through(
 
     model, outcome = fixed(plan)
     if outcome is None:
-        return Reading(reason=f"start() of formulation {formulation.name!r} sets nothing by which to tell")
+        return ReadPlan(reason=f"start() of formulation {formulation.name!r} sets nothing by which to tell")
     if outcome.termination == "infeasible":
         reason = f"it keeps every constraint of the problem, and rows of formulation {formulation.name!r} exclude it"
-        return Reading(excluded=True, reason=reason)
+        return ReadPlan(excluded=True, reason=reason)
     if outcome.objective is None:
-        return Reading(reason=f"the time was too short to tell whether rows of {formulation.name!r} allow it")
+        return ReadPlan(reason=f"the time was too short to tell whether rows of {formulation.name!r} allow it")
     with MODELLING:
         found = formulation.extract(problem, model)
     broken = verify(problem, found)
     if broken:
         reason = f"extract() of formulation {formulation.name!r} makes of it what is no plan: {broken[0]}"
-        return Reading(garbled=True, reason=reason)
+        return ReadPlan(garbled=True, reason=reason)
     if (found.assignment != plan.assignment).any():
         again = fixed(found)[1]
         if again is not None and again.termination == "infeasible":
             lost = "a plan that rows of it exclude"
-            return Reading(garbled=True, reason=f"extract() of formulation {formulation.name!r} makes of it {lost}")
-    return Reading(found)
+            return ReadPlan(garbled=True, reason=f"extract() of formulation {formulation.name!r} makes of it {lost}")
+    return ReadPlan(found)
 
 
 def _fix(model: object) -> int:

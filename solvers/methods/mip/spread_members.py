@@ -14,8 +14,8 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.contracts.protocols import Formulation
 from mtpp_dsl.core.errors import Ended, SolverError
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.methods.mip.member_worker import Ask
-from mtpp_dsl.solvers.methods.mip.one_model import Solved
+from mtpp_dsl.solvers.methods.mip.member_worker import MemberQuestion
+from mtpp_dsl.solvers.methods.mip.one_model import SolvedModel
 
 __all__ = ["spread"]
 
@@ -38,7 +38,7 @@ def spread(
     progress: Progress,
     enough: float,
     processes: int,
-) -> list[tuple[Solved, bool] | None]:
+) -> list[tuple[SolvedModel, bool] | None]:
     """Return, for each member, what became of it and whether it was left since its bound cannot be the least.
 
     None stands for one that no process has solved: the time was up, somebody asked to stop, or there is no process.
@@ -88,7 +88,7 @@ class _Team:
         self._left = [(number, 1) for number in reversed(range(len(members)))]
         self._lock, self._failed = Lock(), False
         self._channels: list[Channel] = []
-        self.found: list[tuple[Solved, bool] | None] = [None] * len(members)
+        self.found: list[tuple[SolvedModel, bool] | None] = [None] * len(members)
 
     def work(self, executor: Executor) -> None:
         """Solve members by a process until none is left; by another one where it dies."""
@@ -129,7 +129,7 @@ class _Team:
             rounds = ceil(left / self._processes)
             seconds = self._limits.remaining / rounds
             seconds -= min(MARGIN, MARGIN_SHARE * seconds) if seconds < inf else 0.0
-            ask = Ask(number, self._members[number], seconds, self._given, self._limits.start, self._least)
+            ask = MemberQuestion(number, self._members[number], seconds, self._given, self._limits.start, self._least)
             channel.tell(ask)
             try:
                 self._wait(channel)
@@ -160,7 +160,7 @@ class _Team:
             self._take(number, *values)
             return
 
-    def _take(self, number: int, solved: Solved, passed: bool) -> None:
+    def _take(self, number: int, solved: SolvedModel, passed: bool) -> None:
         """Keep a result, and tell the others if it is the least bound so far."""
         self.found[number] = solved, passed and not self._progress.stopped
         cost = -inf if solved.proven is None else solved.proven.cost

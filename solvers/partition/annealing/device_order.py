@@ -12,10 +12,10 @@ from mtpp_dsl.core.problem.colocation import ordered_edges
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Arcs", "Order", "arcs_of", "order_of"]
+__all__ = ["OrderOfDevices", "QuotientArcs", "arcs_of", "order_of"]
 
 
-class Arcs(NamedTuple):
+class QuotientArcs(NamedTuple):
     """The edges between supernodes, by part, each pair of supernodes once.
 
     Attributes:
@@ -31,7 +31,7 @@ class Arcs(NamedTuple):
     after: Ints
 
 
-class Order(NamedTuple):
+class OrderOfDevices(NamedTuple):
     """An order of the devices for every part, and the quotient graph that it is a topological order of.
 
     Attributes:
@@ -45,7 +45,7 @@ class Order(NamedTuple):
     rank: Ints
 
 
-def arcs_of(problem: Problem, group: Ints) -> Arcs:
+def arcs_of(problem: Problem, group: Ints) -> QuotientArcs:
     """Return the arcs between supernodes, given the supernode of every node."""
     n = int(group.max(initial=-1)) + 1
     tails, heads = [], []
@@ -56,13 +56,13 @@ def arcs_of(problem: Problem, group: Ints) -> Arcs:
         heads.append(pairs[:, 1])
     before_at, before = _rows(heads, tails, n)
     after_at, after = _rows(tails, heads, n)
-    return Arcs(before_at, before, after_at, after)
+    return QuotientArcs(before_at, before, after_at, after)
 
 
-def order_of(arcs: Arcs, device: Ints, k: int) -> Order | None:
+def order_of(arcs: QuotientArcs, device: Ints, k: int) -> OrderOfDevices | None:
     """Return an order of the *k* devices for supernodes on *device*, [n], or None if there is none."""
     parts = len(arcs.after_at)
-    order = Order(*(np.zeros(shape, np.int64) for shape in ((parts, k, k), (parts, k), (parts, k))))
+    order = OrderOfDevices(*(np.zeros(shape, np.int64) for shape in ((parts, k, k), (parts, k), (parts, k))))
     for p, at in enumerate(arcs.after_at):
         tails = device[np.repeat(np.arange(len(device)), np.diff(at))]
         heads = device[arcs.after[at[0] : at[-1]]]

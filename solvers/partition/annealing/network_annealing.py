@@ -13,7 +13,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.homes.of_problem import shipping_of
 from mtpp_dsl.solvers.algorithms.homes.shipping import Shipping
 from mtpp_dsl.solvers.algorithms.slicing.linear_split import linear_split, lines_of, orders_of
-from mtpp_dsl.solvers.partition.annealing.network_moves import MOVE, Costs, Split
+from mtpp_dsl.solvers.partition.annealing.network_moves import MOVE, NetworkCosts, NetworkSplit
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 __all__ = ["anneal_on_network"]
@@ -105,7 +105,7 @@ class _Starts:
 
 
 def _round(
-    costs: Costs, device: Ints, steps: int, power: float, random: np.random.Generator, incumbent: Incumbent
+    costs: NetworkCosts, device: Ints, steps: int, power: float, random: np.random.Generator, incumbent: Incumbent
 ) -> Ints | None:
     """Anneal once from *device*; return the best split met within the memories, or None."""
     run = MOVE.pick(steps)
@@ -119,7 +119,7 @@ def _round(
     return best if least < np.inf else None
 
 
-def _rank(costs: Costs, device: Ints, random: np.random.Generator) -> Ints:
+def _rank(costs: NetworkCosts, device: Ints, random: np.random.Generator) -> Ints:
     """Return [k] the places of the devices in a random order that what they read allows."""
     k = costs.time.shape[1]
     tails = np.repeat(np.arange(len(device)), np.diff(costs.after_at))
@@ -131,7 +131,7 @@ def _rank(costs: Costs, device: Ints, random: np.random.Generator) -> Ints:
     return rank[name]
 
 
-def _costs(shipping: Shipping, scale: float, *, ordered: bool = False) -> Costs:
+def _costs(shipping: Shipping, scale: float, *, ordered: bool = False) -> NetworkCosts:
     """Return the costs as shares of *scale*."""
     touched: list[list[int]] = [[] for _ in range(shipping.n)]
     for t, (p, readers) in enumerate(zip(shipping.producer.tolist(), shipping.readers, strict=True)):
@@ -146,7 +146,7 @@ def _costs(shipping: Shipping, scale: float, *, ordered: bool = False) -> Costs:
     def shares(values: Floats) -> Floats:
         return np.ascontiguousarray(np.minimum(values / scale, LARGE))
 
-    return Costs(
+    return NetworkCosts(
         time=shares(shipping.time),
         memory=shipping.memory,
         room=shipping.room,
@@ -173,7 +173,7 @@ def _rows(key: Ints, value: Ints, n: int) -> tuple[Ints, Ints]:
     return at, np.asarray(value[np.argsort(key, kind="stable")], np.int64)
 
 
-def _split(costs: Costs, device: Ints, rank: Ints | None = None) -> Split:
+def _split(costs: NetworkCosts, device: Ints, rank: Ints | None = None) -> NetworkSplit:
     """Return a split with its sums."""
     n, k = costs.time.shape
     tensors, channels = len(costs.producer), costs.carried.shape[1]
@@ -194,7 +194,7 @@ def _split(costs: Costs, device: Ints, rank: Ints | None = None) -> Split:
             passed += costs.channel[costs.route[d * k + e] : costs.route[d * k + e + 1]].tolist()
         for c in passed if costs.each else set(passed):
             busy[c] += costs.carried[t, c]
-    return Split(
+    return NetworkSplit(
         device=np.array(device, np.int64),
         readers=count,
         work=np.bincount(device, costs.time[np.arange(n), device], k).astype(np.float64),

@@ -7,12 +7,12 @@ from typing import NamedTuple
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
 
-__all__ = ["MOVE", "Costs", "Split"]
+__all__ = ["MOVE", "NetworkCosts", "NetworkSplit"]
 
 STEPS_WORTH_COMPILING = 3_000
 
 
-class Costs(NamedTuple):
+class NetworkCosts(NamedTuple):
     """What splits cost; times are shares of the cost of the plan to begin with.
 
     Attributes:
@@ -54,7 +54,7 @@ class Costs(NamedTuple):
     after: Ints
 
 
-class Split(NamedTuple):
+class NetworkSplit(NamedTuple):
     """A split and its sums.
 
     Attributes:
@@ -81,7 +81,7 @@ class Split(NamedTuple):
 
 
 def _move(
-    draws: Floats, temperature: float, power: float, costs: Costs, split: Split, best: Ints, least: float
+    draws: Floats, temperature: float, power: float, costs: NetworkCosts, split: NetworkSplit, best: Ints, least: float
 ) -> float:
     """Try a move for every row of *draws*; return the least peak met without a memory exceeded, whose split is *best*.
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.views.rows import Rows
-from mtpp_dsl.solvers.partition.annealing.recipes import Recipe
-from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, DRAWS, HUGEST, PENALTY, Best
-from mtpp_dsl.solvers.partition.annealing.split_state import State, broken, loads_of, state_of
-from mtpp_dsl.solvers.partition.annealing.whole_nets import BITS, Instance
+from mtpp_dsl.core.views.rows import LabelledRows
+from mtpp_dsl.solvers.partition.annealing.recipes import SplitRecipe
+from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, DRAWS, HUGEST, PENALTY, BestSplit
+from mtpp_dsl.solvers.partition.annealing.split_state import SplitState, broken, loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.whole_nets import BITS, WholeInstance
 
 __all__ = ["anneal", "charged", "energies"]
 
@@ -22,16 +22,16 @@ NOISE = 1 << 16
 
 
 def anneal(
-    instance: Instance,
-    rows: Rows | None,
+    instance: WholeInstance,
+    rows: LabelledRows | None,
     device: Ints,
-    known: Best,
-    recipe: Recipe,
+    known: BestSplit,
+    recipe: SplitRecipe,
     steps: int,
     random: np.random.Generator,
     say: Callable[[str], None],
-    pause: Callable[[Best], bool],
-) -> Best:
+    pause: Callable[[BestSplit], bool],
+) -> BestSplit:
     """Return the best valid state met, or *known* if none is better.
 
     Args:
@@ -46,7 +46,7 @@ def anneal(
         pause: called with the best state after each chunk; True ends the annealing.
     """
     state = state_of(instance, device)
-    best = Best(known.device.copy(), known.load.copy())
+    best = BestSplit(known.device.copy(), known.load.copy())
     peak = int(loads_of(instance, state).max(initial=0))
     own = None if rows is None else rows.fresh(device)
     if peak < best.load[0] and not broken(instance, state) and not charged(instance, state, own):
@@ -71,7 +71,7 @@ def anneal(
     return best
 
 
-def charged(instance: Instance, state: State, rows: Rows | None) -> float:
+def charged(instance: WholeInstance, state: SplitState, rows: LabelledRows | None) -> float:
     """Count placements for *rows* anew; return what is charged for those that do not hold, which they keep too."""
     if rows is None:
         return 0.0
@@ -85,7 +85,7 @@ def charged(instance: Instance, state: State, rows: Rows | None) -> float:
     return float(rows.charge[0])
 
 
-def energies(instance: Instance, state: State, power: int, unit: float) -> Floats:
+def energies(instance: WholeInstance, state: SplitState, power: int, unit: float) -> Floats:
     """Return [k] the energy of every device, which the kernel keeps up to date."""
     base = np.minimum(loads_of(instance, state) / unit, (2 * HUGEST) ** (1.0 / power))
     energy: Floats = np.minimum(base**power, HUGEST)

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.core.views.rows import Rows
-from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, order_of
+from mtpp_dsl.core.views.rows import LabelledRows
+from mtpp_dsl.solvers.partition.annealing.device_order import QuotientArcs, order_of
 from mtpp_dsl.solvers.partition.annealing.one_annealing import charged, energies
 from mtpp_dsl.solvers.partition.annealing.ordered_moves import DRAWS, ORDERED
-from mtpp_dsl.solvers.partition.annealing.ordered_recipes import Recipe
-from mtpp_dsl.solvers.partition.annealing.split_moves import Best
+from mtpp_dsl.solvers.partition.annealing.ordered_recipes import OrderedRecipe
+from mtpp_dsl.solvers.partition.annealing.split_moves import BestSplit
 from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
-from mtpp_dsl.solvers.partition.annealing.whole_nets import BITS, Instance
+from mtpp_dsl.solvers.partition.annealing.whole_nets import BITS, WholeInstance
 
 __all__ = ["anneal_in_order", "energy_alone"]
 
@@ -22,17 +22,17 @@ CHUNK = 20_000
 
 
 def anneal_in_order(
-    instance: Instance,
-    rows: Rows | None,
-    arcs: Arcs,
+    instance: WholeInstance,
+    rows: LabelledRows | None,
+    arcs: QuotientArcs,
     device: Ints,
-    known: Best,
-    recipe: Recipe,
+    known: BestSplit,
+    recipe: OrderedRecipe,
     steps: int,
     random: np.random.Generator,
     say: Callable[[str], None],
-    pause: Callable[[Best], bool],
-) -> Best:
+    pause: Callable[[BestSplit], bool],
+) -> BestSplit:
     """Return the best valid state met, or *known* if none is better.
 
     Args:
@@ -50,7 +50,7 @@ def anneal_in_order(
     k = instance.time.shape[1]
     state, order = state_of(instance, device), order_of(arcs, device, k)
     assert order is not None
-    best = Best(known.device.copy(), known.load.copy())
+    best = BestSplit(known.device.copy(), known.load.copy())
     peak = int(loads_of(instance, state).max(initial=0))
     own = None if rows is None else rows.fresh(device)
     if peak < best.load[0] and not broken(instance, state) and not charged(instance, state, own):
@@ -73,7 +73,7 @@ def anneal_in_order(
     return best
 
 
-def energy_alone(instance: Instance, power: int, unit: float) -> float:
+def energy_alone(instance: WholeInstance, power: int, unit: float) -> float:
     """Return what a device near the largest load gains in energy by one supernode more, on average."""
     time = np.where(instance.allowed, instance.time, 0).max(axis=1, initial=0).astype(np.float64)
     nets = np.repeat(np.arange(len(time)), np.diff(instance.nets_at))

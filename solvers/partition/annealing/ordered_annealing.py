@@ -22,7 +22,7 @@ from mtpp_dsl.solvers.algorithms.mending import Mender
 from mtpp_dsl.solvers.partition.annealing.device_order import arcs_of
 from mtpp_dsl.solvers.partition.annealing.one_ordered_annealing import anneal_in_order
 from mtpp_dsl.solvers.partition.annealing.ordered_recipes import recipe
-from mtpp_dsl.solvers.partition.annealing.split_moves import Best
+from mtpp_dsl.solvers.partition.annealing.split_moves import BestSplit
 from mtpp_dsl.solvers.partition.annealing.split_state import loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.starts import (
     MIN_MOVES,
@@ -89,7 +89,7 @@ class OrderedRun:
         """Take the plan to start from, set up the instance, and return a state to start from, if there is any."""
         incumbent = self._incumbent
         incumbent.take_start()
-        self._best = Best(np.zeros(len(self._first), np.int64), np.array([NO_LOAD]))
+        self._best = BestSplit(np.zeros(len(self._first), np.int64), np.array([NO_LOAD]))
         self._instance = instance_of(self._problem)
         device: Ints | None = None
         if not incumbent.done:
@@ -108,10 +108,10 @@ class OrderedRun:
         self._rows = rows_of(self._problem, self._supernode, self._instance.unit)
         device = incumbent.plan.assignment[self._first]
         state = state_of(self._instance, device)
-        self._best = Best(device, loads_of(self._instance, state).max(initial=0, keepdims=True))
+        self._best = BestSplit(device, loads_of(self._instance, state).max(initial=0, keepdims=True))
         return device
 
-    def _anneal(self, start: Ints, turn: Turn) -> Best:
+    def _anneal(self, start: Ints, turn: Turn) -> BestSplit:
         """Anneal once from the best state, or from *start* if there is none yet."""
         return anneal_in_order(
             self._instance,
@@ -126,16 +126,16 @@ class OrderedRun:
             self._pause,
         )
 
-    def _pause(self, best: Best) -> bool:
+    def _pause(self, best: BestSplit) -> bool:
         """Take the best state so far, and return whether to stop."""
         self._take(best)
         return self._incumbent.done
 
-    def _take(self, best: Best) -> None:
+    def _take(self, best: BestSplit) -> None:
         """Keep the plan of a state if it is better than the best."""
         if best.load[0] < self._best.load[0]:
             plan = Plan.create(self._problem, best.device[self._supernode])
             if self._rows is not None and verify(self._problem, plan):
                 return
-            self._best = Best(best.device.copy(), best.load.copy())
+            self._best = BestSplit(best.device.copy(), best.load.copy())
             self._incumbent.keep(numbered(self._problem, plan, self._alike))

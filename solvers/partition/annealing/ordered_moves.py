@@ -8,13 +8,13 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.core.views.rows import Rows
-from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, Order
-from mtpp_dsl.solvers.partition.annealing.split_moves import HUGEST, PENALTY, Best
-from mtpp_dsl.solvers.partition.annealing.split_state import State
-from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
+from mtpp_dsl.core.views.rows import LabelledRows
+from mtpp_dsl.solvers.partition.annealing.device_order import OrderOfDevices, QuotientArcs
+from mtpp_dsl.solvers.partition.annealing.split_moves import HUGEST, PENALTY, BestSplit
+from mtpp_dsl.solvers.partition.annealing.split_state import SplitState
+from mtpp_dsl.solvers.partition.annealing.whole_nets import WholeInstance
 
-__all__ = ["DRAWS", "ORDERED", "Moves"]
+__all__ = ["DRAWS", "ORDERED", "OrderedMoves"]
 
 MOVES_WORTH_COMPILING = 1e4
 DRAWS = 6
@@ -25,7 +25,7 @@ COLD = 30.0
 """Changes of the energy beyond so many times the temperature are never taken."""
 
 
-class Moves(NamedTuple):
+class OrderedMoves(NamedTuple):
     """Shares of kinds of moves.
 
     Attributes:
@@ -48,14 +48,14 @@ def _anneal(
     cold: float,
     power: int,
     unit: float,
-    moves: Moves,
-    instance: Instance,
-    state: State,
-    arcs: Arcs,
-    order: Order,
+    moves: OrderedMoves,
+    instance: WholeInstance,
+    state: SplitState,
+    arcs: QuotientArcs,
+    order: OrderOfDevices,
     energy: Floats,
-    best: Best,
-    rows: Rows | None,
+    best: BestSplit,
+    rows: LabelledRows | None,
 ) -> None:
     """Try *steps* moves, with :data:`DRAWS` numbers of *draws* (uniform in [0, 1)) each.
 

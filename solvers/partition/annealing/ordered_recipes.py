@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mtpp_dsl.solvers.partition.annealing.ordered_moves import Moves
+from mtpp_dsl.solvers.partition.annealing.ordered_moves import OrderedMoves
 from mtpp_dsl.solvers.partition.annealing.recipes import pick
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-__all__ = ["Recipe", "recipe"]
+__all__ = ["OrderedRecipe", "recipe"]
 
 HOT = (1.0, 0.5, 0.25)
 COLD = (0.03, 0.02, 0.01)
@@ -21,7 +21,7 @@ GROUPS = (0.2, 0.5, 0.8)
 EXCHANGES = (0.1, 0.3, 0.5)
 
 
-class Recipe(NamedTuple):
+class OrderedRecipe(NamedTuple):
     """One annealing.
 
     Attributes:
@@ -33,16 +33,16 @@ class Recipe(NamedTuple):
     hot: float
     cold: float
     power: int
-    moves: Moves
+    moves: OrderedMoves
 
 
-def recipe(random: Generator) -> Recipe:
+def recipe(random: Generator) -> OrderedRecipe:
     """Return what the next annealing does, by numbers drawn from *random*."""
-    return Recipe(
+    return OrderedRecipe(
         hot=pick(HOT, random),
         cold=pick(COLD, random),
         power=pick(POWERS, random),
-        moves=Moves(
+        moves=OrderedMoves(
             worst=pick(WORST, random), near=NEAR, groups=pick(GROUPS, random), exchanges=pick(EXCHANGES, random)
         ),
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
-from mtpp_dsl.solvers.partition.annealing.split_moves import Moves
+from mtpp_dsl.solvers.partition.annealing.split_moves import SplitMoves
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-__all__ = ["CHAINS", "Origin", "Recipe", "recipe"]
+__all__ = ["CHAINS", "Origin", "SplitRecipe", "recipe"]
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ FAR = ((64, 64, 3e-3), (8, 64, 1e-3), (8, 32, 5e-4), (4, 64, 5e-4))
 """First and last power, and last temperature, of the annealings near to the best split and of the others."""
 
 
-class Recipe(NamedTuple):
+class SplitRecipe(NamedTuple):
     """One annealing.
 
     Attributes:
@@ -45,10 +45,10 @@ class Recipe(NamedTuple):
     cold: float
     soft: int
     hard: int
-    moves: Moves
+    moves: SplitMoves
 
 
-def recipe(chain: int, supernodes: int, random: Generator) -> Recipe:
+def recipe(chain: int, supernodes: int, random: Generator) -> SplitRecipe:
     """Return what chain number *chain* of a round does.
 
     The first chains stay nearer to the best split than the last.
@@ -61,13 +61,13 @@ def recipe(chain: int, supernodes: int, random: Generator) -> Recipe:
     near = chain < CHAINS // 2
     soft, hard, cold = pick(NEAR if near else FAR, random)
     heats = (0.1, 0.5, 1.0) if near else (0.5, 1.0, 3.0)
-    return Recipe(
+    return SplitRecipe(
         origin=pick(ORIGINS[chain], random),
         hot=pick(heats, random),
         cold=cold,
         soft=soft,
         hard=hard,
-        moves=Moves(
+        moves=SplitMoves(
             clusters=pick((0.4, 0.6), random),
             grown=pick((10.0, 20.0, 40.0, max(10.0, supernodes / 12)), random),
             exchanges=pick((0.5, 0.7), random),

@@ -21,7 +21,7 @@ from mtpp_dsl.core.views.rows import rows_of
 from mtpp_dsl.solvers.algorithms.mending import Mender
 from mtpp_dsl.solvers.partition.annealing.one_annealing import anneal
 from mtpp_dsl.solvers.partition.annealing.recipes import CHAINS, Origin, recipe
-from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, Best
+from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, BestSplit
 from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.starts import (
     MIN_MOVES,
@@ -37,7 +37,7 @@ from mtpp_dsl.solvers.partition.annealing.starts import (
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 
-__all__ = ["Run"]
+__all__ = ["SplitAnnealing"]
 
 MEND_SHARE, MEND_SECONDS = 0.2, 5.0
 """Of the time left, and at most, for a first plan under labelled rows."""
@@ -45,7 +45,7 @@ MAX_MOVES = 32_000_000
 """Moves that an annealing tries at most."""
 
 
-class Run:
+class SplitAnnealing:
     """Solves one problem.
 
     Args:
@@ -104,7 +104,7 @@ class Run:
         self._instance = instance_of(self._problem, incumbent.cost or 1.0)
         self._rows = rows_of(self._problem, self._supernode, self._instance.unit)
         self._ordered = None if found is None else found.assignment[self._first]
-        self._best = Best(np.zeros(len(self._first), np.int64), np.array([NO_LOAD]))
+        self._best = BestSplit(np.zeros(len(self._first), np.int64), np.array([NO_LOAD]))
         if incumbent.plan is not None:
             self._best.device[:] = incumbent.plan.assignment[self._first]
             self._best.load[0] = loads_of(self._instance, state_of(self._instance, self._best.device)).max(initial=0)
@@ -129,7 +129,7 @@ class Run:
         ANNEAL.pick(CHAINS * steps, self._progress.say)
         self._closer = CHAINS
 
-    def _keep_best(self, found: list[Best]) -> None:
+    def _keep_best(self, found: list[BestSplit]) -> None:
         """Keep the best split of a round; of those close enough to the bound, that of the first chain."""
         best = found[self._closer] if self._closer < CHAINS else min(found, key=lambda one: int(one.load[0]))
         if best.load[0] < self._best.load[0] and self._held(self._plan_of(best)):
@@ -140,13 +140,13 @@ class Run:
         """Return whether a plan keeps the rows exactly; the moves sum them up with rounding."""
         return self._rows is None or not verify(self._problem, plan)
 
-    def _chain(self, turn: Turn) -> Best:
+    def _chain(self, turn: Turn) -> BestSplit:
         """Anneal once; what this does depends on the turn and on the best split before the round alone."""
         chosen = recipe(turn.chain, len(self._first), turn.random)
         device = self._start(chosen.origin, turn.random)
         least = int(self._best.load[0])
 
-        def pause(best: Best) -> bool:
+        def pause(best: BestSplit) -> bool:
             nonlocal least
             if best.load[0] < least:
                 least = int(best.load[0])
@@ -168,7 +168,7 @@ class Run:
             return scattered(self._instance, random)
         return sliced(self._instance, self._order, random)
 
-    def _report(self, best: Best, chain: int) -> None:
+    def _report(self, best: BestSplit, chain: int) -> None:
         """Report a plan better than that before the round, and note the chain if it closes the gap.
 
         The incumbent takes the best plan when the round is over: what it is must not depend on the order of threads.
@@ -182,5 +182,5 @@ class Run:
             with self._lock:
                 self._closer = min(self._closer, chain)
 
-    def _plan_of(self, best: Best) -> Plan:
+    def _plan_of(self, best: BestSplit) -> Plan:
         return Plan.create(self._problem, best.device[self._supernode])

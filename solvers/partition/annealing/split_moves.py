@@ -8,11 +8,11 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.views.rows import Rows
-from mtpp_dsl.solvers.partition.annealing.split_state import State
-from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
+from mtpp_dsl.core.views.rows import LabelledRows
+from mtpp_dsl.solvers.partition.annealing.split_state import SplitState
+from mtpp_dsl.solvers.partition.annealing.whole_nets import WholeInstance
 
-__all__ = ["ANNEAL", "DRAWS", "HUGEST", "PENALTY", "Best", "Moves"]
+__all__ = ["ANNEAL", "DRAWS", "HUGEST", "PENALTY", "BestSplit", "SplitMoves"]
 
 MOVES_WORTH_COMPILING = 5e3
 LARGEST = 64
@@ -25,7 +25,7 @@ HUGEST = 1e300
 """Loads whose power is more than this have the same energy: sums of a few stay within floating point."""
 
 
-class Moves(NamedTuple):
+class SplitMoves(NamedTuple):
     """Shares of kinds of moves, and their sizes.
 
     Attributes:
@@ -45,7 +45,7 @@ class Moves(NamedTuple):
     near: float
 
 
-class Best(NamedTuple):
+class BestSplit(NamedTuple):
     """The best valid state met.
 
     Attributes:
@@ -63,13 +63,13 @@ def _anneal(
     temperature: float,
     power: int,
     unit: float,
-    moves: Moves,
-    instance: Instance,
-    state: State,
+    moves: SplitMoves,
+    instance: WholeInstance,
+    state: SplitState,
     energy: Floats,
     mark: Ints,
-    best: Best,
-    rows: Rows | None,
+    best: BestSplit,
+    rows: LabelledRows | None,
 ) -> int:
     """Try up to *steps* moves while there are *draws* (uniform in [0, 1)) left; return how many were tried.
 

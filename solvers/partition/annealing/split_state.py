@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
+from mtpp_dsl.solvers.partition.annealing.whole_nets import WholeInstance
 
-__all__ = ["State", "broken", "loads_of", "state_of"]
+__all__ = ["SplitState", "broken", "loads_of", "state_of"]
 
 
-class State(NamedTuple):
+class SplitState(NamedTuple):
     """A split, valid or not, and its sums.
 
     Attributes:
@@ -40,7 +40,7 @@ class State(NamedTuple):
     place: Ints
 
 
-def state_of(instance: Instance, device: Ints) -> State:
+def state_of(instance: WholeInstance, device: Ints) -> SplitState:
     """Return the state in which every supernode is on its *device*, [n], one that it may be on."""
     n, k = instance.time.shape
     inside = np.zeros((len(instance.cost), k), np.int64)
@@ -57,7 +57,7 @@ def state_of(instance: Instance, device: Ints) -> State:
         here = np.flatnonzero(device == d)
         members[d, : len(here)] = here
         place[here] = np.arange(len(here))
-    return State(
+    return SplitState(
         device=device.copy(),
         inside=inside,
         load=load,
@@ -71,13 +71,13 @@ def state_of(instance: Instance, device: Ints) -> State:
     )
 
 
-def loads_of(instance: Instance, state: State) -> Ints:
+def loads_of(instance: WholeInstance, state: SplitState) -> Ints:
     """Return [k] the loads, with overflow."""
     loads: Ints = state.load + np.maximum(state.streamed - instance.kept, 0)
     return loads
 
 
-def broken(instance: Instance, state: State) -> bool:
+def broken(instance: WholeInstance, state: SplitState) -> bool:
     """Return whether a limit of memory is exceeded, or a set to be held apart is not."""
     return bool((state.used > instance.room).any() or (state.clash > 0).any())
 

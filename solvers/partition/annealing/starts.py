@@ -16,8 +16,8 @@ from mtpp_dsl.core.problem.colocation import colocated, together
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
-from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, order_of
-from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
+from mtpp_dsl.solvers.partition.annealing.device_order import QuotientArcs, order_of
+from mtpp_dsl.solvers.partition.annealing.whole_nets import WholeInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
@@ -74,8 +74,8 @@ def sliced_plan(problem: Problem, methods: Sequence[Method], limits: Limits, pro
 
 def ordered_start(
     problem: Problem,
-    instance: Instance,
-    arcs: Arcs,
+    instance: WholeInstance,
+    arcs: QuotientArcs,
     methods: Sequence[Method],
     limits: Limits,
     progress: Progress,
@@ -121,7 +121,7 @@ def along_order(problem: Problem) -> Ints:
     return np.argsort(np.bincount(supernode, weights=place) / np.bincount(supernode), kind="stable")
 
 
-def sliced(instance: Instance, order: Ints, random: np.random.Generator) -> Ints:
+def sliced(instance: WholeInstance, order: Ints, random: np.random.Generator) -> Ints:
     """Return [n] devices: slices of *order* of about equal work on the devices in a random order."""
     n, k = instance.time.shape
     work = np.where(instance.allowed, instance.time, np.iinfo(np.int64).max).min(axis=1)[order].astype(np.float64)
@@ -134,7 +134,7 @@ def sliced(instance: Instance, order: Ints, random: np.random.Generator) -> Ints
     return np.where(instance.allowed[np.arange(n), state], state, elsewhere)
 
 
-def scattered(instance: Instance, random: np.random.Generator) -> Ints:
+def scattered(instance: WholeInstance, random: np.random.Generator) -> Ints:
     """Return [n] a random device for every supernode, one that it may be on."""
     key = np.where(instance.allowed, random.random(instance.allowed.shape), -1.0)
     return np.asarray(key.argmax(axis=1), np.int64)

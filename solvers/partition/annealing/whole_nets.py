@@ -12,7 +12,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, compressed, hypergraph, incidence
 from mtpp_dsl.core.views.whole_numbers import floored
 
-__all__ = ["BITS", "Instance", "instance_of"]
+__all__ = ["BITS", "WholeInstance", "instance_of"]
 
 BITS = 60
 """No load is more than two to this power."""
@@ -20,7 +20,7 @@ CLIP = 2.0
 """What takes longer than this many times the cost of a known plan counts as this much: no better plan contains it."""
 
 
-class Instance(NamedTuple):
+class WholeInstance(NamedTuple):
     """Supernodes, nets and devices in whole numbers, rounded down, so that sums do not drift.
 
     A device that pays for tensors and holds some pins of a net, not all, pays the net's cost, whether it has the
@@ -61,7 +61,7 @@ class Instance(NamedTuple):
     aparts: int
 
 
-def instance_of(problem: Problem, known: float = np.inf) -> Instance:
+def instance_of(problem: Problem, known: float = np.inf) -> WholeInstance:
     """Return the instance of a problem on ``shared`` or ``host``.
 
     Args:
@@ -83,7 +83,7 @@ def instance_of(problem: Problem, known: float = np.inf) -> Instance:
     pins_at, pin = compressed(pins)
     aparts_at, apart = compressed(incidence(graph.n, graph.conflict_sets))
     shared = isinstance(problem.interconnect, Shared)
-    return Instance(
+    return WholeInstance(
         unit=unit,
         time=floored(time, unit),
         allowed=graph.every(problem.allowed),

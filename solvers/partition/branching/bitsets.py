@@ -14,7 +14,7 @@ from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.core.views.hypergraph import compressed, hypergraph
 from mtpp_dsl.core.views.whole_numbers import binary_unit, floored
 
-__all__ = ["MAX_NODES", "Instance", "instance_of", "unit_of"]
+__all__ = ["MAX_NODES", "BitsetInstance", "instance_of", "unit_of"]
 
 MAX_NODES = 62
 """Sets of nodes are bits of one whole number."""
@@ -23,7 +23,7 @@ BITS = 40
 NO_LIMIT = 1 << 60
 
 
-class Instance(NamedTuple):
+class BitsetInstance(NamedTuple):
     """A graph to be split over equal devices; every node is a supernode.
 
     Times are in whole units, rounded down, so no block's load is overstated; memory is rounded down, and its limit up.
@@ -58,7 +58,7 @@ def unit_of(problem: Problem, bits: int = BITS) -> float:
     return binary_unit(total, bits) if total > 0 else 1.0
 
 
-def instance_of(problem: Problem, unit: float) -> Instance:
+def instance_of(problem: Problem, unit: float) -> BitsetInstance:
     """Return a problem of at most :data:`MAX_NODES` nodes on equal devices, in units of time."""
     graph, types = problem.graph, device_types(problem)
     n = graph.n
@@ -73,7 +73,7 @@ def instance_of(problem: Problem, unit: float) -> Instance:
     before = [sum(1 << u for u in range(n) if after[u] >> v & 1) for v in range(n)]
     memory, room = _memory(problem, float(types.memory[0]))
     limit = float(types.overflow[0])
-    return Instance(
+    return BitsetInstance(
         work=floored(types.time[:, 0], unit),
         memory=memory,
         params=floored(graph.params / types.bandwidth, unit),

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.partition.branching.bitsets import Instance
+from mtpp_dsl.solvers.partition.branching.bitsets import BitsetInstance
 from mtpp_dsl.solvers.partition.branching.positions import Position
 
-__all__ = ["Pool", "bits", "sums"]
+__all__ = ["BlockPool", "bits", "sums"]
 
 
-class Pool:
+class BlockPool:
     """Convex sets of nodes that a device may hold, each once.
 
     Attributes:
@@ -21,7 +21,7 @@ class Pool:
         inside: [blocks, n] 1 where a node is in the block.
     """
 
-    def __init__(self, data: Instance) -> None:
+    def __init__(self, data: BitsetInstance) -> None:
         self._data = data
         self._index: dict[int, int] = {}
         self.blocks = np.zeros(0, np.int64)

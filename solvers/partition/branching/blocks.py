@@ -8,9 +8,9 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.solvers.partition.branching.bitsets import Instance
+from mtpp_dsl.solvers.partition.branching.bitsets import BitsetInstance
 
-__all__ = ["BLOCKS", "BUSY", "DONE", "FULL", "INF", "Ask", "Walk", "walk_of"]
+__all__ = ["BLOCKS", "BUSY", "DONE", "FULL", "INF", "BlockQuestion", "BlockWalk", "walk_of"]
 
 DONE, BUSY, FULL = 0, 1, 2
 """Why the loop returned: all blocks seen; its steps used up; no room for what it finds."""
@@ -22,7 +22,7 @@ INF = 1 << 61
 """More than any sum."""
 
 
-class Ask(NamedTuple):
+class BlockQuestion(NamedTuple):
     """Which blocks are asked for.
 
     Attributes:
@@ -43,7 +43,7 @@ class Ask(NamedTuple):
     rest: Ints
 
 
-class Walk(NamedTuple):
+class BlockWalk(NamedTuple):
     """A depth-first search that can be left and taken up again, and what it has found.
 
     Attributes:
@@ -60,16 +60,23 @@ class Walk(NamedTuple):
     source: Ints
 
 
-def walk_of(n: int, room: int) -> Walk:
+def walk_of(n: int, room: int) -> BlockWalk:
     """Return a walk over blocks of *n* nodes that has not begun, with room for so many."""
     at = np.zeros(5, np.int64)
     at[SOURCE] = -1
     inside, outside, fresh = (np.zeros(2 * n + 4, np.int64) for _ in range(3))
-    return Walk(at, inside, outside, fresh, np.zeros(room, np.int64), np.zeros(room, np.int64))
+    return BlockWalk(at, inside, outside, fresh, np.zeros(room, np.int64), np.zeros(room, np.int64))
 
 
 def _blocks(
-    sources: Ints, mains: Ints, needs: Ints, budget: int, ask: Ask, data: Instance, rows: Ints, walk: Walk
+    sources: Ints,
+    mains: Ints,
+    needs: Ints,
+    budget: int,
+    ask: BlockQuestion,
+    data: BitsetInstance,
+    rows: Ints,
+    walk: BlockWalk,
 ) -> int:
     """Find the blocks of load *cap* or less that weigh more than they need.
 

@@ -55,19 +55,19 @@ def _run(
 ) -> Result:
     """Return the result for a problem that is as small as it gets, and the bound *known*."""
     from mtpp_dsl.solvers.partition.branching.branching_search import MAX_WITHOUT_ANNEALING
-    from mtpp_dsl.solvers.partition.branching.chains_run import Run
+    from mtpp_dsl.solvers.partition.branching.chains_run import ChainsRun
     from mtpp_dsl.solvers.partition.branching.halves_run import HalvesRun, halved
 
     n = problem.graph.n
     if n > MAX_NODES or halved(problem):
         return HalvesRun(problem, limits, progress, annealing).result(known)
     if n <= MAX_WITHOUT_ANNEALING:
-        return Run(problem, limits, progress, annealing).result(known)
+        return ChainsRun(problem, limits, progress, annealing).result(known)
     first = limits.within(PART_SHARE * limits.remaining)
     parted = HalvesRun(problem, first, progress, annealing, alone=False).result(known)
     if parted.termination in ("gap", "interrupted"):
         return parted
-    return Run(problem, limits, progress, annealing).result(parted.bound, parted.plan)
+    return ChainsRun(problem, limits, progress, annealing).result(parted.bound, parted.plan)
 
 
 def as_small(problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:

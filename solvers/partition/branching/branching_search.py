@@ -11,7 +11,7 @@ from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 
 __all__ = ["MAX_WITHOUT_ANNEALING", "BranchingSearch", "Doubtful"]
 
@@ -69,7 +69,7 @@ class BranchingSearch:
             else:
                 incumbent.take(plan)
             self._search()
-        except Ended:
+        except SearchEnded:
             termination = self._progress.ended(self._limits) or "time_limit"
         except Doubtful:
             termination = "limit"

@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.partition.branching.bitsets import Instance
+from mtpp_dsl.solvers.partition.branching.bitsets import BitsetInstance
 from mtpp_dsl.solvers.partition.branching.block_pool import bits, sums
-from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, INF, STEPS, Ask, walk_of
-from mtpp_dsl.solvers.partition.branching.weights import Row, Spent, Weights
+from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, INF, STEPS, BlockQuestion, walk_of
+from mtpp_dsl.solvers.partition.branching.weights import Spent, WeightsRow, WeightsSearch
 
-__all__ = ["Answer", "Chains"]
+__all__ = ["ChainAnswer", "Chains"]
 
 Outcome: TypeAlias = Literal["found", "none", "unknown"]
 CHUNK = 20_000
@@ -24,7 +24,7 @@ MIN_PRUNED_SHARE = 0.2
 """Weights that put away fewer ideals than this share are the last ones found after a device."""
 
 
-class Answer(NamedTuple):
+class ChainAnswer(NamedTuple):
     """What a search came to: the blocks of a split, in order; the proof that there is ``none``; or neither."""
 
     outcome: Outcome
@@ -52,7 +52,7 @@ class Chains:
     """
 
     def __init__(
-        self, data: Instance, k: int, cap: int, row: Row, weights: Weights,
+        self, data: BitsetInstance, k: int, cap: int, row: WeightsRow, weights: WeightsSearch,
         say: Callable[[str], None], pause: Callable[[], None],
     ) -> None:  # fmt: skip
         self._data, self._k, self._cap, self._weights, self._pause = data, k, cap, weights, pause
@@ -61,7 +61,7 @@ class Chains:
         self._rows = [row]
         self._seen = np.zeros(1, np.int64)
 
-    def search(self, width: int | None = None) -> Answer:
+    def search(self, width: int | None = None) -> ChainAnswer:
         """Return a split, or that there is none.
 
         Args:
@@ -77,7 +77,7 @@ class Chains:
             ideals, parents = self._next(levels[-1].ideals, used)
             whole = np.flatnonzero(ideals == self._every)
             if len(whole):
-                return Answer("found", _trace(levels, self._every, int(parents[whole[0]])))
+                return ChainAnswer("found", _trace(levels, self._every, int(parents[whole[0]])))
             ideals, first = np.unique(ideals, return_index=True)
             new = ~np.isin(ideals, self._seen, assume_unique=True)
             level = Level(ideals[new], parents[first][new])
@@ -91,7 +91,7 @@ class Chains:
                 break
             levels.append(level)
             self._seen = np.union1d(self._seen, level.ideals)
-        return Answer("unknown" if missed else "none", [])
+        return ChainAnswer("unknown" if missed else "none", [])
 
     def _slack(self, ideals: Ints, used: int) -> tuple[Floats, Ints, Ints]:
         """Return of each ideal how much more the devices left can hold, at least, as a share of all that they can.
@@ -110,7 +110,7 @@ class Chains:
         rows = np.array([row.weight for row in self._rows], np.int64)
         _, mains, left = self._slack(ideals, used - 1)
         needs = left[mains, np.arange(len(ideals))] - rest[mains] - 1
-        ask = Ask(1, 0, self._cap, INF, INF, (self._k - used) * self._cap, rest)
+        ask = BlockQuestion(1, 0, self._cap, INF, INF, (self._k - used) * self._cap, rest)
         walk = walk_of(len(self._data.work), ROOM)
         grown, parents = [], []
         why = -1

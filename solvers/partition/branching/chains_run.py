@@ -17,9 +17,9 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.partition.branching.bitsets import instance_of, unit_of
 from mtpp_dsl.solvers.partition.branching.branching_search import BranchingSearch, Doubtful
 from mtpp_dsl.solvers.partition.branching.chains import Chains
-from mtpp_dsl.solvers.partition.branching.weights import Row, Spent, Weights
+from mtpp_dsl.solvers.partition.branching.weights import Spent, WeightsRow, WeightsSearch
 
-__all__ = ["Run"]
+__all__ = ["ChainsRun"]
 
 WIDTH = 300
 """Ideals after each device that a search for plans goes on from."""
@@ -33,7 +33,7 @@ DETAIL = (
 )
 
 
-class Run(BranchingSearch):
+class ChainsRun(BranchingSearch):
     """Solves one problem of few nodes.
 
     Args:
@@ -56,7 +56,7 @@ class Run(BranchingSearch):
         what is refuted; where that is near, more effort is allowed, or the largest cap is next.
         """
         lower = -1 if self._incumbent.bound is None else int(self._incumbent.bound.cost / self._unit) - 2
-        weights = Weights(self._data, self._k, self._progress.say, self._incumbent.pause)
+        weights = WeightsSearch(self._data, self._k, self._progress.say, self._incumbent.pause)
         self._learn(weights)
         effort, ceiling = EFFORT, inf
         while not self._closed and lower < self._last:
@@ -80,7 +80,7 @@ class Run(BranchingSearch):
             if ceiling < inf and ceiling - lower <= NEAR * lower:
                 effort, ceiling = 4 * effort, inf
 
-    def _settle(self, weights: Weights, cap: int) -> int | None:
+    def _settle(self, weights: WeightsSearch, cap: int) -> int | None:
         """Return a cap up to which there is no split, *cap* or more; None if better plans were found."""
         row = weights.row(cap)
         if row.refutes:
@@ -98,7 +98,7 @@ class Run(BranchingSearch):
         self._take(answer.blocks)
         return None
 
-    def _chains(self, cap: int, row: Row, weights: Weights) -> Chains:
+    def _chains(self, cap: int, row: WeightsRow, weights: WeightsSearch) -> Chains:
         return Chains(self._data, self._k, cap, row, weights, self._progress.say, self._incumbent.pause)
 
     @property
@@ -120,7 +120,7 @@ class Run(BranchingSearch):
         if not self._incumbent.take(Plan.create(self._problem, assignment)):
             raise Doubtful
 
-    def _learn(self, weights: Weights) -> None:
+    def _learn(self, weights: WeightsSearch) -> None:
         """Tell of the blocks of the best plan."""
         if self._incumbent.plan is not None:
             device = self._incumbent.plan.assignment

@@ -14,7 +14,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.algorithms.ideal_cut import IdealCuts
 
-__all__ = ["Halves", "Node"]
+__all__ = ["Halves", "HalvesNode"]
 
 SCALE = 1 << 16
 """The multiplier between the two loads is a whole number of this part of 1."""
@@ -22,7 +22,7 @@ CUTS = 12
 """Minimum cuts of one subproblem at most."""
 
 
-class Node(NamedTuple):
+class HalvesNode(NamedTuple):
     """A subproblem: no ideal of it has its larger load below ``bound``."""
 
     bound: int
@@ -75,11 +75,11 @@ class Halves:
         self._after = np.ascontiguousarray(self._before.T)
         self._numbers = count()
 
-    def root(self) -> Node:
+    def root(self) -> HalvesNode:
         """Return the whole problem."""
         return self._bounded(np.zeros(len(self._work), np.int64), 0, 0)
 
-    def children(self, node: Node) -> list[Node]:
+    def children(self, node: HalvesNode) -> list[HalvesNode]:
         """Return the two parts of a subproblem; none if its bound is the load of an ideal that was found.
 
         The parts' bounds are no lower.
@@ -93,7 +93,7 @@ class Halves:
             parts.append(self._bounded(fixed, node.multiplier, node.bound))
         return parts
 
-    def _bounded(self, fixed: Ints, multiplier: int, bound: int) -> Node:
+    def _bounded(self, fixed: Ints, multiplier: int, bound: int) -> HalvesNode:
         """Return a subproblem with the best bound that a few multipliers give."""
         light: _Ideal | None = None
         heavy: _Ideal | None = None
@@ -123,8 +123,8 @@ class Halves:
             multiplier = between
         return self._node(best, fixed, chosen, self._pick(fixed, light, heavy))
 
-    def _node(self, bound: int, fixed: Ints, multiplier: int, branch: int) -> Node:
-        return Node(bound, next(self._numbers), fixed, multiplier, branch)
+    def _node(self, bound: int, fixed: Ints, multiplier: int, branch: int) -> HalvesNode:
+        return HalvesNode(bound, next(self._numbers), fixed, multiplier, branch)
 
     def _least(self, fixed: Ints, multiplier: int) -> tuple[_Ideal, int]:
         """Return the cheapest ideal for a multiplier, and what the larger load of every ideal is at least."""

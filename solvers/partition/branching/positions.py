@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mtpp_dsl.solvers.partition.branching.bitsets import Instance
+from mtpp_dsl.solvers.partition.branching.bitsets import BitsetInstance
 
 __all__ = ["Position", "positions"]
 
@@ -33,7 +33,7 @@ class Position:
         return max(0, self.last - max(self.first - 1, used))
 
 
-def positions(data: Instance, k: int, cap: int) -> list[Position]:
+def positions(data: BitsetInstance, k: int, cap: int) -> list[Position]:
     """Return all positions, some of them together, for loads up to *cap*.
 
     If the first i blocks hold a node and with it all before it, that work is less than i times the next load above the

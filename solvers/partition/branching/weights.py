@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.partition.branching.bitsets import Instance
-from mtpp_dsl.solvers.partition.branching.block_pool import Pool
-from mtpp_dsl.solvers.partition.branching.blocks import BEST, BLOCKS, COUNT, DONE, INF, STEPS, Ask, walk_of
+from mtpp_dsl.solvers.partition.branching.bitsets import BitsetInstance
+from mtpp_dsl.solvers.partition.branching.block_pool import BlockPool
+from mtpp_dsl.solvers.partition.branching.blocks import BEST, BLOCKS, COUNT, DONE, INF, STEPS, BlockQuestion, walk_of
 from mtpp_dsl.solvers.partition.branching.positions import Position, positions
-from mtpp_dsl.solvers.partition.branching.weights_lp import Master
+from mtpp_dsl.solvers.partition.branching.weights_lp import WeightsMaster
 
-__all__ = ["Row", "Spent", "Weights"]
+__all__ = ["Spent", "WeightsRow", "WeightsSearch"]
 
 SCALE = float(1 << 30)
 CHUNK = 20_000
@@ -33,7 +33,7 @@ class Spent(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class WeightsRow:
     """Weights of the nodes, and [k] what a block at each position weighs at most, for loads up to some cap."""
 
     weight: Ints
@@ -51,7 +51,7 @@ class Row:
         return int(self.weight.sum()) / most if most else np.inf
 
 
-class Weights:
+class WeightsSearch:
     """Finds weights by generating blocks; a block that was found is kept from one cap to the next.
 
     Args:
@@ -65,13 +65,13 @@ class Weights:
         effort: steps that are left; :class:`Spent` is raised when there are none.
     """
 
-    def __init__(self, data: Instance, k: int, say: Callable[[str], None], pause: Callable[[], None]) -> None:
+    def __init__(self, data: BitsetInstance, k: int, say: Callable[[str], None], pause: Callable[[], None]) -> None:
         self._data, self._k, self._pause = data, k, pause
         self._run = BLOCKS.compiled(say)
-        self.pool = Pool(data)
+        self.pool = BlockPool(data)
         self.effort = 0
 
-    def row(self, cap: int) -> Row:
+    def row(self, cap: int) -> WeightsRow:
         """Return a proof that there is no split of loads up to *cap*, or the weights that come nearest to one.
 
         Raises:
@@ -79,7 +79,7 @@ class Weights:
         """
         return self._best(cap, 0, np.ones(len(self._data.work)))
 
-    def row_for(self, cap: int, used: int, share: Floats) -> Row:
+    def row_for(self, cap: int, used: int, share: Floats) -> WeightsRow:
         """Return weights that are good where *used* devices are, and each node is left in a *share* of cases.
 
         Raises:
@@ -87,11 +87,11 @@ class Weights:
         """
         return self._best(cap, used, share)
 
-    def _best(self, cap: int, used: int, share: Floats) -> Row:
+    def _best(self, cap: int, used: int, share: Floats) -> WeightsRow:
         places = [place for place in positions(self._data, self._k, cap) if place.count(used)]
-        master = Master(share, np.array([place.count(used) for place in places], np.int64))
+        master = WeightsMaster(share, np.array([place.count(used) for place in places], np.int64))
         known = self._offer(master, places, cap, 0)
-        best: Row | None = None
+        best: WeightsRow | None = None
         height, smooth, centre = -1.0, 0.0, np.zeros(0)
         for _ in range(ROUNDS):
             weight, value = master.solve()
@@ -114,26 +114,26 @@ class Weights:
         assert best is not None
         return best
 
-    def _offer(self, master: Master, places: list[Position], cap: int, known: int) -> int:
+    def _offer(self, master: WeightsMaster, places: list[Position], cap: int, known: int) -> int:
         """Tell the master of the blocks that came after the first *known*, where they may be; return how many are."""
         for g, place in enumerate(places):
             fits = np.flatnonzero(self.pool.fit(place, cap)[known:]) + known
             master.add(g, self.pool.inside[fits])
         return len(self.pool.blocks)
 
-    def _price(self, weight: Floats, places: list[Position], cap: int, used: int) -> Row:
+    def _price(self, weight: Floats, places: list[Position], cap: int, used: int) -> WeightsRow:
         """Return the weights in whole numbers, and what blocks weigh at most; keep the heavy ones."""
         whole = np.floor(weight * SCALE).astype(np.int64)
         most = np.zeros(self._k, np.int64)
         for place in places:
             most[max(place.first - 1, used) : place.last] = self._heaviest(whole, place, cap)
-        return Row(whole, most)
+        return WeightsRow(whole, most)
 
     def _heaviest(self, weight: Ints, place: Position, cap: int) -> int:
         """Return what a block at a place weighs at most; keep the heavy ones that are met."""
         fits = self.pool.fit(place, cap)
         known = int((self.pool.inside[fits] @ weight).max(initial=0))
-        ask = Ask(0, 1, cap, place.before, place.after, INF, np.array([INF]))
+        ask = BlockQuestion(0, 1, cap, place.before, place.after, INF, np.array([INF]))
         walk = walk_of(len(weight), ROOM)
         sources, mains, needs = np.array([place.shut]), np.zeros(1, np.int64), np.array([known])
         why = -1

@@ -7,10 +7,10 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
 
-__all__ = ["Master"]
+__all__ = ["WeightsMaster"]
 
 
-class Master:
+class WeightsMaster:
     """Weights of the nodes, and what the heaviest block known at each place weighs.
 
     Maximises the sum of *share* times weight; no node weighs more than 1, and the heaviest blocks of all positions

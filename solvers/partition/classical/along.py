@@ -8,11 +8,11 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.views.device_types import DeviceTypes
-from mtpp_dsl.solvers.algorithms.ideals.device_states import States, states_of
+from mtpp_dsl.solvers.algorithms.ideals.device_states import DeviceStates, states_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import WORD, chain
 from mtpp_dsl.solvers.algorithms.ideals.outside import ROUNDING, Prices, first_bound
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
-from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP, Ahead, Step, sweep
+from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP, Ahead, BlockStep, sweep
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts, ceiling, whole_costs
 
 __all__ = ["bytes_along", "depth_first", "prepare", "split_along"]
@@ -63,7 +63,7 @@ def split_along(
     say: Callable[[str], None],
     pause: Callable[[], None],
     below: float = np.inf,
-) -> Sequence[Step] | None:
+) -> Sequence[BlockStep] | None:
     """Return a split of *order* into blocks with the least largest load, or None if none is less than *below*.
 
     The devices come in whichever order is best; where a block may run on m replicas, it takes m of them and costs
@@ -96,7 +96,7 @@ def split_along(
     return None
 
 
-def _ahead(order: Ints, costs: WholeCosts, states: States, top: int) -> Ahead:
+def _ahead(order: Ints, costs: WholeCosts, states: DeviceStates, top: int) -> Ahead:
     """Return what is sure to come after every prefix of *order*: see :class:`Ahead`, without going through its bits."""
     prices = Prices(np.where(costs.time < top * costs.copies.max(), costs.time, np.inf).T)
     n, tensors = len(order), len(costs.pins)

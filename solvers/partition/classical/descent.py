@@ -13,7 +13,7 @@ from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.core.views.hypergraph import compressed
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 
-__all__ = ["DESCEND", "Fixed", "State", "fixed_of", "in_sequence", "loads_of", "state_of"]
+__all__ = ["DESCEND", "DescentState", "Fixed", "fixed_of", "in_sequence", "loads_of", "state_of"]
 
 STEPS_WORTH_COMPILING = 3e4
 GAIN = 1e-9
@@ -53,7 +53,7 @@ class Fixed(NamedTuple):
     bandwidth: float
 
 
-class State(NamedTuple):
+class DescentState(NamedTuple):
     """What a move changes.
 
     Attributes:
@@ -105,14 +105,14 @@ def in_sequence(fixed: Fixed, sequence: Ints) -> Fixed:
     )
 
 
-def state_of(fixed: Fixed, place: Ints) -> State:
+def state_of(fixed: Fixed, place: Ints) -> DescentState:
     """Return the state in which each unit is in the given place."""
     k = fixed.time.shape[1]
     inside = np.zeros((len(fixed.pins), k), np.int64)
     np.add.at(inside, (fixed.tensor, np.repeat(place, np.diff(fixed.start))), 1)
     cut = (inside > 0) & (inside < fixed.pins[:, None])
     base = np.bincount(place, weights=fixed.time[np.arange(len(place)), place], minlength=k).astype(np.float64)
-    return State(
+    return DescentState(
         place.copy(),
         inside,
         base + np.where(fixed.pays, fixed.cost @ cut, 0.0),
@@ -121,13 +121,13 @@ def state_of(fixed: Fixed, place: Ints) -> State:
     )
 
 
-def loads_of(fixed: Fixed, state: State) -> Floats:
+def loads_of(fixed: Fixed, state: DescentState) -> Floats:
     """Return [places] loads."""
     streamed = np.maximum(state.params - fixed.kept, 0.0) / fixed.bandwidth
     return np.asarray(state.base + streamed, np.float64)
 
 
-def _descend(most: int, gain: float, fixed: Fixed, state: State) -> int:
+def _descend(most: int, gain: float, fixed: Fixed, state: DescentState) -> int:
     """Make at most *most* moves, and return how many; fewer mean a local optimum.
 
     A move changes the loads of two places alone: where the unit was, and where it goes. Only those that change every

@@ -15,9 +15,9 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
-from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
+from mtpp_dsl.solvers.algorithms.ideals.sweep import BlockStep
 from mtpp_dsl.solvers.partition.classical.along import bytes_along, depth_first, prepare, split_along
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 
 __all__ = ["UNASKED", "split_orders", "training_orders"]
 
@@ -70,7 +70,7 @@ def split_orders(
                     incumbent.take(plan_of(problem, supernodes, devices, steps))
             if incumbent.plan is not None and not incumbent.broken:
                 break
-    except Ended:
+    except SearchEnded:
         pass
     else:
         if incumbent.plan is None and termination is None:
@@ -91,7 +91,7 @@ def _orders(supernodes: OrderedSupernodes, count: int, seed: int) -> Iterator[In
             yield order
 
 
-def plan_of(problem: Problem, supernodes: OrderedSupernodes, devices: DeviceTypes, steps: Sequence[Step]) -> Plan:
+def plan_of(problem: Problem, supernodes: OrderedSupernodes, devices: DeviceTypes, steps: Sequence[BlockStep]) -> Plan:
     """Return the plan that puts each block on a device of its kind, or on several as replicas."""
     free = [list(members) for members in devices.members]
     assignment = np.zeros(problem.graph.n, np.int64)

@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.partition.classical.descent import DESCEND, GAIN, Fixed, f
 from mtpp_dsl.solvers.partition.classical.linear import UNASKED
 from mtpp_dsl.solvers.partition.classical.movable import conflicts, is_ordered, movable
 from mtpp_dsl.solvers.partition.classical.random_split import random_split
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 
 __all__ = ["local_search"]
 
@@ -35,7 +35,7 @@ def local_search(problem: Problem, limits: Limits, progress: Progress, restarts:
     if is_ordered(problem) and not problem.acyclic:
         incumbent.note(UNASKED.format(NAME))
     search = _Search(incumbent, problem, limits, progress)
-    with suppress(Ended):
+    with suppress(SearchEnded):
         search.run(restarts)
     return incumbent.result()
 
@@ -94,7 +94,7 @@ class _Search:
             while done == CHUNK:
                 self.incumbent.pause()
                 done = run(CHUNK, GAIN, fixed, state)
-        except Ended:
+        except SearchEnded:
             self._take(sequence[state.place])
             raise
         self._take(sequence[state.place])

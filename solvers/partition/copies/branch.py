@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.partition.copies.instance import Instance
+from mtpp_dsl.solvers.partition.copies.instance import ChainInstance
 from mtpp_dsl.solvers.partition.copies.pricing import Pricer
 from mtpp_dsl.solvers.partition.copies.shares import Mix, priced
 
-__all__ = ["Search", "holdings", "windows"]
+__all__ = ["CopiesSearch", "holdings", "windows"]
 
 MAX_COLUMNS = 300
 MAX_FAILED = 60
@@ -28,7 +28,7 @@ DIVE_EVERY = 40
 
 
 @dataclass(eq=False)
-class Search:
+class CopiesSearch:
     """What both searches are given.
 
     Attributes:
@@ -57,7 +57,7 @@ class Search:
         self.polish: Callable[[], None] = lambda: None  # called after a plan was found on the way down
 
     @property
-    def instance(self) -> Instance:
+    def instance(self) -> ChainInstance:
         """The whole instance."""
         return self.pricer.instance
 
@@ -128,7 +128,7 @@ class Search:
         self.prove(min(lowest, self.upper()))
 
 
-def used(instance: Instance, mix: Mix) -> Floats:
+def used(instance: ChainInstance, mix: Mix) -> Floats:
     """Return [n, k] the share of the inputs that each device runs each node for."""
     found = np.zeros((instance.n, instance.k))
     for route, share in zip(mix.routes, mix.shares.tolist(), strict=True):
@@ -136,7 +136,7 @@ def used(instance: Instance, mix: Mix) -> Floats:
     return found
 
 
-def windows(search: Search) -> None:
+def windows(search: CopiesSearch) -> None:
     """Search plans whose devices hold ranges: branch on where the window of each device begins.
 
     A window is a largest range that fits; [lo, hi] lets stages lie from the begin of window lo to the end of window hi.
@@ -174,7 +174,7 @@ def windows(search: Search) -> None:
     search.run(whole, search.root, split, ends)
 
 
-def _windows(instance: Instance, d: int) -> list[tuple[int, int]]:
+def _windows(instance: ChainInstance, d: int) -> list[tuple[int, int]]:
     """Return the largest ranges that a device may hold, whatever stages are allowed."""
     found: list[tuple[int, int]] = []
     stop = 0
@@ -187,7 +187,7 @@ def _windows(instance: Instance, d: int) -> list[tuple[int, int]]:
     return found
 
 
-def _round_windows(search: Search, lists: list[list[tuple[int, int]]], mix: Mix) -> None:
+def _round_windows(search: CopiesSearch, lists: list[list[tuple[int, int]]], mix: Mix) -> None:
     """Take the best plan in which every device has the window that it is used in most."""
     instance = search.instance
     share = np.vstack([np.zeros(instance.k), np.cumsum(used(instance, mix), axis=0)])
@@ -200,7 +200,7 @@ def _round_windows(search: Search, lists: list[list[tuple[int, int]]], mix: Mix)
         search.keep(found)
 
 
-def _shift_windows(search: Search, lists: list[list[tuple[int, int]]]) -> None:
+def _shift_windows(search: CopiesSearch, lists: list[list[tuple[int, int]]]) -> None:
     """Shift the windows of the best plan, one or two at a time, as long as that makes it better."""
     instance, best = search.instance, search.best
     if best is None:
@@ -243,7 +243,7 @@ def _shift_windows(search: Search, lists: list[list[tuple[int, int]]]) -> None:
             at, failed = climbed(there), 0
 
 
-def holdings(search: Search) -> None:
+def holdings(search: CopiesSearch) -> None:
     """Search plans with any nodes on any devices: branch on whether a device holds a node."""
     instance = search.instance
 

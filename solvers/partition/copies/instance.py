@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.network import Network
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Instance", "instance_of", "unsupported"]
+__all__ = ["ChainInstance", "instance_of", "unsupported"]
 
 MAX_STATES = 20_000_000
 MAX_DEVICES = 10
@@ -24,7 +24,7 @@ MAX_DEVICES = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class ChainInstance:
     """Arrays of a problem whose graph is a chain, its nodes in order.
 
     Attributes:
@@ -59,7 +59,7 @@ class Instance:
         """Number of devices."""
         return len(self.room)
 
-    def within(self, lowest: Ints, behind: Ints) -> Instance:
+    def within(self, lowest: Ints, behind: Ints) -> ChainInstance:
         """Return the instance in which every device d runs nodes from ``lowest[d]`` to before ``behind[d]`` only."""
         place = np.arange(self.n)[:, None]
         end = np.maximum(np.where(place >= lowest, np.minimum(self.end, behind), place), place)
@@ -71,7 +71,7 @@ class Instance:
         stops = np.append(begins[1:], self.n)
         return bool((end[begins, device[begins]] >= stops).all())
 
-    def holding(self, held: Ints) -> Instance:
+    def holding(self, held: Ints) -> ChainInstance:
         """Return the instance under decisions on what devices hold: [n, k] 0 never, 1 surely, -1 open.
 
         What is surely held takes its room in every route.
@@ -131,7 +131,7 @@ def unsupported(problem: Problem) -> str | None:
     return None if other is None else f"copies keeps constraint {other} beside 'constraint acyclic' only"
 
 
-def instance_of(problem: Problem) -> Instance:
+def instance_of(problem: Problem) -> ChainInstance:
     """Return the arrays of a problem that :func:`unsupported` has nothing against."""
     graph, k = problem.graph, problem.k
     order = np.array(graph.topological_order, np.int64)
@@ -148,7 +148,7 @@ def instance_of(problem: Problem) -> Instance:
         sent[:, d, d] = inf
     end = _ends(time, memory, room, list(_apart(problem, place)))
     ordered = any(problem.of(Acyclic)) or any(c.devices is None for c in problem.of(Contiguous))
-    return Instance(order, time, memory, room, sent, received, carried, end, ordered)
+    return ChainInstance(order, time, memory, room, sent, received, carried, end, ordered)
 
 
 def _apart(problem: Problem, place: Ints) -> Iterator[tuple[int, int]]:

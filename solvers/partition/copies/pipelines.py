@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.solvers.partition.copies.instance import Instance
+from mtpp_dsl.solvers.partition.copies.instance import ChainInstance
 from mtpp_dsl.solvers.partition.copies.kernels import FRONT
 from mtpp_dsl.solvers.partition.copies.states import of_types
 
@@ -35,7 +35,7 @@ class Pipelines:
     period: float
 
 
-def too_many(instance: Instance) -> bool:
+def too_many(instance: ChainInstance) -> bool:
     """Return whether the programme over all sets of devices would take too long."""
     states = of_types(instance)
     first = [group[0] for group in states.members]
@@ -43,7 +43,7 @@ def too_many(instance: Instance) -> bool:
     return float(stages) * len(states.count) * (len(first) + 1) * len(first) > MAX_STEPS
 
 
-def pipelines(instance: Instance, most: int, say: Callable[[str], None] | None = None) -> Pipelines:
+def pipelines(instance: ChainInstance, most: int, say: Callable[[str], None] | None = None) -> Pipelines:
     """Return the best *most* or fewer pipelines on disjoint devices, each device with one stage.
 
     Nothing is pruned by a known cost: pipelines slower than the best one count, too.

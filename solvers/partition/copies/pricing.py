@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.partition.copies.instance import Instance
+from mtpp_dsl.solvers.partition.copies.instance import ChainInstance
 from mtpp_dsl.solvers.partition.copies.kernels import PRICE
-from mtpp_dsl.solvers.partition.copies.states import States, of_sets
+from mtpp_dsl.solvers.partition.copies.states import CopiesStates, of_sets
 
 __all__ = ["Pricer"]
 
@@ -22,9 +22,9 @@ class Pricer:
         say: told when code has to be compiled.
     """
 
-    def __init__(self, instance: Instance, say: Callable[[str], None] | None = None) -> None:
+    def __init__(self, instance: ChainInstance, say: Callable[[str], None] | None = None) -> None:
         self.instance = instance
-        self.states: States = of_sets(instance.k, ordered=instance.ordered)
+        self.states: CopiesStates = of_sets(instance.k, ordered=instance.ordered)
         shape = (len(self.states.after), instance.k, instance.n)
         self._into = np.empty(shape)
         self._origin = np.empty((*shape, 3), np.int64)

@@ -17,16 +17,16 @@ from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.core.problem.copying import is_chain
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.chains.chain import Chain
+from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
-from mtpp_dsl.solvers.partition.copies.branch import Search, holdings, windows
+from mtpp_dsl.solvers.partition.copies.branch import CopiesSearch, holdings, windows
 from mtpp_dsl.solvers.partition.copies.graph import GraphPricer, graph_instance, side_by_side
 from mtpp_dsl.solvers.partition.copies.instance import instance_of
 from mtpp_dsl.solvers.partition.copies.pipelines import Pipelines, pipelines, too_many
 from mtpp_dsl.solvers.partition.copies.pricing import Pricer
 from mtpp_dsl.solvers.partition.copies.shares import Mix, best_mix, fractions, priced
 from mtpp_dsl.solvers.partition.copies.stages import groups, narrowed, too_long
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 
 __all__ = ["run_copies"]
 
@@ -60,7 +60,7 @@ class _Run:
         self.incumbent.take_start()
         try:
             reason = self.search()
-        except Ended:
+        except SearchEnded:
             return self.incumbent.result()
         if reason is not None:
             return self.incumbent.result("infeasible", infeasibility=Infeasibility(reason))
@@ -92,7 +92,7 @@ class _Run:
         if not too_many(self.instance):
             return pipelines(self.instance, self.rule.most, self.progress.say), True
         one = self.instance
-        chain = Chain(one.time, one.memory, one.room, one.sent, one.received)
+        chain = NodeChain(one.time, one.memory, one.room, one.sent, one.received)
         split = least_bottleneck(chain, gap=self.limits.gap, say=self.progress.say, pause=self.incumbent.pause)
         return Pipelines([], split.device, inf), False
 
@@ -117,7 +117,7 @@ class _Run:
         self.take(root)
         if self.incumbent.done or self.rule.share not in ("ranges", "any"):
             return None
-        search = Search(
+        search = CopiesSearch(
             pricer=pricer,
             root=root,
             most=self.rule.most,

@@ -10,7 +10,7 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.partition.copies.instance import Instance
+from mtpp_dsl.solvers.partition.copies.instance import ChainInstance
 from mtpp_dsl.solvers.partition.copies.pricing import Pricer
 
 __all__ = ["Mix", "best_mix", "fractions", "priced"]
@@ -117,14 +117,14 @@ def priced(
     return Mix(lower, period, [kept[i] for i in used], shares[used], proof, kept)
 
 
-def _first(instance: Instance) -> Floats:
+def _first(instance: ChainInstance) -> Floats:
     """Return prices to begin with: what a device does in a unit of time, in sum 1."""
     total = np.where(np.isfinite(instance.time), instance.time, 0.0).sum(axis=0)
     price = np.append(1 / np.maximum(total, total.max() * 1e-6 or 1.0), np.zeros(len(instance.carried)))
     return np.asarray(price / price.sum())
 
 
-def fractions(instance: Instance, routes: Sequence[Ints], shares: Floats, period: float) -> list[Fraction]:
+def fractions(instance: ChainInstance, routes: Sequence[Ints], shares: Floats, period: float) -> list[Fraction]:
     """Return shares as fractions that add up to 1: the simplest ones with which the period is as good."""
     load = np.array([instance.loads(route) for route in routes])
     best: tuple[float, list[Fraction]] = (inf, [])

@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.solvers.partition.copies.instance import Instance
+from mtpp_dsl.solvers.partition.copies.instance import ChainInstance
 from mtpp_dsl.solvers.partition.copies.kernels import GROUPS
 
 __all__ = ["Groups", "groups", "narrowed", "too_long"]
@@ -34,12 +34,12 @@ class Groups:
     period: float
 
 
-def too_long(instance: Instance) -> bool:
+def too_long(instance: ChainInstance) -> bool:
     """Return whether the programme would take too long."""
     return 0.5 * instance.n**2 * 3.0**instance.k * instance.k > MAX_STEPS
 
 
-def groups(instance: Instance, most: int, *, hopeful: bool, say: Callable[[str], None] | None = None) -> Groups:
+def groups(instance: ChainInstance, most: int, *, hopeful: bool, say: Callable[[str], None] | None = None) -> Groups:
     """Return the stages of largest least rate, each on *most* devices or fewer, each device in one stage at most.
 
     A device's rate is one divided by its work and transfers. These depend on the device at the other end: *hopeful*
@@ -66,7 +66,7 @@ def groups(instance: Instance, most: int, *, hopeful: bool, say: Callable[[str],
     return Groups(found[::-1], period)
 
 
-def _transfers(instance: Instance, *, hopeful: bool) -> tuple[Floats, Floats]:
+def _transfers(instance: ChainInstance, *, hopeful: bool) -> tuple[Floats, Floats]:
     """Return [n, k] what receiving before, and sending behind, each place costs a device, from or to any other."""
     sent, received = instance.sent, instance.received
     closed = np.isinf(sent) | np.isinf(received)
@@ -82,7 +82,7 @@ def _transfers(instance: Instance, *, hopeful: bool) -> tuple[Floats, Floats]:
     return np.ascontiguousarray(into), np.ascontiguousarray(out)
 
 
-def narrowed(instance: Instance, found: Groups) -> Instance:
+def narrowed(instance: ChainInstance, found: Groups) -> ChainInstance:
     """Return the instance whose routes have the stages of *found*, each on one of its devices."""
     lowest, behind = np.full(instance.k, instance.n), np.zeros(instance.k, np.int64)
     sent = np.full_like(instance.sent, inf)

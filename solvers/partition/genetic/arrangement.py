@@ -17,10 +17,10 @@ from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.partition.genetic.brkga import evolve
-from mtpp_dsl.solvers.partition.genetic.chromosomes import Run
+from mtpp_dsl.solvers.partition.genetic.chromosomes import GeneticRun
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
-from mtpp_dsl.solvers.partition.genetic.recipe import Recipe
-from mtpp_dsl.solvers.runtime.incumbent import Ended
+from mtpp_dsl.solvers.partition.genetic.recipe import GeneticRecipe
+from mtpp_dsl.solvers.runtime.incumbent import SearchEnded
 
 __all__ = ["Arrangements", "arranged"]
 
@@ -78,11 +78,11 @@ class Arrangements:
 
 
 def arranged(
-    name: str, problem: Problem, limits: Limits, progress: Progress, recipe: Recipe, weights: Floats
+    name: str, problem: Problem, limits: Limits, progress: Progress, recipe: GeneticRecipe, weights: Floats
 ) -> Result:
     """Return one slice of an order bred to have short edges; [m] *weights* say what the length of each counts."""
     graph, devices = problem.graph, device_types(problem)
-    run = Run(name, problem, limits, progress)
+    run = GeneticRun(name, problem, limits, progress)
     run.start()
     slicer = Slicer(graph, devices, progress.say)
     first = limits if slicer.dense else limits.within(SHARE * limits.remaining)
@@ -90,11 +90,11 @@ def arranged(
     def pause() -> None:
         run.pause()
         if first.remaining <= 0:
-            raise Ended
+            raise SearchEnded
 
     random = np.random.default_rng(limits.seed)
     arrangements = Arrangements(graph, weights, recipe.evaluations, pause, progress.say)
-    with suppress(Ended):
+    with suppress(SearchEnded):
         evolve(arrangements, graph.n, recipe, random)
     order = graph.topological_order if arrangements.order is None else arrangements.order
     sliced = slicer.slice(order, stopped=lambda: progress.stopped or limits.remaining <= 0)

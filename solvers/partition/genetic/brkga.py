@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.solvers.partition.genetic.recipe import Recipe
+from mtpp_dsl.solvers.partition.genetic.recipe import GeneticRecipe
 
 __all__ = ["Fitness", "evolve"]
 
@@ -17,7 +17,7 @@ Fitness: TypeAlias = Callable[[Floats, float], Floats]
 
 
 def evolve(
-    fitness: Fitness, genes: int, recipe: Recipe, random: np.random.Generator, first: Floats | None = None
+    fitness: Fitness, genes: int, recipe: GeneticRecipe, random: np.random.Generator, first: Floats | None = None
 ) -> None:
     """Show *fitness* the chromosomes of all generations; it keeps what it wants of them, and may raise to end it.
 

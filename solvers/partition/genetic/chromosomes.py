@@ -19,10 +19,10 @@ from mtpp_dsl.core.views.device_types import fits
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
 from mtpp_dsl.solvers.partition.genetic.decoder import MAX_ENTRIES, Decoder, entries
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
-__all__ = ["Run", "Slices", "merged", "too_large"]
+__all__ = ["GeneticRun", "Slices", "merged", "too_large"]
 
 
 def too_large(problem: Problem, name: str) -> str | None:
@@ -65,7 +65,7 @@ def _unasked(name: str, problem: Problem) -> tuple[str, ...]:
     return ()
 
 
-class Run:
+class GeneticRun:
     """What is known so far, and whether to stop.
 
     Args:
@@ -83,9 +83,9 @@ class Run:
         self.incumbent = Incumbent(name, problem, limits, progress)
 
     def pause(self) -> None:
-        """Raise :class:`Ended` if it is time to stop, or the best plan is within the gap of the bound known."""
+        """Raise :class:`SearchEnded` if it is time to stop, or the best plan is within the gap of the bound known."""
         if self.incumbent.done:
-            raise Ended
+            raise SearchEnded
 
     def start(self) -> tuple[Plan, tuple[int, ...]] | None:
         """Take the plan to start from; return it with the sequence of its blocks, if it has one and fits."""
@@ -121,7 +121,7 @@ class Slices:
         least: the least cost so far.
     """
 
-    def __init__(self, run: Run, progress: Progress, evaluations: int) -> None:
+    def __init__(self, run: GeneticRun, progress: Progress, evaluations: int) -> None:
         self._run = run
         self.decoder = Decoder(run.problem, progress.say, evaluations)
         self.evaluated = 0

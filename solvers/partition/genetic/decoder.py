@@ -10,7 +10,7 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.algorithms.slicing.many_orders import Programme
-from mtpp_dsl.solvers.algorithms.slicing.one_order import Block
+from mtpp_dsl.solvers.algorithms.slicing.one_order import OrderBlock
 from mtpp_dsl.solvers.algorithms.slicing.pins import paid_tensors, pins_of
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
 
@@ -74,7 +74,7 @@ class Decoder:
         """Return [count] the least largest load of any slicing of each, ``inf`` where it is not less than *below*."""
         return self._sliced(self.orders(keys), self.sequences(keys), below)
 
-    def slicing(self, keys: Floats, cost: float) -> tuple[Ints, tuple[Block, ...]]:
+    def slicing(self, keys: Floats, cost: float) -> tuple[Ints, tuple[OrderBlock, ...]]:
         """Return the order of one chromosome, and the blocks of its best slicing, which costs *cost*."""
         order, sequence = self.orders(keys[None]), self.sequences(keys[None])
         self._sliced(order, sequence, float(np.nextafter(cost, np.inf)))

@@ -11,19 +11,19 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.partition.genetic.brkga import evolve
-from mtpp_dsl.solvers.partition.genetic.chromosomes import Run, Slices
-from mtpp_dsl.solvers.partition.genetic.recipe import Recipe
-from mtpp_dsl.solvers.runtime.incumbent import Ended
+from mtpp_dsl.solvers.partition.genetic.chromosomes import GeneticRun, Slices
+from mtpp_dsl.solvers.partition.genetic.recipe import GeneticRecipe
+from mtpp_dsl.solvers.runtime.incumbent import SearchEnded
 
 __all__ = ["bred_slices", "random_slices"]
 
 
 def random_slices(problem: Problem, limits: Limits, progress: Progress, orders: int) -> Result:
     """Return the best slice of so many *orders* by Kahn's algorithm with random priorities."""
-    run = Run("random", problem, limits, progress)
+    run = GeneticRun("random", problem, limits, progress)
     slices = Slices(run, progress, orders)
     random = np.random.default_rng(limits.seed)
-    with suppress(Ended):
+    with suppress(SearchEnded):
         start = slices.first()
         if start is not None:
             slices(start[None], np.inf)
@@ -34,12 +34,12 @@ def random_slices(problem: Problem, limits: Limits, progress: Progress, orders: 
     return run.result()
 
 
-def bred_slices(problem: Problem, limits: Limits, progress: Progress, recipe: Recipe) -> Result:
+def bred_slices(problem: Problem, limits: Limits, progress: Progress, recipe: GeneticRecipe) -> Result:
     """Return the best slice of orders whose priorities are bred by *recipe*."""
-    run = Run("brkga", problem, limits, progress)
+    run = GeneticRun("brkga", problem, limits, progress)
     slices = Slices(run, progress, recipe.evaluations)
     random = np.random.default_rng(limits.seed)
-    with suppress(Ended):
+    with suppress(SearchEnded):
         evolve(slices, slices.decoder.genes, recipe, random, slices.first())
     slices.note()
     return run.result()

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = ["Recipe"]
+__all__ = ["GeneticRecipe"]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class GeneticRecipe:
     """The parameters of the algorithm.
 
     Attributes:

@@ -38,7 +38,7 @@ from mtpp_dsl.solvers.partition.ideals.priced import (
     priced_types,
     within_budgets,
 )
-from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded, StageSearch
+from mtpp_dsl.solvers.partition.ideals.stage_search import StageSearch, SweepCrowded
 
 __all__ = ["BudgetRun", "BudgetTable"]
 
@@ -139,7 +139,7 @@ def _with_budget(
 
 
 class BudgetRun(IdealsSearch):
-    """Solves one problem; see :class:`mtpp_dsl.solvers.partition.ideals.flat_run.Run`.
+    """Solves one problem; see :class:`mtpp_dsl.solvers.partition.ideals.flat_run.FlatRun`.
 
     The value of a chain of stages is its largest load. Devices of a type are counted; ways to have used them that cost
     too much are left out. What loads or places cost is a second number of a chain, of which more than the limit is no
@@ -179,7 +179,7 @@ class BudgetRun(IdealsSearch):
             self._few = lattice.size <= FEW_IDEALS
             try:
                 there = search.run(lattice, self._upper)
-            except Crowded:
+            except SweepCrowded:
                 crowded = True
             else:
                 if not there and self._incumbent.plan is None:
@@ -199,7 +199,7 @@ class BudgetRun(IdealsSearch):
             return
         try:
             self._searching(proves=False).run(chain(np.asarray(order, np.int64)), self._upper)
-        except Crowded:
+        except SweepCrowded:
             return
         self._pause()
 

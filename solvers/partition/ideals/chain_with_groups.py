@@ -9,14 +9,14 @@ from mtpp_dsl.core.constraints import Acyclic, BreakSymmetry, Forbid, Memory, Pi
 from mtpp_dsl.core.problem.copying import is_chain
 from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.chains.chain import Chain
+from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain
 
 __all__ = ["chain_with_groups"]
 
 KEPT = (Acyclic, BreakSymmetry, Forbid, Memory, Pin)
 
 
-def chain_with_groups(problem: Problem) -> Chain | None:
+def chain_with_groups(problem: Problem) -> NodeChain | None:
     """Return the chain whose splits are the plans of *problem*, where groups may be entered more than once; or None.
 
     Of a chain, a tensor has one reader, so that what it costs depends on two devices alone. Devices may hold what the
@@ -33,7 +33,7 @@ def chain_with_groups(problem: Problem) -> Chain | None:
     pays = np.array([isinstance(link, Shared) or device.pays_io for device in problem.devices])
     cost = graph.output[order][:, None, None] / rate
     cost[:, range(k), range(k)] = np.inf
-    return Chain(
+    return NodeChain(
         time=np.where(problem.allowed, problem.time, np.inf)[order],
         memory=graph.memory[order],
         room=problem.memory_limit * (1 + TOLERANCE),

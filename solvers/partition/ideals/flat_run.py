@@ -19,14 +19,14 @@ from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, ordered_supernodes
-from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
+from mtpp_dsl.solvers.algorithms.ideals.sweep import BlockStep
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.place_loose import settle
-from mtpp_dsl.solvers.partition.ideals.raise_target import Search
+from mtpp_dsl.solvers.partition.ideals.raise_target import RaisingSearch
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.runtime.reduced import Aside, identity
 
-__all__ = ["APART", "UNASKED", "Run", "as_verified"]
+__all__ = ["APART", "UNASKED", "FlatRun", "as_verified"]
 
 MAX_QUICK_IDEALS = 20_000
 """So few ideals are searched in seconds."""
@@ -50,7 +50,7 @@ FREE = (
 CROWDED = "the ideals of {n} supernodes take more than {room:,.0f} MB; only those that a search reached were stored"
 
 
-class Run(IdealsSearch):
+class FlatRun(IdealsSearch):
     """Solves one problem.
 
     Args:
@@ -124,12 +124,12 @@ class Run(IdealsSearch):
             keep += 2
             supernodes = ordered_supernodes(self._problem, self._devices, "relaxed", keep)
 
-    def _search(self, supernodes: OrderedSupernodes, *, proves: bool) -> Search | None:
+    def _search(self, supernodes: OrderedSupernodes, *, proves: bool) -> RaisingSearch | None:
         """Search one mode of the problem; None if some supernode fits on no device."""
         if not (np.isfinite(supernodes.time) & (supernodes.memory[:, None] <= self._devices.memory)).any(axis=1).all():
             return None
         self._classes = supernodes
-        search = Search(
+        search = RaisingSearch(
             supernodes,
             self._devices,
             most_bytes=self._most_bytes,
@@ -163,7 +163,7 @@ class Run(IdealsSearch):
             self._slice(self._slices())
         return self._incumbent.cost
 
-    def _found(self, steps: Sequence[Step], value: float) -> float:
+    def _found(self, steps: Sequence[BlockStep], value: float) -> float:
         """Turn a split into a plan, keep it if it is one, and return what the split costs."""
         supernodes = self._classes
         assert supernodes is not None

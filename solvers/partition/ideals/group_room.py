@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.partition.ideals.nest import Choice, GroupType, Nest
+from mtpp_dsl.solvers.partition.ideals.nest import GroupType, Nest, NestChoice
 
 __all__ = ["ROUNDING", "Room"]
 
@@ -74,7 +74,7 @@ class Room:
         some = np.abs(self._held[ideals] - self._held[other])
         return np.asarray(((some > 0) & (some < self._pins)) @ self._dear, np.float64)
 
-    def within(self, i: int, choice: Choice, wanted: Bools) -> Bools:
+    def within(self, i: int, choice: NestChoice, wanted: Bools) -> Bools:
         """Return [ideals] which of those *wanted* have beyond ideal *i* what may fit on a choice of groups."""
         if np.isinf(self._target):
             return wanted
@@ -101,7 +101,7 @@ class Room:
             return np.full(len(self._price), np.inf)
         return np.asarray(self._target * (self._devices[states] @ self._price.T).max(axis=0), np.float64)
 
-    def inside(self, choice: Choice, target: float) -> Floats:
+    def inside(self, choice: NestChoice, target: float) -> Floats:
         """Return [states, rows] what the devices left inside the groups of a choice can take at a target."""
         if np.isinf(target):
             return np.full((len(choice.used), len(self._price)), np.inf)

@@ -24,7 +24,7 @@ from mtpp_dsl.solvers.algorithms.ideals.outside import Prices
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.partition.ideals.chain_with_groups import chain_with_groups
-from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, Run, as_verified
+from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, FlatRun, as_verified
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.levels import one_level
 from mtpp_dsl.solvers.partition.ideals.nest import Nest, choices_of, group_types, nest_of
@@ -61,7 +61,7 @@ FREE = (
 
 
 class NestedRun(IdealsSearch):
-    """Solves one problem on a hierarchy; see :class:`mtpp_dsl.solvers.partition.ideals.flat_run.Run`.
+    """Solves one problem on a hierarchy; see :class:`mtpp_dsl.solvers.partition.ideals.flat_run.FlatRun`.
 
     Args:
         problem: what is asked.
@@ -131,7 +131,7 @@ class NestedRun(IdealsSearch):
         """Bound by the optimum on one level."""
         limits = self._limits.within(ONE_LEVEL_SHARE * self._limits.remaining, start=None)
         patience = self._patience.remaining
-        found = Run(
+        found = FlatRun(
             one_level(self._problem), limits, Aside(self._progress), self._slices, self._most_bytes, patience
         ).result()
         self._infeasibility = found.infeasibility

@@ -6,7 +6,7 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 
 __all__ = ["IdealsSearch"]
 
@@ -40,7 +40,7 @@ class IdealsSearch:
             self._incumbent.take_start()
             self._pause()
             self._go()
-        except Ended:
+        except SearchEnded:
             self._termination = "interrupted" if self._progress.stopped else "time_limit"
         return self._incumbent.result("gap" if self._closed else self._termination, infeasibility=self._infeasibility)
 
@@ -56,6 +56,6 @@ class IdealsSearch:
         self._incumbent.prove(Bound(lower, method="ideals", proof="checked", by="mtpp", detail=detail))
 
     def _pause(self) -> None:
-        """Raise :class:`Ended` if the time or the patience is over, or somebody asked to stop."""
+        """Raise :class:`SearchEnded` if the time or the patience is over, or somebody asked to stop."""
         if self._progress.ended(self._limits if self._few else self._patience) is not None:
-            raise Ended
+            raise SearchEnded

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.solvers.algorithms.ideals.device_states import States
+from mtpp_dsl.solvers.algorithms.ideals.device_states import DeviceStates
 from mtpp_dsl.solvers.algorithms.ideals.outside import ROUNDING, Prices
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
 
@@ -35,7 +35,7 @@ class Needs(NamedTuple):
     slack: Floats
 
 
-def needs_of(costs: WholeCosts, states: States, top: int) -> Needs:
+def needs_of(costs: WholeCosts, states: DeviceStates, top: int) -> Needs:
     """Return the rows of :class:`Prices`, for loads below *top*."""
     prices = Prices(np.where(costs.time < top * costs.copies.max(), costs.time, np.inf).T)
     price, cheapest = prices.of_states(costs, states)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.solvers.algorithms.ideals.device_states import States
+from mtpp_dsl.solvers.algorithms.ideals.device_states import DeviceStates
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
-from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
+from mtpp_dsl.solvers.algorithms.ideals.sweep import BlockStep
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
 from mtpp_dsl.solvers.partition.ideals.lazy_ahead import needs_of
-from mtpp_dsl.solvers.partition.ideals.lazy_search import INF, Answer, Lazy
+from mtpp_dsl.solvers.partition.ideals.lazy_search import INF, LazyAnswer, LazySearch
 
 __all__ = ["Climb"]
 
@@ -52,13 +52,13 @@ class Climb:
     """
 
     supernodes: OrderedSupernodes
-    states: States
+    states: DeviceStates
     most_bytes: float
     say: Callable[[str], None]
     pause: Callable[[], None]
     costs: Callable[[], tuple[WholeCosts, float, int]]
     known: Callable[[], tuple[float, float]]
-    take: Callable[[Sequence[Step], float], None]
+    take: Callable[[Sequence[BlockStep], float], None]
     prove: Callable[[float], None]
     effort: int = INF
     gave_up: bool = False
@@ -121,8 +121,8 @@ class Climb:
                     self.gave_up = True
                     return
 
-    def _search(self, costs: WholeCosts, target: int, floor: int, width: int = INF, patience: int = INF) -> Answer:
-        lazy = Lazy(self.supernodes, costs, self.states, self.most_bytes, self.say, self.pause)
+    def _search(self, costs: WholeCosts, target: int, floor: int, width: int = INF, patience: int = INF) -> LazyAnswer:
+        lazy = LazySearch(self.supernodes, costs, self.states, self.most_bytes, self.say, self.pause)
         needs = needs_of(costs, self.states, target)
         answer = lazy.search(needs, target, floor, width=width, patience=patience, effort=self.effort)
         self.effort -= answer.work

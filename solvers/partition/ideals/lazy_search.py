@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.solvers.algorithms.ideals.device_states import States
+from mtpp_dsl.solvers.algorithms.ideals.device_states import DeviceStates
 from mtpp_dsl.solvers.algorithms.ideals.lattice import WORD, places
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
-from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
+from mtpp_dsl.solvers.algorithms.ideals.sweep import BlockStep
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
 from mtpp_dsl.solvers.partition.ideals.lazy_ahead import Needs
 from mtpp_dsl.solvers.partition.ideals.lazy_store import Entries, enlarged, entries
@@ -26,13 +26,13 @@ from mtpp_dsl.solvers.partition.ideals.lazy_walk import (
     STEPS,
     VALUE,
     WALK,
-    Walk,
+    LazyWalk,
     arcs_of,
     modes_of,
     walk_of,
 )
 
-__all__ = ["INF", "Answer", "Lazy"]
+__all__ = ["INF", "LazyAnswer", "LazySearch"]
 
 Outcome: TypeAlias = Literal["found", "none", "unknown"]
 CLASSES_WORTH_COMPILING = 10
@@ -41,7 +41,7 @@ CHUNK = 300_000
 INF = 1 << 60
 
 
-class Answer(NamedTuple):
+class LazyAnswer(NamedTuple):
     """What a search for a split below a target came to.
 
     Attributes:
@@ -52,12 +52,12 @@ class Answer(NamedTuple):
     """
 
     outcome: Outcome
-    steps: list[Step]
+    steps: list[BlockStep]
     value: int
     work: int
 
 
-class Lazy:
+class LazySearch:
     """Searches the splits of some supernodes, device by device, without the lattice of all ideals.
 
     For each way to have used some devices it holds the ideals that blocks of loads below the target lead to; from
@@ -76,7 +76,7 @@ class Lazy:
         self,
         supernodes: OrderedSupernodes,
         costs: WholeCosts,
-        states: States,
+        states: DeviceStates,
         most_bytes: float,
         say: Callable[[str], None],
         pause: Callable[[], None],
@@ -98,7 +98,7 @@ class Lazy:
         width: int = INF,
         patience: int = INF,
         effort: int = INF,
-    ) -> Answer:
+    ) -> LazyAnswer:
         """Look for a split of largest load below *target*.
 
         Without a *width* and *patience* it ends with the first, or with the proof that there is none, if the ideals
@@ -114,10 +114,10 @@ class Lazy:
             effort: give up after about so many steps.
         """
         if (needs.weight.sum(axis=1) - needs.slack > target * needs.price[0]).any():
-            return Answer("none", [], target, 0)
+            return LazyAnswer("none", [], target, 0)
         store = entries(max(1, -(-len(self._word) // WORD)), floor)
         walk = walk_of(self._net, len(needs.slack), 64 * len(self._word) + 64)
-        best: list[Step] = []
+        best: list[BlockStep] = []
         for state in range(len(self._states.used)):
             sources = _sources(store, walk, state, width)
             why = FULL
@@ -130,31 +130,31 @@ class Lazy:
                 if why == FOUND:
                     best, target = self._trace(store, walk), int(walk.at[VALUE])
                     if width == INF or target <= floor:
-                        return Answer("found", best, target, int(walk.at[STEPS]))
+                        return LazyAnswer("found", best, target, int(walk.at[STEPS]))
                 elif walk.at[STEPS] > effort:
-                    return Answer("found" if best else "unknown", best, target, int(walk.at[STEPS]))
+                    return LazyAnswer("found" if best else "unknown", best, target, int(walk.at[STEPS]))
                 elif why == FULL and walk.at[COUNT] < len(store.hashes):
                     walk = walk._replace(ready=np.concatenate((walk.ready, walk.ready)))
                 elif why == FULL:
                     more = enlarged(store, self._most_bytes)
                     if more is None:
-                        return Answer("found" if best else "unknown", best, target, int(walk.at[STEPS]))
+                        return LazyAnswer("found" if best else "unknown", best, target, int(walk.at[STEPS]))
                     store = more
         outcome: Outcome = "found" if best else "unknown" if walk.at[CUT_SHORT] else "none"
-        return Answer(outcome, best, target, int(walk.at[STEPS]))
+        return LazyAnswer(outcome, best, target, int(walk.at[STEPS]))
 
-    def _trace(self, store: Entries, walk: Walk) -> list[Step]:
+    def _trace(self, store: Entries, walk: LazyWalk) -> list[BlockStep]:
         """Return the blocks on the way to the split that was found."""
         used, entry, last = self._states.used, int(walk.at[ENTRY]), int(walk.at[LAST])
         steps = []
         if last >= 0:
             rest = self._between(store.bits[entry], ~store.bits[0])
-            steps.append(Step(rest, int(self._modes.kind[last]), int(self._modes.copies[last])))
+            steps.append(BlockStep(rest, int(self._modes.kind[last]), int(self._modes.copies[last])))
         while entry > 0:
             parent = int(store.parent[entry])
             taken = used[store.state[entry]] - used[store.state[parent]]
             kind = int(taken.argmax())
-            steps.append(Step(self._between(store.bits[parent], store.bits[entry]), kind, int(taken[kind])))
+            steps.append(BlockStep(self._between(store.bits[parent], store.bits[entry]), kind, int(taken[kind])))
             entry = parent
         return steps[::-1]
 
@@ -162,7 +162,7 @@ class Lazy:
         return np.flatnonzero((larger & ~smaller)[self._word] & self._bit)
 
 
-def _sources(store: Entries, walk: Walk, state: int, width: int) -> Ints:
+def _sources(store: Entries, walk: LazyWalk, state: int, width: int) -> Ints:
     """Return the entries of a state, the most promising of them if there are too many."""
     sources = np.flatnonzero(store.state[: int(walk.at[COUNT])] == state)
     if len(sources) > width:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.algorithms.ideals.device_states import States
+from mtpp_dsl.solvers.algorithms.ideals.device_states import DeviceStates
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Small
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
@@ -27,9 +27,9 @@ __all__ = [
     "STEPS",
     "VALUE",
     "WALK",
-    "Arcs",
+    "LazyWalk",
     "Modes",
-    "Walk",
+    "SupernodeArcs",
     "arcs_of",
     "modes_of",
     "walk_of",
@@ -44,7 +44,7 @@ in all; whether a source was left early; the entry of a split that was found, an
 for none); deaths so far; steps at which this source is left early; largest load of that split."""
 
 
-class Arcs(NamedTuple):
+class SupernodeArcs(NamedTuple):
     """The order of the supernodes: [n+1] row pointers and the supernodes after each; [n] how many come before."""
 
     start: Ints
@@ -52,7 +52,7 @@ class Arcs(NamedTuple):
     before: Ints
 
 
-def arcs_of(supernodes: OrderedSupernodes) -> Arcs:
+def arcs_of(supernodes: OrderedSupernodes) -> SupernodeArcs:
     """Return the arcs of the order."""
     after: list[list[int]] = [[] for _ in range(supernodes.n)]
     before = np.zeros(supernodes.n, np.int64)
@@ -60,7 +60,7 @@ def arcs_of(supernodes: OrderedSupernodes) -> Arcs:
         after[a].append(b)
         before[b] += 1
     start = np.concatenate(([0], np.cumsum([len(row) for row in after]))).astype(np.int64)
-    return Arcs(start, np.array([b for row in after for b in row], dtype=np.int64), before)
+    return SupernodeArcs(start, np.array([b for row in after for b in row], dtype=np.int64), before)
 
 
 class Modes(NamedTuple):
@@ -77,7 +77,7 @@ def modes_of(costs: WholeCosts) -> Modes:
     return Modes(kinds, np.concatenate([np.arange(1, most + 1) for most in copies.tolist()]).astype(np.int64))
 
 
-class Walk(NamedTuple):
+class LazyWalk(NamedTuple):
     """A depth-first search that can be left and taken up again: its position, and what is known at each depth.
 
     Attributes:
@@ -125,7 +125,7 @@ class Walk(NamedTuple):
     base: Ints
 
 
-def walk_of(costs: WholeCosts, rows: int, ready: int) -> Walk:
+def walk_of(costs: WholeCosts, rows: int, ready: int) -> LazyWalk:
     """Return a walk that has not begun, with room for so many candidates."""
     (kinds, n), tensors = costs.time.shape, len(costs.pins)
 
@@ -134,7 +134,7 @@ def walk_of(costs: WholeCosts, rows: int, ready: int) -> Walk:
 
     depths = [whole(n + 2) for _ in range(11)]
     cursor, end, added, deaths, time, stream, sync, cut, forced, border, crossed = depths
-    walk = Walk(
+    walk = LazyWalk(
         whole(11), whole(n), whole(n), whole(tensors), whole(tensors), whole(tensors), np.zeros(ready, np.int32),
         cursor, end, added, whole(n + 1), deaths, time, stream, sync, cut, forced, border, crossed,
         np.zeros(n + 2), np.zeros((n + 2, rows)), np.zeros((n + 2, rows)), np.zeros(rows),
@@ -145,8 +145,9 @@ def walk_of(costs: WholeCosts, rows: int, ready: int) -> Walk:
 
 
 def _walk(
-    state: int, sources: Ints, budget: int, patience: int, target: int, arcs: Arcs, costs: WholeCosts, states: States,
-    modes: Modes, needs: Needs, store: Entries, word: Ints, bit: Ints, keys: Ints, walk: Walk,
+    state: int, sources: Ints, budget: int, patience: int, target: int, arcs: SupernodeArcs, costs: WholeCosts, states:
+        DeviceStates,
+    modes: Modes, needs: Needs, store: Entries, word: Ints, bit: Ints, keys: Ints, walk: LazyWalk,
 ) -> int:  # fmt: skip
     """Store the ideals that one more block of load below *target* leads to from *sources*, all of one state.
 

@@ -15,7 +15,7 @@ from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.ideals.device_states import mixed_radix
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 
-__all__ = ["Choice", "GroupType", "Nest", "choices_of", "group_types", "nest_of", "spreading"]
+__all__ = ["GroupType", "Nest", "NestChoice", "choices_of", "group_types", "nest_of", "spreading"]
 
 
 class Nest(NamedTuple):
@@ -65,7 +65,7 @@ class GroupType(NamedTuple):
     holds: Ints
 
 
-class Choice(NamedTuple):
+class NestChoice(NamedTuple):
     """One group of devices, or several over which every block is spread evenly.
 
     Attributes:
@@ -148,7 +148,7 @@ def spreading(types: Sequence[GroupType], devices: DeviceTypes) -> list[int]:
     ]
 
 
-def choices_of(types: Sequence[GroupType], devices: DeviceTypes) -> list[Choice]:
+def choices_of(types: Sequence[GroupType], devices: DeviceTypes) -> list[NestChoice]:
     """Return every choice of groups for what is next in a chain of ideals, cheaper ones to compute first.
 
     Of several groups only one device type takes part: others cannot be spread over them.
@@ -168,6 +168,6 @@ def choices_of(types: Sequence[GroupType], devices: DeviceTypes) -> list[Choice]
     return found
 
 
-def _choice(take: Ints, count: Ints, copies: Ints) -> Choice:
+def _choice(take: Ints, count: Ints, copies: Ints) -> NestChoice:
     used, stride = mixed_radix(count)
-    return Choice(take, int(take.sum()), count, copies.astype(np.int64), used, stride)
+    return NestChoice(take, int(take.sum()), count, copies.astype(np.int64), used, stride)

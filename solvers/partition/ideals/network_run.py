@@ -17,7 +17,7 @@ from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
-from mtpp_dsl.solvers.algorithms.homes.home_search import Crowded, HomeSearch
+from mtpp_dsl.solvers.algorithms.homes.home_search import HomeSearch, LabelsCrowded
 from mtpp_dsl.solvers.algorithms.homes.in_line import chain_in_line, shipping_in_line
 from mtpp_dsl.solvers.algorithms.homes.of_problem import chain_from, shipping_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
@@ -106,7 +106,7 @@ class NetworkRun(IdealsSearch):
             for relaxed in (True, False):
                 if self._climb(lattice, relaxed=relaxed):
                     return
-        except Crowded:
+        except LabelsCrowded:
             self._crowded()
 
     def _at_once(self) -> None:
@@ -164,7 +164,7 @@ class NetworkRun(IdealsSearch):
             search = self._search(prefixes(order), lambda _: None)
             try:
                 search.climb(self._lower, self._incumbent.cost, max(ROUGH, self._limits.gap), relaxed=False)
-            except Crowded:
+            except LabelsCrowded:
                 self._incumbent.note(MANY.format(most=MAX_IDEALS))
 
     def _search(self, lattice: Lattice, bounded: Callable[[float], None]) -> HomeSearch:

@@ -12,8 +12,8 @@ from mtpp_dsl.core.constraints import Bottleneck, Contiguous, Decision, InOrder,
 from mtpp_dsl.core.problem.colocation import together
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.chains.chain import Chain
-from mtpp_dsl.solvers.algorithms.chains.least_walk import Walk
+from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain
+from mtpp_dsl.solvers.algorithms.chains.least_walk import ChainWalk
 from mtpp_dsl.solvers.algorithms.homes.in_line import chain_in_line
 from mtpp_dsl.solvers.algorithms.homes.of_problem import path_of
 
@@ -122,7 +122,7 @@ class _Tensors:
         return total
 
 
-def walk_of(problem: Problem, at: Ints) -> Walk | None:
+def walk_of(problem: Problem, at: Ints) -> ChainWalk | None:
     """Return the walk whose splits cost what the plans of *problem* cost; None where its tables would be too large.
 
     Args:
@@ -157,7 +157,7 @@ def walk_of(problem: Problem, at: Ints) -> Walk | None:
     once = _once(problem)
     singles = [*place, *(one.work for one in tensors.values()), room[None], once[None]]
     pairs = [*move, *(pair for one in tensors.values() for pair in (one.shipped, one.sent, one.received))]
-    return Walk(
+    return ChainWalk(
         place=place,
         move=move,
         **slots.arrays(),
@@ -176,7 +176,7 @@ def _bar(problem: Problem, place: Floats, move: Floats) -> None:
         return
     n, k, at = len(place), problem.k, np.array(line.devices)
     nothing = np.zeros((n, k, k))
-    barred = chain_in_line(Chain(place[:, at], np.zeros(n), np.full(k, np.inf), nothing, nothing), line)
+    barred = chain_in_line(NodeChain(place[:, at], np.zeros(n), np.full(k, np.inf), nothing, nothing), line)
     place[:, at] = barred.time
     ways = move[:, at[:, None], at] + barred.sent[:-1]
     ways[:, range(k), range(k)] = 0.0

@@ -29,7 +29,7 @@ from mtpp_dsl.solvers.algorithms.stages.table import LoadRow, StageTable
 from mtpp_dsl.solvers.partition.ideals.flat_run import as_verified
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.pieces import pieces
-from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded
+from mtpp_dsl.solvers.partition.ideals.stage_search import SweepCrowded
 from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
 
 __all__ = ["PhasesRun", "unfit_for_labels"]
@@ -160,7 +160,7 @@ class PhasesRun(IdealsSearch):
             try:
                 self._search(lattice, table, least, proves=True)
                 return
-            except Crowded:
+            except SweepCrowded:
                 pass
         if self._closed:
             return
@@ -214,7 +214,7 @@ class PhasesRun(IdealsSearch):
             table = self._tabled(parts)
             try:
                 self._search(chain(np.arange(parts.n)), table, self._least(table), proves=False)
-            except Crowded:
+            except SweepCrowded:
                 return
             self._pause()
 
@@ -307,7 +307,7 @@ class PhasesRun(IdealsSearch):
             lattice, costs, states, aggregate, outside, self._progress.say, self._pause, self._most_bytes
         )
         if swept is None:
-            raise Crowded
+            raise SweepCrowded
         return swept.values * units[rows], swept.steps
 
     def _found(self, table: StageTable, steps: Sequence[StageStep]) -> bool:

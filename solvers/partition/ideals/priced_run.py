@@ -25,7 +25,7 @@ from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, ShapeStates
 from mtpp_dsl.solvers.algorithms.stages.line import states_of_table
 from mtpp_dsl.solvers.algorithms.stages.outside import outside_of
 from mtpp_dsl.solvers.algorithms.stages.robust import with_deviations
-from mtpp_dsl.solvers.algorithms.stages.sweep import Stages, StageStep, sweep_stages
+from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep, StageSweep, sweep_stages
 from mtpp_dsl.solvers.partition.ideals.flat_run import as_verified
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.priced import (
@@ -189,7 +189,7 @@ class PricedRun(IdealsSearch):
                     return True
             share *= 2
 
-    def _found(self, swept: Stages, weight: Floats, *, proves: bool) -> None:
+    def _found(self, swept: StageSweep, weight: Floats, *, proves: bool) -> None:
         """Keep the cheapest chain of a sweep, whose value bounds all that there are."""
         values = swept.values @ weight
         label = int(values.argmin())

@@ -12,13 +12,13 @@ from mtpp_dsl.solvers.algorithms.ideals.device_states import states_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices, first_bound
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
-from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead, Step, sweep
+from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead, BlockStep, sweep
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts, ceiling, whole_costs
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.partition.ideals.lazy_climb import Climb
 from mtpp_dsl.solvers.partition.ideals.lazy_search import INF
 
-__all__ = ["Search"]
+__all__ = ["RaisingSearch"]
 
 ORDERS = 20
 FIRST_STEP = 0.005
@@ -34,7 +34,7 @@ COARSE = 4.0
 """A plan cheaper than the known one by more than this factor calls for a finer unit."""
 
 
-class Search:
+class RaisingSearch:
     """The best split of supernodes into a chain of blocks.
 
     Args:
@@ -66,7 +66,7 @@ class Search:
         seed: int,
         say: Callable[[str], None],
         pause: Callable[[], None],
-        found: Callable[[Sequence[Step], float], float],
+        found: Callable[[Sequence[BlockStep], float], float],
         bounded: Callable[[float], None],
         improve: Callable[[], float],
         counted: Callable[[int], None],
@@ -140,7 +140,7 @@ class Search:
             self.lower = lower
             self._bounded(lower)
 
-    def _take(self, steps: Sequence[Step], value: float) -> None:
+    def _take(self, steps: Sequence[BlockStep], value: float) -> None:
         self.upper = min(self.upper, self._found(steps, value))
 
     def _net(self) -> tuple[WholeCosts, float, int]:
@@ -149,7 +149,7 @@ class Search:
 
     def _sweep(
         self, lattice: Lattice, costs: WholeCosts, target: int, floor: int, ahead: Ahead
-    ) -> tuple[int, list[Step]] | None:
+    ) -> tuple[int, list[BlockStep]] | None:
         return sweep(lattice, costs, self._states, ahead, target, floor, self._say, self._pause)
 
     def _ahead(self, lattice: Lattice, costs: WholeCosts, top: int) -> Ahead:

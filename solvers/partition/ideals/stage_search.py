@@ -10,10 +10,10 @@ import numpy as np
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, ShapeStates, StageCosts
 from mtpp_dsl.solvers.algorithms.stages.outside import first_bounds, outside_of
-from mtpp_dsl.solvers.algorithms.stages.sweep import Stages, StageStep, sweep_stages
+from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep, StageSweep, sweep_stages
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
 
-__all__ = ["Crowded", "StageSearch"]
+__all__ = ["StageSearch", "SweepCrowded"]
 
 FIRST_STEP = 0.005
 """The first target is above the bound by this share; the next by twice that, and so on."""
@@ -23,7 +23,7 @@ ROUNDED = 1e-12
 """By which share a target of several components is lowered, as it is compared in floating-point numbers."""
 
 
-class Crowded(Exception):
+class SweepCrowded(Exception):
     """The labels of a sweep took too much memory."""
 
 
@@ -232,14 +232,14 @@ class StageSearch:
         weight: list[float] | None = None,
         goal: float = np.inf,
         floor: int = 0,
-    ) -> Stages:
+    ) -> StageSweep:
         aggregate = Aggregate.create(
             len(costs.time), components, limit=limit, ceiling=ceiling, weight=weight, goal=goal, floor=floor
         )
         outside = outside_of(lattice, self.table, costs, self.states, aggregate, self.say)
         swept = sweep_stages(lattice, costs, self.states, aggregate, outside, self.say, self.pause, self.most_bytes)
         if swept is None:
-            raise Crowded
+            raise SweepCrowded
         return swept
 
 

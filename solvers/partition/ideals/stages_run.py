@@ -28,10 +28,10 @@ from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
 from mtpp_dsl.solvers.algorithms.stages.line import staged_types, states_of_table
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
-from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, Run, as_verified
+from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, FlatRun, as_verified
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.pieces import pieces
-from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded, StageSearch
+from mtpp_dsl.solvers.partition.ideals.stage_search import StageSearch, SweepCrowded
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
 __all__ = ["StageSlices", "StagesRun", "reversed_order"]
@@ -66,7 +66,7 @@ def reversed_order(supernodes: OrderedSupernodes) -> OrderedSupernodes:
 
 
 class StagesRun(IdealsSearch):
-    """Solves one problem; see :class:`mtpp_dsl.solvers.partition.ideals.flat_run.Run`.
+    """Solves one problem; see :class:`mtpp_dsl.solvers.partition.ideals.flat_run.FlatRun`.
 
     Args:
         problem: what is asked.
@@ -132,7 +132,7 @@ class StagesRun(IdealsSearch):
             self._table = search.table
             try:
                 there = search.run(lattice, self._incumbent.cost)
-            except Crowded:
+            except SweepCrowded:
                 crowded = True
             else:
                 if proves and not there and self._incumbent.plan is None:
@@ -156,7 +156,7 @@ class StagesRun(IdealsSearch):
         kept += [Acyclic()] if problem.line is not None else []
         relaxed = replace(problem.asking(Objective("bottleneck"), kept), interconnect=replace(link, overflow=False))
         limits = self._limits.within(WITHOUT_SHARE * self._limits.remaining, start=None)
-        found = Run(relaxed, limits, Aside(self._progress), self._slices, self._most_bytes).result()
+        found = FlatRun(relaxed, limits, Aside(self._progress), self._slices, self._most_bytes).result()
         self._infeasibility = found.infeasibility
         if found.bound is not None:
             others = (problem.objective.microbatches or 1) - 1
@@ -205,7 +205,7 @@ class StagesRun(IdealsSearch):
             self._table = search.table
             try:
                 search.run(chain(np.arange(parts.n)), self._incumbent.cost)
-            except Crowded:
+            except SweepCrowded:
                 return
             self._pause()
 

@@ -12,7 +12,7 @@ from mtpp_dsl.solvers.algorithms.ideals.device_states import mixed_radix
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 from mtpp_dsl.solvers.partition.ideals.group_room import ROUNDING, Room
 from mtpp_dsl.solvers.partition.ideals.inside_group import INSIDE
-from mtpp_dsl.solvers.partition.ideals.nest import Choice, GroupType, Nest
+from mtpp_dsl.solvers.partition.ideals.nest import GroupType, Nest, NestChoice
 
 __all__ = ["ROUNDING", "GroupStep", "TooLongError", "nested"]
 
@@ -49,7 +49,7 @@ def nested(
     lattice: Lattice,
     nest: Nest,
     types: Sequence[GroupType],
-    choices: Sequence[Choice],
+    choices: Sequence[NestChoice],
     prices: tuple[Floats, Floats],
     target: float,
     say: Callable[[str], None],
@@ -141,7 +141,7 @@ class _Inner:
         self._say, self._pause = say, pause
         self.size = lattice.size
 
-    def costs(self, choice: Choice, i: int, wanted: Bools) -> Floats:
+    def costs(self, choice: NestChoice, i: int, wanted: Bools) -> Floats:
         """Return [ideals] the least largest load of groups that have what an ideal has beyond ideal *i*.
 
         ``inf`` where it is not below the target, or not *wanted*.
@@ -154,7 +154,7 @@ class _Inner:
             self._pause()
         return cost
 
-    def at_least(self, choice: Choice, i: int, then: Ints) -> Floats:
+    def at_least(self, choice: NestChoice, i: int, then: Ints) -> Floats:
         """Return [ideals] what :meth:`costs` cannot be below: no tensor is dearer for being read in a later group.
 
         For one group: several exchange their weights, and those of all that is left may take too long. *then* are the
@@ -165,7 +165,7 @@ class _Inner:
         self._run(choice, i, np.array([self.size - 1]), self._target, most, (value, origin), np.full(self.size, np.inf))
         return np.asarray(value.min(axis=1), np.float64)
 
-    def trace(self, choice: Choice, i: int, ideal: int, value: float) -> tuple[Floats, Ints]:
+    def trace(self, choice: NestChoice, i: int, ideal: int, value: float) -> tuple[Floats, Ints]:
         """Return the labels of the programme inside that lead to the cost of one ideal, of *value* or less."""
         trace = self._arrays(choice)
         target = value * (1 + ABOVE) or ABOVE
@@ -173,13 +173,13 @@ class _Inner:
         self._run(choice, i, np.array([ideal]), target, most, trace, np.full(self.size, np.inf))
         return trace
 
-    def _arrays(self, choice: Choice) -> tuple[Floats, Ints]:
+    def _arrays(self, choice: NestChoice) -> tuple[Floats, Ints]:
         shape = (self.size, len(choice.used))
         return np.full(shape, np.inf), np.full(shape, -1, np.int64)
 
     def _run(
         self,
-        choice: Choice,
+        choice: NestChoice,
         i: int,
         ideals: Ints,
         target: float,
@@ -200,7 +200,7 @@ class _Inner:
 
 
 def _trace(
-    inner: _Inner, choices: Sequence[Choice], held: Bools, origin: Ints, state: int, value: float
+    inner: _Inner, choices: Sequence[NestChoice], held: Bools, origin: Ints, state: int, value: float
 ) -> list[GroupStep]:
     steps: list[GroupStep] = []
     ideal = inner.size - 1
@@ -214,7 +214,7 @@ def _trace(
 
 
 def _blocks(
-    held: Bools, choice: Choice, trace: tuple[Floats, Ints], first: int, last: int
+    held: Bools, choice: NestChoice, trace: tuple[Floats, Ints], first: int, last: int
 ) -> list[tuple[Ints, int, int]]:
     value, origin = trace
     blocks = []

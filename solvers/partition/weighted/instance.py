@@ -15,10 +15,10 @@ from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, compressed, hypergraph, incidence
 
-__all__ = ["Instance", "Rows", "instance_of"]
+__all__ = ["WeightedInstance", "WeightedRows", "instance_of"]
 
 
-class Rows(NamedTuple):
+class WeightedRows(NamedTuple):
     """Labelled rows, those with a penalty first: ``low <= on + load + use + peak + paid <= high``.
 
     Attributes:
@@ -48,7 +48,7 @@ class Rows(NamedTuple):
     on_value: Floats
 
 
-class Instance(NamedTuple):
+class WeightedInstance(NamedTuple):
     """Supernodes, nets, devices, the objective and rows.
 
     Attributes:
@@ -93,7 +93,7 @@ class Instance(NamedTuple):
     peak: float
     constant: float
     paid: float
-    rows: Rows
+    rows: WeightedRows
 
 
 class _Sum:
@@ -123,7 +123,7 @@ class _Sum:
                     raise Refused(f"a split has no {type(decision).__name__.lower()}")
 
 
-def instance_of(problem: Problem, view: Hypergraph | None = None) -> Instance:
+def instance_of(problem: Problem, view: Hypergraph | None = None) -> WeightedInstance:
     """Return the instance of a problem on ``shared`` or ``host`` whose plans say nothing of times.
 
     Sets that must be convex without an acyclic quotient graph are kept so by an acyclic one, which leaves fewer plans.
@@ -145,7 +145,7 @@ def instance_of(problem: Problem, view: Hypergraph | None = None) -> Instance:
     on = np.zeros((graph.n, problem.k))
     for (v, d), a in goal.on.items():
         on[v, d] = a
-    return Instance(
+    return WeightedInstance(
         time=np.asarray(graph.time, np.float64),
         allowed=graph.every(problem.allowed),
         nets_at=nets_at,
@@ -197,7 +197,7 @@ def _arcs(problem: Problem, graph: Hypergraph) -> tuple[Ints, Ints, Bools, Ints,
     )
 
 
-def _rows(problem: Problem, graph: Hypergraph) -> Rows:
+def _rows(problem: Problem, graph: Hypergraph) -> WeightedRows:
     """Return the labelled rows."""
     rows = [*problem.soft_rows, *problem.hard_rows]
     sums = [_Sum(graph, row.terms) for row in rows]
@@ -209,7 +209,7 @@ def _rows(problem: Problem, graph: Hypergraph) -> Rows:
         for (v, d), a in one.on.items():
             entries[v].append((number, d, a))
     flat = [entry for its in entries for entry in its]
-    return Rows(
+    return WeightedRows(
         load=np.array([s.load for s in sums], np.float64).reshape(count, k),
         use=np.array([s.use for s in sums], np.float64).reshape(count, k),
         peak=np.array([s.peak for s in sums], np.float64),

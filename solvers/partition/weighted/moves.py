@@ -8,10 +8,10 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.partition.weighted.instance import Instance
-from mtpp_dsl.solvers.partition.weighted.state import State
+from mtpp_dsl.solvers.partition.weighted.instance import WeightedInstance
+from mtpp_dsl.solvers.partition.weighted.state import WeightedState
 
-__all__ = ["ANNEAL", "DRAWS", "Best", "Moves"]
+__all__ = ["ANNEAL", "DRAWS", "BestWeighted", "WeightedMoves"]
 
 MOVES_WORTH_COMPILING = 2e3
 DRAWS = 64
@@ -24,7 +24,7 @@ SLACK = 1e-9
 """What rows over ``on`` alone may seem broken by, as their sums are kept up to date move by move."""
 
 
-class Moves(NamedTuple):
+class WeightedMoves(NamedTuple):
     """Shares of kinds of moves.
 
     Attributes:
@@ -42,7 +42,7 @@ class Moves(NamedTuple):
     charge: float
 
 
-class Best(NamedTuple):
+class BestWeighted(NamedTuple):
     """The best valid state met.
 
     Attributes:
@@ -59,12 +59,12 @@ def _anneal(
     steps: int,
     temperature: float,
     unit: float,
-    moves: Moves,
+    moves: WeightedMoves,
     offered: Bools,
-    instance: Instance,
-    state: State,
+    instance: WeightedInstance,
+    state: WeightedState,
     energy: float,
-    best: Best,
+    best: BestWeighted,
 ) -> tuple[int, float]:
     """Try up to *steps* moves while there are *draws* (uniform in [0, 1)); return how many were tried, and the energy.
 

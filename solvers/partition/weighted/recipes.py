@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools
-from mtpp_dsl.solvers.partition.weighted.moves import Moves
+from mtpp_dsl.solvers.partition.weighted.moves import WeightedMoves
 
-__all__ = ["CHAINS", "Origin", "Recipe", "recipe"]
+__all__ = ["CHAINS", "Origin", "WeightedRecipe", "recipe"]
 
 Origin: TypeAlias = Literal["best", "slices", "random"]
 
@@ -21,7 +21,7 @@ OVER = ("same", "fewer", "others", "any")
 so that an annealing seldom empties one by single moves."""
 
 
-class Recipe(NamedTuple):
+class WeightedRecipe(NamedTuple):
     """One annealing.
 
     Attributes:
@@ -35,10 +35,10 @@ class Recipe(NamedTuple):
     hot: float
     cold: float
     offered: Bools
-    moves: Moves
+    moves: WeightedMoves
 
 
-def recipe(chain: int, number: int, used: Bools, random: np.random.Generator) -> Recipe:
+def recipe(chain: int, number: int, used: Bools, random: np.random.Generator) -> WeightedRecipe:
     """Return what chain number *chain* of round *number* does.
 
     Args:
@@ -50,14 +50,14 @@ def recipe(chain: int, number: int, used: Bools, random: np.random.Generator) ->
     origin = ORIGINS[chain][int(random.integers(len(ORIGINS[chain])))]
     near = origin == "best"
     hot = 10.0 ** random.uniform(-3.5, -2.0) if near else 10.0 ** random.uniform(-2.0, -0.5)
-    moves = Moves(
+    moves = WeightedMoves(
         near=random.choice([0.2, 0.5, 0.8]),
         clusters=random.choice([0.05, 0.2]),
         exchanges=random.choice([0.2, 0.4]),
         whole=random.choice([0.001, 0.01]),
         charge=random.choice([1.0, 3.0, 10.0]),
     )
-    return Recipe(
+    return WeightedRecipe(
         origin, hot, hot / 10.0 ** random.uniform(1.5, 3.0), _offered(OVER[(chain + number) % 4], used, random), moves
     )
 

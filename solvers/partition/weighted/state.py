@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.partition.weighted.instance import Instance
+from mtpp_dsl.solvers.partition.weighted.instance import WeightedInstance
 
-__all__ = ["State", "state_of"]
+__all__ = ["WeightedState", "state_of"]
 
 
-class State(NamedTuple):
+class WeightedState(NamedTuple):
     """A split, valid or not, and its sums.
 
     Attributes:
@@ -48,7 +48,7 @@ class State(NamedTuple):
     sums: Floats
 
 
-def state_of(instance: Instance, device: Ints) -> State:
+def state_of(instance: WeightedInstance, device: Ints) -> WeightedState:
     """Return the state in which every supernode is on its *device*, [n], one that it may be on."""
     n, k = instance.time.shape
     inside = np.zeros((len(instance.cost), k), np.int64)
@@ -71,7 +71,7 @@ def state_of(instance: Instance, device: Ints) -> State:
     for part in quotient:
         np.fill_diagonal(part, 0)
     row, sums = _rows(instance, device)
-    return State(
+    return WeightedState(
         device=device.copy(),
         inside=inside,
         load=load,
@@ -89,7 +89,7 @@ def state_of(instance: Instance, device: Ints) -> State:
     )
 
 
-def _rows(instance: Instance, device: Ints) -> tuple[Floats, Floats]:
+def _rows(instance: WeightedInstance, device: Ints) -> tuple[Floats, Floats]:
     """Return what the ``on`` of each row add up to, and the sums that follow from it."""
     rows, n = instance.rows, len(device)
     holds = device[np.repeat(np.arange(n), np.diff(rows.on_at))] == rows.on_device

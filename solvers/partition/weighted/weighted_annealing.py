@@ -12,9 +12,9 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph
-from mtpp_dsl.solvers.partition.weighted.instance import Instance, instance_of
-from mtpp_dsl.solvers.partition.weighted.moves import ANNEAL, DRAWS, Best
-from mtpp_dsl.solvers.partition.weighted.recipes import CHAINS, Recipe, recipe
+from mtpp_dsl.solvers.partition.weighted.instance import WeightedInstance, instance_of
+from mtpp_dsl.solvers.partition.weighted.moves import ANNEAL, DRAWS, BestWeighted
+from mtpp_dsl.solvers.partition.weighted.recipes import CHAINS, WeightedRecipe, recipe
 from mtpp_dsl.solvers.partition.weighted.state import state_of
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
@@ -51,7 +51,7 @@ class _Run:
         self._incumbent = Incumbent("annealing", problem, limits, progress)
         view = hypergraph(problem)
         self._of, self._first = view.of, view.first
-        self._instance: Instance = instance_of(problem, view)
+        self._instance: WeightedInstance = instance_of(problem, view)
         n, k = self._instance.time.shape
         first = min(MAX_FIRST_MOVES, max(MIN_MOVES, moves * n * k))
         most = max(MIN_MOVES, min(MAX_MOVES, MOVES_A_SPLIT * float(k) ** min(n, 64)))
@@ -59,7 +59,7 @@ class _Run:
         place = np.empty(problem.graph.n)
         place[problem.graph.topological_order] = np.arange(problem.graph.n)
         self._order = np.argsort(np.bincount(self._of, weights=place) / np.bincount(self._of), kind="stable")
-        self._best = Best(np.zeros(n, np.int64), np.array([np.inf]))
+        self._best = BestWeighted(np.zeros(n, np.int64), np.array([np.inf]))
 
     def result(self) -> Result:
         """Anneal until done or stopped, and return the best plan."""
@@ -88,16 +88,16 @@ class _Run:
             return np.ones(k, np.bool_)
         return np.bincount(self._best.device, minlength=k) > 0
 
-    def _keep(self, found: list[Best]) -> None:
+    def _keep(self, found: list[BestWeighted]) -> None:
         """Keep the best split of a round."""
         best = min(found, key=lambda one: float(one.cost[0]))
         if best.cost[0] < self._best.cost[0] and self._incumbent.take(self._plan(best)):
             self._best = best
 
-    def _chain(self, turn: Turn) -> Best:
+    def _chain(self, turn: Turn) -> BestWeighted:
         """Anneal once; what this does depends on the turn and on the best split before the round alone."""
         chosen = recipe(turn.chain, turn.number, self._used, turn.random)
-        best = Best(self._best.device.copy(), self._best.cost.copy())
+        best = BestWeighted(self._best.device.copy(), self._best.cost.copy())
         told = float(best.cost[0])
         device = self._start(chosen, turn.random)
         state = state_of(self._instance, device)
@@ -146,7 +146,7 @@ class _Run:
         on = float(np.abs(instance.on).max(axis=1, initial=0.0).sum())
         return largest * time + float(np.abs(instance.use).sum()) + on + abs(instance.constant) or 1.0
 
-    def _start(self, chosen: Recipe, random: np.random.Generator) -> Ints:
+    def _start(self, chosen: WeightedRecipe, random: np.random.Generator) -> Ints:
         """Return the state to start from: the best split, else slices of about equal work, or random places."""
         instance = self._instance
         n, k = instance.time.shape
@@ -166,5 +166,5 @@ class _Run:
         key = np.where(instance.allowed, random.random((n, k)) + chosen.offered, -1.0)
         return np.where(lost, key.argmax(axis=1), device).astype(np.int64)
 
-    def _plan(self, best: Best) -> Plan:
+    def _plan(self, best: BestWeighted) -> Plan:
         return Plan.create(self._problem, best.device[self._of])

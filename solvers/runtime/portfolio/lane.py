@@ -12,11 +12,11 @@ from mtpp_dsl.core.errors import Refused, SolverError
 from mtpp_dsl.core.plans.result import Result, relative_gap
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Task", "attempt", "closed", "run_lane"]
+__all__ = ["LaneTask", "attempt", "closed", "run_lane"]
 
 
 @dataclass(frozen=True)
-class Task:
+class LaneTask:
     """One method of a lane.
 
     Attributes:
@@ -50,7 +50,7 @@ def attempt(method: Method, problem: Problem, limits: Limits, progress: Progress
 
 def run_lane(
     problem: Problem,
-    tasks: Sequence[Task],
+    tasks: Sequence[LaneTask],
     limits: Limits,
     progress: Progress,
     began: Callable[[int], None] = lambda _: None,

@@ -14,7 +14,7 @@ from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.errors import MtppError, Refused, SolverError, UsageError
 from mtpp_dsl.core.plans.result import Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import run_together
 
 __all__ = ["highs_is_hidden", "solve_apart"]
@@ -42,7 +42,7 @@ def solve_apart(method: Method, problem: Problem, limits: Limits, progress: Prog
     """
     results, notes = run_together(
         problem,
-        [[Task(method)]],
+        [[LaneTask(method)]],
         limits,
         progress,
         threads=limits.threads,

@@ -18,7 +18,7 @@ from mtpp_dsl.core.errors import Ended, SolverError
 from mtpp_dsl.core.executors.local import LOCAL
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task, closed, run_lane
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, closed, run_lane
 
 __all__ = ["MARGIN", "cores", "run_together"]
 
@@ -46,7 +46,7 @@ def cores(limits: Limits) -> int:
 
 def run_together(
     problem: Problem,
-    lanes: Sequence[Sequence[Task]],
+    lanes: Sequence[Sequence[LaneTask]],
     limits: Limits,
     progress: Progress,
     *,
@@ -110,7 +110,7 @@ class _Team:
         with self._lock:
             self.results += results
 
-    def start(self, tasks: Sequence[Task], *, again: bool = False) -> bool:
+    def start(self, tasks: Sequence[LaneTask], *, again: bool = False) -> bool:
         """Start a process for a lane; return False if that is not possible.
 
         With *again*, a process has died in the lane's first task before.
@@ -239,7 +239,7 @@ class _Worker:
         prepared: seconds that it has spent on preparing compiled code.
     """
 
-    def __init__(self, team: _Team, channel: Channel, tasks: Sequence[Task], *, again: bool) -> None:
+    def __init__(self, team: _Team, channel: Channel, tasks: Sequence[LaneTask], *, again: bool) -> None:
         self._team, self._channel = team, channel
         self.tasks, self.at, self.again = tasks, 0, again
         self.settled = False

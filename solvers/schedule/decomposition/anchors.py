@@ -13,7 +13,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
 
-__all__ = ["Chain", "chain_of"]
+__all__ = ["AnchorChain", "chain_of"]
 
 MIN_GAIN = 0.1
 """Share of the work for which longer intervals are taken."""
@@ -23,7 +23,7 @@ MAX_PAIRS = 15_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class AnchorChain:
     """A chain of anchors, and the part of the graph that it keeps.
 
     Attributes:
@@ -37,7 +37,7 @@ class Chain:
     edges: Bools
 
 
-def chain_of(graph: Graph, weight: Floats, sizes: Sequence[int]) -> Chain:
+def chain_of(graph: Graph, weight: Floats, sizes: Sequence[int]) -> AnchorChain:
     """Return the chain that keeps the most work with a limited number of nodes between consecutive anchors.
 
     It is a longest path over all pairs of candidates: from u to v it counts the work of v and of all that lies between,
@@ -152,10 +152,10 @@ def _bypassing(graph: Graph, below: Bools, above: Bools) -> Floats:
     return np.array([np.count_nonzero(a[graph.tails] & b[graph.heads]) for b, a in rows], np.float64)
 
 
-def _kept(graph: Graph, anchors: list[int]) -> Chain:
+def _kept(graph: Graph, anchors: list[int]) -> AnchorChain:
     """Return the chain with these anchors."""
     if not anchors:
-        return Chain((), np.ones(graph.n, np.bool_), np.ones(graph.m, np.bool_))
+        return AnchorChain((), np.ones(graph.n, np.bool_), np.ones(graph.m, np.bool_))
     chain = np.array(anchors, np.int64)
     below, above = _reach(graph, chain, forward=True), _reach(graph, chain, forward=False)
     level = np.full(graph.n, -1)  # 2j between anchors j-1 and j, 2j + 1 at anchor j
@@ -167,4 +167,4 @@ def _kept(graph: Graph, anchors: list[int]) -> Chain:
     kept = level >= 0
     first, last = level[graph.tails], level[graph.heads]
     bypass = last > first + 1 + (first & 1)
-    return Chain(tuple(anchors), kept, kept[graph.tails] & kept[graph.heads] & ~bypass)
+    return AnchorChain(tuple(anchors), kept, kept[graph.tails] & kept[graph.heads] & ~bypass)

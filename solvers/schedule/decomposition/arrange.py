@@ -10,8 +10,8 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE
-from mtpp_dsl.solvers.schedule.decomposition.reserved import Timeline, common_gap
-from mtpp_dsl.solvers.schedule.modules.piece import Piece
+from mtpp_dsl.solvers.schedule.decomposition.reserved import ReservedTimes, common_gap
+from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece
 
 __all__ = ["Arrangement", "arrange", "keeps", "on_one_device", "placed", "urgency"]
 
@@ -31,7 +31,7 @@ class Arrangement:
     length: float
 
 
-def urgency(piece: Piece) -> Floats:
+def urgency(piece: ModulePiece) -> Floats:
     """Return [s] the upward rank of every task: its mean time and the longest path after it (Topcuoglu et al. 2002)."""
     time, ways = _mean(piece.time, 0), _mean(piece.carry.reshape(len(piece.edges), piece.k**2), piece.k)
     rank = np.zeros(piece.size)
@@ -48,7 +48,11 @@ def _mean(times: Floats, zeros: int) -> Floats:
 
 
 def arrange(
-    piece: Piece, first: int, last: int, priority: Sequence[float] | Floats, devices: Sequence[int] | Ints | None = None
+    piece: ModulePiece,
+    first: int,
+    last: int,
+    priority: Sequence[float] | Floats,
+    devices: Sequence[int] | Ints | None = None,
 ) -> Arrangement | None:
     """Return a schedule with the entry on device *first* and the exit on *last*; None if a task fits nowhere.
 
@@ -61,7 +65,7 @@ def arrange(
 class _Arranging:
     """The state of one run of the list scheduler."""
 
-    def __init__(self, piece: Piece, first: int, last: int, devices: Sequence[int] | Ints | None) -> None:
+    def __init__(self, piece: ModulePiece, first: int, last: int, devices: Sequence[int] | Ints | None) -> None:
         self.piece = piece
         self.allowed = [np.flatnonzero(row).tolist() for row in piece.allowed]
         for v, d in enumerate([] if devices is None else devices):
@@ -74,7 +78,7 @@ class _Arranging:
         self.time = piece.time.tolist()
         self.tails, self.heads = piece.tails.tolist(), piece.heads.tolist()
         self.carry = piece.carry.tolist()
-        self.work, self.out, self.inn = ([Timeline() for _ in range(piece.k)] for _ in range(3))
+        self.work, self.out, self.inn = ([ReservedTimes() for _ in range(piece.k)] for _ in range(3))
         self.device, self.end = [NONE] * piece.size, [0.0] * piece.size
         self.start, self.sent = [0.0] * piece.size, [0.0] * len(piece.edges)
         self.room = piece.limit.tolist()
@@ -173,7 +177,7 @@ class _Arranging:
             self.inn[d].drop(at, self.carry[e][f][d])
 
 
-def on_one_device(piece: Piece) -> Floats:
+def on_one_device(piece: ModulePiece) -> Floats:
     """Return [k, entries, exits] the length if all inner tasks run on device d, one after another.
 
     ``inf`` where that is no schedule.
@@ -190,7 +194,7 @@ def on_one_device(piece: Piece) -> Floats:
     return found
 
 
-def placed(piece: Piece, a: int, b: int, d: int) -> Ints:
+def placed(piece: ModulePiece, a: int, b: int, d: int) -> Ints:
     """Return [s] devices: the entry on *a*, the exit on *b*, the rest on *d*."""
     device = np.full(piece.size, d)
     if piece.entry:
@@ -200,7 +204,7 @@ def placed(piece: Piece, a: int, b: int, d: int) -> Ints:
     return device
 
 
-def keeps(piece: Piece, device: Ints) -> bool:
+def keeps(piece: ModulePiece, device: Ints) -> bool:
     """Return whether an assignment keeps colocation classes, conflict sets and memory limits."""
     first = np.full(piece.size, NONE)
     first[piece.together[::-1]] = device[::-1]

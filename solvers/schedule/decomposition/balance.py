@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
-from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, CutModule
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Answer, Effort
-from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample
 from mtpp_dsl.solvers.schedule.decomposition.beside import Sides
-from mtpp_dsl.solvers.schedule.decomposition.labels import Best, least_larger
-from mtpp_dsl.solvers.schedule.decomposition.weighted_module import Weights, weighed
-from mtpp_dsl.solvers.schedule.modules.piece import Piece
+from mtpp_dsl.solvers.schedule.decomposition.labels import BestPath, least_larger
+from mtpp_dsl.solvers.schedule.decomposition.weighted_module import PartWeights, weighed
+from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece
 
 __all__ = ["Balance"]
 
@@ -65,13 +65,13 @@ class Balance:
 
     def __init__(
         self,
-        whole: Whole,
-        modules: list[Module],
-        pieces: list[Piece],
+        whole: WholeSample,
+        modules: list[CutModule],
+        pieces: list[ModulePiece],
         sides: Sides,
-        weights: Weights,
+        weights: PartWeights,
         times: list[Floats],
-        pool: Pool,
+        pool: ProcessPool,
         seed: int,
         options: Mapping[str, Any] | None = None,
     ) -> None:
@@ -88,7 +88,7 @@ class Balance:
         self.solves = 0
 
     @property
-    def best(self) -> Best:
+    def best(self) -> BestPath:
         """The path that determines the bound, with both lengths in units of time."""
         if self._hub == NONE:
             return self._best(self._times, self.lower)
@@ -106,7 +106,7 @@ class Balance:
         self._elsewhere = max(ways[1].one, ways[1].other) < max(ways[0].one, ways[0].other)
         return ways[self._elsewhere]
 
-    def _best(self, times: list[Floats], sums: list[Floats]) -> Best:
+    def _best(self, times: list[Floats], sums: list[Floats]) -> BestPath:
         return least_larger(times, [table / self.weights.total for table in sums])
 
     @property
@@ -166,7 +166,7 @@ class Balance:
                     found[i, k] = everything
         return found
 
-    def _refill(self, best: Best, until: Callable[[], float], over: Callable[[], bool]) -> None:
+    def _refill(self, best: BestPath, until: Callable[[], float], over: Callable[[], bool]) -> None:
         """Give every idle process a question about a pair on the path that determines the bound, small ones first."""
         busy = {job.pair for job in self._jobs}
         pairs = [(j, best.states[j], best.states[j + 1]) for j in range(len(self._pieces))]
@@ -193,7 +193,7 @@ class Balance:
             self._jobs.append(_Job(pair, cutoff, self._pool.submit(asked, effort, stopped=over)))
             self.solves += 1
 
-    def _promises(self, best: Best) -> bool:
+    def _promises(self, best: BestPath) -> bool:
         """Return whether the weighted sums along some path could still exceed its time."""
         most = 0.0
         for j in range(len(self._pieces)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Graph, Ints
-from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, CutModule
 
 __all__ = ["Beside", "Sides", "beside"]
 
@@ -44,7 +44,7 @@ class Sides:
     hub: int
 
 
-def beside(graph: Graph, modules: Sequence[Module], kept: Bools) -> Sides:
+def beside(graph: Graph, modules: Sequence[CutModule], kept: Bools) -> Sides:
     """Return for every module the nodes that are not *kept* and belong to it.
 
     A node belongs to the first module that reads a result of it, or else to the last module that it reads from.
@@ -71,7 +71,7 @@ def beside(graph: Graph, modules: Sequence[Module], kept: Bools) -> Sides:
     return Sides(tuple(found), hub)
 
 
-def _homes(graph: Graph, modules: Sequence[Module], kept: Bools) -> Ints:
+def _homes(graph: Graph, modules: Sequence[CutModule], kept: Bools) -> Ints:
     """Return [n] the module that every node is in or belongs to."""
     own = np.full(graph.n, -1)
     for j, module in enumerate(modules):

@@ -9,12 +9,12 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange
-from mtpp_dsl.solvers.schedule.modules.piece import Piece
+from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece
 
 __all__ = ["completions"]
 
 
-def completions(piece: Piece, kept: Bools, device: Ints, start: Floats) -> Iterator[Arrangement]:
+def completions(piece: ModulePiece, kept: Bools, device: Ints, start: Floats) -> Iterator[Arrangement]:
     """Yield schedules of all of *piece* with the *kept* tasks on their devices and, where possible, in their order.
 
     The other tasks are placed by their latest start, so that those needed soon come first: all on one device, for every
@@ -34,13 +34,13 @@ def completions(piece: Piece, kept: Bools, device: Ints, start: Floats) -> Itera
     yield from _arranged(piece, _latest(piece, kept, device, start, None), None)
 
 
-def _arranged(piece: Piece, priority: Floats, devices: Ints | None) -> Iterator[Arrangement]:
+def _arranged(piece: ModulePiece, priority: Floats, devices: Ints | None) -> Iterator[Arrangement]:
     found = arrange(piece, NONE, NONE, priority, devices)
     if found is not None:
         yield found
 
 
-def _latest(piece: Piece, kept: Bools, device: Ints, start: Floats, d: int | None) -> Floats:
+def _latest(piece: ModulePiece, kept: Bools, device: Ints, start: Floats, d: int | None) -> Floats:
     """Return [s] the start of the kept tasks, and the latest start of the others if they are on device *d*.
 
     Without a device, the others take their least time and have no transfers.

@@ -16,8 +16,8 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, modules
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check
 from mtpp_dsl.solvers.schedule.decomposition.anchors import chain_of
-from mtpp_dsl.solvers.schedule.decomposition.decomposition_run import Run
-from mtpp_dsl.solvers.schedule.decomposition.parts import Parts
+from mtpp_dsl.solvers.schedule.decomposition.decomposition_run import DecompositionRun
+from mtpp_dsl.solvers.schedule.decomposition.parts import SolvedParts
 
 __all__ = ["by_parts", "chain_parts", "whole_parts"]
 
@@ -26,7 +26,7 @@ SIZES = (120, 240, 480, 960)
 
 
 def by_parts(
-    name: str, problem: Problem, limits: Limits, progress: Progress, parts: Callable[[Problem], Parts]
+    name: str, problem: Problem, limits: Limits, progress: Progress, parts: Callable[[Problem], SolvedParts]
 ) -> Result:
     """Return the best plan and the best bound found by solving the *parts* of the problem with CP-SAT.
 
@@ -41,19 +41,19 @@ def by_parts(
     impossible = quick(problem)
     if impossible is not None:
         return progress.result(name, limits, "infeasible", infeasibility=impossible)
-    return Run(name, problem, limits, progress, parts(problem)).solve()
+    return DecompositionRun(name, problem, limits, progress, parts(problem)).solve()
 
 
-def whole_parts(problem: Problem) -> Parts:
+def whole_parts(problem: Problem) -> SolvedParts:
     """Return the whole graph, in modules between cut nodes."""
     held = [c.nodes for c in problem.of(Colocate)] + [c.nodes for c in problem.of(Separate)]
     found = modules(problem.graph, bound=held)
     cuts = sum(module.exit != NONE for module in found)
     words = f"nothing is left out between {cuts} cut nodes" if cuts else "no cut node, so that the whole is one module"
-    return Parts(found, np.ones(problem.graph.n, np.bool_), words)
+    return SolvedParts(found, np.ones(problem.graph.n, np.bool_), words)
 
 
-def chain_parts(problem: Problem, largest: int | None) -> Parts:
+def chain_parts(problem: Problem, largest: int | None) -> SolvedParts:
     """Return the part of the graph along a chain of anchors, with at most *largest* nodes between two; None for any."""
     weight = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
     chain = chain_of(problem.graph, weight, SIZES if largest is None else (largest,))
@@ -61,4 +61,4 @@ def chain_parts(problem: Problem, largest: int | None) -> Parts:
     left = int((~chain.kept).sum())
     dropped = int((chain.kept[problem.graph.tails] & chain.kept[problem.graph.heads] & ~chain.edges).sum())
     words = f"a relaxation: {left} of {problem.graph.n} nodes, and {dropped} edges between others, are left out"
-    return Parts(found, chain.kept, f"{words}, beside a chain of {len(chain.anchors)} anchors")
+    return SolvedParts(found, chain.kept, f"{words}, beside a chain of {len(chain.anchors)} anchors")

@@ -12,21 +12,21 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, CutModule
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
-from mtpp_dsl.solvers.backends.cpsat.engine import Pool, by
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, by
 from mtpp_dsl.solvers.backends.cpsat.request import Solution
-from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole, lower, timetable
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample, lower, timetable
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.schedule.decomposition.balance import Balance
 from mtpp_dsl.solvers.schedule.decomposition.completion import completions
 from mtpp_dsl.solvers.schedule.decomposition.equal_modules import grouped
-from mtpp_dsl.solvers.schedule.decomposition.parts import Parts, balance_of, by_balance, by_modules
+from mtpp_dsl.solvers.schedule.decomposition.parts import SolvedParts, balance_of, by_balance, by_modules
 from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling
 from mtpp_dsl.solvers.schedule.modules.piece import piece_of
 
-__all__ = ["Run"]
+__all__ = ["DecompositionRun"]
 
 CLOSER = 0.9
 """Share of the gap that is asked of modules: the rest is for rounding."""
@@ -36,7 +36,7 @@ FEW_TRIES = 2
 """How often one pair is tried before there is something better to do."""
 
 
-class Run:
+class DecompositionRun:
     """One call of a method.
 
     Args:
@@ -45,17 +45,17 @@ class Run:
         parts: what is solved.
     """
 
-    def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress, parts: Parts) -> None:
+    def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress, parts: SolvedParts) -> None:
         self._name, self._problem, self._limits, self._progress = name, problem, limits, progress
         self._parts = parts
-        self._whole: Whole = lower(problem)
+        self._whole: WholeSample = lower(problem)
         self._best = inf
         self._incumbent = Incumbent(name, problem, limits, progress, shared=True, misfit=self._misfit)
 
     def solve(self) -> Result:
         """Solve the modules, first without exclusive links where there are such, and report bounds and plans."""
         exclusive, limits = self._whole.instance.exclusive, self._limits
-        with Pool(cores(limits), limits.executor) as pool:
+        with ProcessPool(cores(limits), limits.executor) as pool:
             before = None
             if exclusive:
                 before = self._settling(pool, exclusive=False)
@@ -76,7 +76,7 @@ class Run:
         over = bool((used > self._problem.memory_limit * (1 + 1e-12)).any())
         return "a memory is exceeded, within the tolerance of the check" if over else None
 
-    def _settling(self, pool: Pool, *, exclusive: bool, before: Settling | None = None) -> Settling:
+    def _settling(self, pool: ProcessPool, *, exclusive: bool, before: Settling | None = None) -> Settling:
         """Return the solver of the modules; *before*, without exclusive links, gives it bounds and schedules to try."""
         return Settling(
             grouped([piece_of(self._whole, module, exclusive=exclusive) for module in self._parts.modules]),
@@ -98,7 +98,7 @@ class Run:
         )
         self._report(settling, plans=plans)
 
-    def _balance(self, settling: Settling, pool: Pool) -> None:
+    def _balance(self, settling: Settling, pool: ProcessPool) -> None:
         """Raise the bound by the nodes beside the chain."""
         if settling.bound == inf or self._progress.stopped or self._incumbent.closed():
             return
@@ -174,7 +174,7 @@ class Run:
     def _complete(self, settling: Settling) -> None:
         """Add the tasks that the modules leave out, in several ways, and report the plans."""
         graph, solution = self._problem.graph, self._joined(settling)
-        everything = Module(NONE, NONE, tuple(graph.topological_order.tolist()), tuple(range(graph.m)))
+        everything = CutModule(NONE, NONE, tuple(graph.topological_order.tolist()), tuple(range(graph.m)))
         whole = piece_of(self._whole, everything, exclusive=self._whole.instance.exclusive)
         order = whole.nodes
         kept, given = self._parts.kept[order], solution.start[order].astype(np.float64)

@@ -10,10 +10,10 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange
 from mtpp_dsl.solvers.schedule.modules.canonical import Canonical, canonical
-from mtpp_dsl.solvers.schedule.modules.equal import Member, equal_modules
-from mtpp_dsl.solvers.schedule.modules.piece import Piece
+from mtpp_dsl.solvers.schedule.modules.equal import EqualMember, equal_modules
+from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece
 
-__all__ = ["Classes", "grouped"]
+__all__ = ["EqualModules", "grouped"]
 
 FACTORS = (*(0.5, 0.7, 0.8, 0.9, 0.95), *(0.97 + 0.005 * i for i in range(13)), *(1.05, 1.1, 1.25, 1.5, 2.0))
 LARGEST = 400
@@ -21,7 +21,7 @@ LARGEST = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class EqualModules:
     """The classes of some modules.
 
     Attributes:
@@ -30,8 +30,8 @@ class Classes:
         forms: [classes] orders of tasks and edges that map modules of one shape onto each other.
     """
 
-    pieces: tuple[Piece, ...]
-    members: tuple[Member, ...]
+    pieces: tuple[ModulePiece, ...]
+    members: tuple[EqualMember, ...]
     shape: tuple[int, ...]
     forms: tuple[Canonical, ...]
 
@@ -72,17 +72,17 @@ class Classes:
         return max(factor * known - sum(_growth(factor, *two) for two in tables) for factor in FACTORS)
 
 
-def grouped(pieces: Sequence[Piece]) -> Classes:
+def grouped(pieces: Sequence[ModulePiece]) -> EqualModules:
     """Return the classes of equal modules among *pieces*."""
     known: dict[object, Canonical] = {}
     firsts, members = equal_modules(pieces, [_form(piece, i, known, weights=True) for i, piece in enumerate(pieces)])
     forms = tuple(_form(pieces[i], i, known, weights=False) for i in firsts)
     shapes: dict[bytes, int] = {}
     shape = tuple(shapes.setdefault(form.key, len(shapes)) for form in forms)
-    return Classes(tuple(pieces[i] for i in firsts), members, shape, forms)
+    return EqualModules(tuple(pieces[i] for i in firsts), members, shape, forms)
 
 
-def _form(piece: Piece, i: int, known: dict[object, Canonical], *, weights: bool) -> Canonical:
+def _form(piece: ModulePiece, i: int, known: dict[object, Canonical], *, weights: bool) -> Canonical:
     """Return the canonical form of a module: the one in *known* if the module is equal to it, task by task."""
     if piece.size > LARGEST:
         return Canonical(np.arange(piece.size), np.arange(len(piece.edges)), b"module %d" % i)

@@ -9,14 +9,14 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-__all__ = ["Best", "least_larger"]
+__all__ = ["BestPath", "least_larger"]
 
 MAX_LABELS = 1000
 """Labels of one state; of more, neighbours are made one that is no longer than either."""
 
 
 @dataclass(frozen=True)
-class Best:
+class BestPath:
     """A path whose larger length no other path is below.
 
     Attributes:
@@ -29,7 +29,7 @@ class Best:
     states: tuple[int, ...]
 
 
-def least_larger(ones: Sequence[Floats], others: Sequence[Floats]) -> Best:
+def least_larger(ones: Sequence[Floats], others: Sequence[Floats]) -> BestPath:
     """Return the path through the tables that minimises the larger of two sums (dynamic programme over labels)."""
     labels = [np.zeros((1, 2)) for _ in range(ones[0].shape[0])]
     came: list[list[Ints]] = []
@@ -48,14 +48,14 @@ def least_larger(ones: Sequence[Floats], others: Sequence[Floats]) -> Best:
     best = [(float(rows.max(axis=1).min(initial=np.inf)), b) for b, rows in enumerate(labels)]
     _, state = min(best)
     if not len(labels[state]):
-        return Best(np.inf, np.inf, ())
+        return BestPath(np.inf, np.inf, ())
     at = int(labels[state].max(axis=1).argmin())
     one, other = labels[state][at].tolist()
     way = [state]
     for back in reversed(came):
         state, at = back[state][at].tolist()
         way.append(state)
-    return Best(one, other, tuple(reversed(way)))
+    return BestPath(one, other, tuple(reversed(way)))
 
 
 def _undominated(rows: Floats) -> tuple[Ints, Floats]:

@@ -10,16 +10,16 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange, on_one_device, placed, urgency
-from mtpp_dsl.solvers.schedule.decomposition.equal_modules import Classes
+from mtpp_dsl.solvers.schedule.decomposition.equal_modules import EqualModules
 from mtpp_dsl.solvers.schedule.decomposition.module_paths import path_bounds
 
-__all__ = ["Known", "Pair"]
+__all__ = ["KnownModules", "Pair"]
 
 Pair: TypeAlias = tuple[int, int, int]
 """A class of modules, and the numbers of the states of its ends."""
 
 
-class Known:
+class KnownModules:
     """Bounds and schedules of all modules of a chain, for all devices of their ends.
 
     Args:
@@ -33,7 +33,7 @@ class Known:
     """
 
     def __init__(
-        self, classes: Classes, lower: Sequence[Floats] | None = None, warm: dict[Pair, Arrangement] | None = None
+        self, classes: EqualModules, lower: Sequence[Floats] | None = None, warm: dict[Pair, Arrangement] | None = None
     ) -> None:
         self.classes = classes
         paths = [path_bounds(piece) for piece in classes.pieces]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.solvers.schedule.modules.piece import Piece
+from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece
 
 __all__ = ["heads", "path_bounds", "tails"]
 
 
-def heads(piece: Piece) -> Floats:
+def heads(piece: ModulePiece) -> Floats:
     """Return [entries, s, k]: the least time from the end of the entry to that of every task on every device.
 
     Of every path its fastest placement counts, transfers included; of several into a task the longest.
@@ -30,7 +30,7 @@ def heads(piece: Piece) -> Floats:
     return found
 
 
-def tails(piece: Piece) -> Floats:
+def tails(piece: ModulePiece) -> Floats:
     """Return [exits, s, k]: the least time from the end of every task on every device to the end of the module."""
     count = len(piece.exits)
     found = np.zeros((count, piece.size, piece.k))
@@ -47,7 +47,7 @@ def tails(piece: Piece) -> Floats:
     return found
 
 
-def path_bounds(piece: Piece) -> Floats:
+def path_bounds(piece: ModulePiece) -> Floats:
     """Return [entries, exits] lower bounds on the length of the module, by the devices of its ends."""
     if not piece.size:
         return np.zeros((1, 1))

@@ -7,13 +7,13 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Request, Solution, request
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement
-from mtpp_dsl.solvers.schedule.modules.piece import Piece
+from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece
 
 __all__ = ["arranged", "asked"]
 
 
 def asked(
-    piece: Piece, first: int, last: int, *, cutoff: int, at_least: int, hint: Arrangement | None = None
+    piece: ModulePiece, first: int, last: int, *, cutoff: int, at_least: int, hint: Arrangement | None = None
 ) -> Request:
     """Return the request for a schedule of *piece* with the entry on device *first* and the exit on *last*."""
     time = piece.time.copy()
@@ -43,7 +43,7 @@ def asked(
     )
 
 
-def arranged(piece: Piece, solution: Solution) -> Arrangement:
+def arranged(piece: ModulePiece, solution: Solution) -> Arrangement:
     """Return CP-SAT's solution as a schedule."""
     takes = piece.time[np.arange(piece.size), solution.device]
     length = float((solution.start + takes).max(initial=0.0))

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.problem.graph import Bools
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.cut_nodes import Module
-from mtpp_dsl.solvers.backends.cpsat.engine import Pool
-from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
+from mtpp_dsl.solvers.algorithms.cut_nodes import CutModule
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample
 from mtpp_dsl.solvers.schedule.decomposition.balance import Balance
 from mtpp_dsl.solvers.schedule.decomposition.beside import beside
 from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling
 from mtpp_dsl.solvers.schedule.decomposition.weighted_module import told, weights_for
 from mtpp_dsl.solvers.schedule.modules.piece import piece_of
 
-__all__ = ["Parts", "balance_of", "by_balance", "by_modules"]
+__all__ = ["SolvedParts", "balance_of", "by_balance", "by_modules"]
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class SolvedParts:
     """The parts of a graph that are solved.
 
     Attributes:
@@ -29,12 +29,14 @@ class Parts:
         words: what they are, for the detail of the bound.
     """
 
-    modules: list[Module]
+    modules: list[CutModule]
     kept: Bools
     words: str
 
 
-def balance_of(whole: Whole, parts: Parts, settling: Settling, device: int, pool: Pool, limits: Limits) -> Balance:
+def balance_of(
+    whole: WholeSample, parts: SolvedParts, settling: Settling, device: int, pool: ProcessPool, limits: Limits
+) -> Balance:
     """Return the :class:`Balance` of solved modules and the nodes beside them, for one device."""
     sides = beside(whole.instance.graph, parts.modules, parts.kept)
     weights = weights_for(whole, sides, device)
@@ -51,7 +53,7 @@ def balance_of(whole: Whole, parts: Parts, settling: Settling, device: int, pool
     )
 
 
-def by_modules(parts: Parts, settling: Settling) -> str:
+def by_modules(parts: SolvedParts, settling: Settling) -> str:
     """Return, in words, why the bound of the modules holds."""
     count, different = len(settling.classes.members), len(settling.classes.pieces)
     detail = (
@@ -63,7 +65,7 @@ def by_modules(parts: Parts, settling: Settling) -> str:
     return detail
 
 
-def by_balance(problem: Problem, parts: Parts, settling: Settling, balance: Balance) -> str:
+def by_balance(problem: Problem, parts: SolvedParts, settling: Settling, balance: Balance) -> str:
     """Return, in words, why the bound of a balance holds."""
     device, weights = problem.devices[balance.weights.device].name, balance.weights
     link = "receiving" if weights.into else "sending"

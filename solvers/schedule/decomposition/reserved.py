@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 
-__all__ = ["Timeline", "common_gap"]
+__all__ = ["ReservedTimes", "common_gap"]
 
 
-class Timeline:
+class ReservedTimes:
     """Intervals that do not overlap; those of no length leave no trace."""
 
     __slots__ = ("_busy",)
@@ -39,7 +39,7 @@ class Timeline:
             self._busy.remove((start, start + takes))
 
 
-def common_gap(one: Timeline, other: Timeline, ready: float, takes: float) -> float:
+def common_gap(one: ReservedTimes, other: ReservedTimes, ready: float, takes: float) -> float:
     """Return the first time from *ready* on at which an interval of length *takes* is free in both."""
     while True:
         first = one.gap(ready, takes)

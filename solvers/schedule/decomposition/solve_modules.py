@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
 from mtpp_dsl.solvers.backends.cpsat.request import Answer, Effort
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement
-from mtpp_dsl.solvers.schedule.decomposition.equal_modules import Classes
-from mtpp_dsl.solvers.schedule.decomposition.module_answers import Known, Pair
+from mtpp_dsl.solvers.schedule.decomposition.equal_modules import EqualModules
+from mtpp_dsl.solvers.schedule.decomposition.module_answers import KnownModules, Pair
 from mtpp_dsl.solvers.schedule.decomposition.module_requests import arranged, asked
 from mtpp_dsl.solvers.schedule.decomposition.shortest_chain import Way, shortest
 
@@ -48,7 +48,7 @@ class Settling:
         pool: processes of CP-SAT.
         seed, gap: of the whole run; see :class:`mtpp_dsl.core.contracts.limits.Limits`. options: parameters of CP-SAT.
         known: the length of the best schedule that was found elsewhere.
-        lower, warm: as of :class:`Known`.
+        lower, warm: as of :class:`KnownModules`.
 
     Attributes:
         lower, upper: [entries, exits] per class: lower bounds, and the shortest lengths found.
@@ -58,8 +58,8 @@ class Settling:
 
     def __init__(
         self,
-        classes: Classes,
-        pool: Pool,
+        classes: EqualModules,
+        pool: ProcessPool,
         *,
         seed: int = 0,
         options: Mapping[str, Any] | None = None,
@@ -71,7 +71,7 @@ class Settling:
         self.classes, self._pool, self._seed, self._gap = classes, pool, seed, gap
         self._options, self._known = dict(options or {}), known
         self._members = [member.of for member in classes.members]
-        self._stock = Known(classes, lower, warm)
+        self._stock = KnownModules(classes, lower, warm)
         self.lower, self.upper, self.found = self._stock.lower, self._stock.upper, self._stock.found
         self._tried: dict[Pair, int] = {}
         self._jobs: list[_Job] = []

@@ -13,11 +13,11 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Request, request
-from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample
 from mtpp_dsl.solvers.schedule.decomposition.beside import Beside, Sides
-from mtpp_dsl.solvers.schedule.modules.piece import Piece
+from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece
 
-__all__ = ["Weights", "told", "weighed", "weights_for"]
+__all__ = ["PartWeights", "told", "weighed", "weights_for"]
 
 MARGIN = 1.1
 PARTS = 1000
@@ -25,7 +25,7 @@ PARTS = 1000
 
 
 @dataclass(frozen=True)
-class Weights:
+class PartWeights:
     """Whole numbers with the sum ``total``: no makespan is below the mean of the parts that they weigh.
 
     Attributes:
@@ -46,7 +46,7 @@ class Weights:
         return self.time + self.load + self.into + self.out
 
 
-def weights_for(whole: Whole, sides: Sides, device: int) -> Weights:
+def weights_for(whole: WholeSample, sides: Sides, device: int) -> PartWeights:
     """Return weights under which it hardly pays to move the nodes beside a chain away, if links are exclusive.
 
     Of the device's sending and receiving, the end that is busier counts.
@@ -62,10 +62,10 @@ def weights_for(whole: Whole, sides: Sides, device: int) -> Weights:
     ratio = min(1.0, MARGIN * work / busy) if whole.instance.exclusive and busy > 0 else 0.0
     port = round(PARTS * ratio / (2 + ratio))
     load = (PARTS - port) // 2
-    return Weights(device, PARTS - port - load, load, port if into > out else 0, 0 if into > out else port)
+    return PartWeights(device, PARTS - port - load, load, port if into > out else 0, 0 if into > out else port)
 
 
-def told(whole: Whole, sides: Sides, weights: Weights) -> Sides:
+def told(whole: WholeSample, sides: Sides, weights: PartWeights) -> Sides:
     """Return *sides* without nodes that could run elsewhere at no cost under these weights.
 
     These are, beside a module, connected components that no weighted transfer joins to the rest.
@@ -73,7 +73,7 @@ def told(whole: Whole, sides: Sides, weights: Weights) -> Sides:
     return Sides(tuple(_held(whole, near, weights) for near in sides.of), sides.hub)
 
 
-def _held(whole: Whole, near: Beside, weights: Weights) -> Beside:
+def _held(whole: WholeSample, near: Beside, weights: PartWeights) -> Beside:
     asked, d = whole.request, weights.device
     inside = set(near.nodes)
     root = {v: v for v in near.nodes}
@@ -108,10 +108,10 @@ def _carried(times: Ints, rows: Ints) -> float:
 
 
 def weighed(
-    whole: Whole,
-    piece: Piece,
+    whole: WholeSample,
+    piece: ModulePiece,
     near: Beside,
-    weights: Weights,
+    weights: PartWeights,
     first: int,
     last: int,
     hub: int,
@@ -129,7 +129,7 @@ def weighed(
 class _Weighing:
     """Collects the tasks and edges of the request."""
 
-    def __init__(self, whole: Whole, piece: Piece, near: Beside, weights: Weights) -> None:
+    def __init__(self, whole: WholeSample, piece: ModulePiece, near: Beside, weights: PartWeights) -> None:
         self._asked, self._piece, self._near, self._weights = whole.request, piece, near, weights
         self._k = piece.k
         times = np.where(piece.allowed, piece.time, 0.0).astype(np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.schedule.list.ranks import mean_carry, mean_time, upward
 
 __all__ = ["NODE_FEATURES", "PAIR_FEATURES", "node_features", "relative_times", "scale_of"]
@@ -27,12 +27,12 @@ share of the memory that would be used, whether no device runs it sooner.
 """
 
 
-def scale_of(instance: Instance) -> float:
+def scale_of(instance: ScheduleInstance) -> float:
     """Return the mean running time of a node, by which times are divided; 1 where all are zero."""
     return float(mean_time(instance).sum()) / max(instance.n, 1) or 1.0
 
 
-def node_features(instance: Instance) -> Floats:
+def node_features(instance: ScheduleInstance) -> Floats:
     """Return [n, node features]; see :data:`NODE_FEATURES`."""
     graph, scale = instance.graph, scale_of(instance)
     takes, carry = mean_time(instance), mean_carry(instance)

@@ -12,8 +12,8 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.tasks import Instance
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.core.views.tasks import ScheduleInstance
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.learning.episodes import Course
 from mtpp_dsl.solvers.schedule.learning.policy import Policy
 from mtpp_dsl.solvers.schedule.learning.reinforce import EPISODES, Learner
@@ -36,7 +36,7 @@ def placeto(problem: Problem, limits: Limits, progress: Progress, policy: Policy
     began, learner = monotonic(), None
     try:
         incumbent.take_start()
-        lister = Lister.of(Instance.of(problem))
+        lister = Lister.of(ScheduleInstance.of(problem))
         if lister is None:
             incumbent.note("no way was found to give every node a device within memory, links and the constraints")
             return incumbent.result()
@@ -44,7 +44,7 @@ def placeto(problem: Problem, limits: Limits, progress: Progress, policy: Policy
         learner = Learner(Policy.untrained(rng) if policy is None else policy, rng)
         course = Course(replace(lister, say=progress.say, runs=patience * EPISODES))
         _train(learner, course, incumbent, progress, patience)
-    except Ended:
+    except SearchEnded:
         pass
     spent = monotonic() - began
     if learner is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.schedule.learning.episodes import Course
 from mtpp_dsl.solvers.schedule.learning.policy import Policy
 from mtpp_dsl.solvers.schedule.learning.reinforce import EPISODES, Learner
@@ -89,7 +89,7 @@ def train(
 
 
 def _course(problem: Problem, runs: int) -> Course:
-    lister = Lister.of(Instance.of(problem))
+    lister = Lister.of(ScheduleInstance.of(problem))
     if lister is None:
         raise Refused("no way was found to give every node a device within memory, links and the constraints")
     return Course(replace(lister, runs=runs))

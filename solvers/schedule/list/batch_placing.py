@@ -10,15 +10,15 @@ import numpy as np
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.schedule.list.chunk_splits import best_sizes, by_arrival, least_memory, menus
-from mtpp_dsl.solvers.schedule.list.placing import Idle, book, fit
-from mtpp_dsl.solvers.schedule.state.batch_state import Field
+from mtpp_dsl.solvers.schedule.list.placing import IdleLines, book, fit
+from mtpp_dsl.solvers.schedule.state.batch_state import BatchField
 
-__all__ = ["LIST", "Desk", "Rule", "desk_of"]
+__all__ = ["LIST", "Desk", "SpreadRule", "desk_of"]
 
 STEPS_WORTH_COMPILING = 2e4
 
 
-class Rule(NamedTuple):
+class SpreadRule(NamedTuple):
     """What makes a spread better than another: least first.
 
     Attributes:
@@ -64,7 +64,7 @@ class Desk(NamedTuple):
     failed: Ints
 
 
-def desk_of(field: Field, given: Ints) -> Desk:
+def desk_of(field: BatchField, given: Ints) -> Desk:
     """Return a desk on which nothing is placed but *given* classes: [classes, chunks] devices, -1 elsewhere."""
     n, k, most = field.time.shape
     offsets, menu = menus(field)
@@ -93,7 +93,7 @@ def desk_of(field: Field, given: Ints) -> Desk:
     )
 
 
-def arrivals(field: Field, desk: Desk, v: int) -> None:
+def arrivals(field: BatchField, desk: Desk, v: int) -> None:
     """Write when what each chunk of node *v* needs can be on each device, sent by itself.
 
     ``inf`` where the chunks of its class may not be, for links that are missing or classes that are held apart.
@@ -129,7 +129,7 @@ def arrivals(field: Field, desk: Desk, v: int) -> None:
                 desk.arrival[i, desk.home[field.apart[j], i]] = inf
 
 
-def score(field: Field, desk: Desk, idle: Idle, v: int, row: Ints, rule: Rule) -> tuple[float, float]:
+def score(field: BatchField, desk: Desk, idle: IdleLines, v: int, row: Ints, rule: SpreadRule) -> tuple[float, float]:
     """Return when the last batch of node *v* ends with a row, and the sum of their times; ``inf`` if it may not be.
 
     Nor if it takes memory that all others together will need. What its class runs beside comes after it. Starts are
@@ -187,7 +187,7 @@ def score(field: Field, desk: Desk, idle: Idle, v: int, row: Ints, rule: Rule) -
     return last, work
 
 
-def fill(field: Field, desk: Desk, idle: Idle, v: int, rule: Rule) -> bool:
+def fill(field: BatchField, desk: Desk, idle: IdleLines, v: int, rule: SpreadRule) -> bool:
     """Write sizes of batches of node *v* that are good by *rule* if its inputs arrive where that is earliest."""
     k, most = field.time.shape[1:]
     c = field.group[v]
@@ -205,7 +205,9 @@ def fill(field: Field, desk: Desk, idle: Idle, v: int, rule: Rule) -> bool:
     return best_sizes(cost, rule.work, desk.size)
 
 
-def consider(field: Field, desk: Desk, idle: Idle, v: int, rule: Rule, row: Ints, known: Floats) -> None:
+def consider(
+    field: BatchField, desk: Desk, idle: IdleLines, v: int, rule: SpreadRule, row: Ints, known: Floats
+) -> None:
     """Keep a row as the best if it is better than the one of the scores *known*, which it then replaces."""
     last, work = score(field, desk, idle, v, row, rule)
     first, second = (work, last) if rule.work else (last, work)
@@ -214,7 +216,7 @@ def consider(field: Field, desk: Desk, idle: Idle, v: int, rule: Rule, row: Ints
         desk.best[:] = row
 
 
-def choose(field: Field, desk: Desk, idle: Idle, v: int, rule: Rule) -> bool:
+def choose(field: BatchField, desk: Desk, idle: IdleLines, v: int, rule: SpreadRule) -> bool:
     """Write the best row for node *v*, the first of its class; return whether there is one.
 
     Considered are all spreads, where there are few; all chunks on one device; the rows of what it reads; and sizes that
@@ -242,7 +244,9 @@ def choose(field: Field, desk: Desk, idle: Idle, v: int, rule: Rule) -> bool:
     return bool(known[0] < inf)
 
 
-def _place(field: Field, desk: Desk, idle: Idle, rule: Rule, order: Ints, early: int, first: int, last: int) -> int:
+def _place(
+    field: BatchField, desk: Desk, idle: IdleLines, rule: SpreadRule, order: Ints, early: int, first: int, last: int
+) -> int:
     """Place ``order[first:last]``; return the next place, less than *last* if ``idle`` is full or a node has no spread.
 
     Of the first *early* nodes in the order only the devices are chosen, before anything runs.

@@ -13,15 +13,19 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.batch_tasks import BatchInstance
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
-from mtpp_dsl.solvers.schedule.list.batch_placing import LIST, Desk, Rule, desk_of
-from mtpp_dsl.solvers.schedule.list.placing import Idle
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
+from mtpp_dsl.solvers.schedule.list.batch_placing import LIST, Desk, SpreadRule, desk_of
+from mtpp_dsl.solvers.schedule.list.placing import IdleLines
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
-from mtpp_dsl.solvers.schedule.state.batch_state import Field, field_of
+from mtpp_dsl.solvers.schedule.state.batch_state import BatchField, field_of
 
 __all__ = ["RULES", "BatchLister", "list_batches"]
 
-RULES = {"met": Rule(work=True, insert=True), "greedy": Rule(work=False, insert=False), "heft": Rule(False, True)}
+RULES = {
+    "met": SpreadRule(work=True, insert=True),
+    "greedy": SpreadRule(work=False, insert=False),
+    "heft": SpreadRule(False, True),
+}
 """Of the methods by name; ``greedy`` takes nodes in topological order, the others by upward ranks."""
 ATTEMPTS = 16
 """Each begins with the node that the one before found no spread for; as many again with spreads of least memory."""
@@ -42,7 +46,7 @@ def list_batches(name: str, problem: Problem, limits: Limits, progress: Progress
             incumbent.note(plan)
         elif not incumbent.take(plan):
             incumbent.note(f"the schedule found is none: {incumbent.broken}")
-    except Ended:
+    except SearchEnded:
         incumbent.note("the time was up, or somebody stopped, before every node was placed")
     return incumbent.result()
 
@@ -58,7 +62,7 @@ class BatchLister:
     """
 
     def __init__(
-        self, instance: BatchInstance, field: Field, pause: Callable[[], None], say: Callable[[str], None]
+        self, instance: BatchInstance, field: BatchField, pause: Callable[[], None], say: Callable[[str], None]
     ) -> None:
         self._instance, self._field, self._pause, self._say = instance, field, pause, say
 
@@ -92,7 +96,7 @@ class BatchLister:
             "this does not prove that there is none"
         )
 
-    def _run(self, rule: Rule, order: Ints, early: list[int]) -> Desk:
+    def _run(self, rule: SpreadRule, order: Ints, early: list[int]) -> Desk:
         """Place nodes in *order*, those of which the devices are chosen *early* at first."""
         instance, field = self._instance, self._field
         given = np.full((len(field.may), instance.chunks), -1)
@@ -138,18 +142,18 @@ def _ranked(instance: BatchInstance, start: Floats, order: Ints) -> Floats:
     return rank.reshape(start.shape)
 
 
-def _idle(instance: BatchInstance) -> Idle:
+def _idle(instance: BatchInstance) -> IdleLines:
     """Return devices on which nothing runs yet."""
     k = instance.k
     since, until = np.zeros((k, ROOM)), np.zeros((k, ROOM))
     until[:, 0] = np.inf
     takes = np.where(np.isfinite(instance.time) & (instance.time > 0), instance.time, np.inf)
-    return Idle(since, until, np.ones(k, np.int64), takes.min(axis=(0, 2), initial=np.inf), np.zeros(k))
+    return IdleLines(since, until, np.ones(k, np.int64), takes.min(axis=(0, 2), initial=np.inf), np.zeros(k))
 
 
-def _roomy(idle: Idle) -> Idle:
+def _roomy(idle: IdleLines) -> IdleLines:
     """Return *idle*, with twice the room if one more node could fill it."""
     while idle.spans.max() + 2 >= idle.since.shape[1]:
         since, until = (np.concatenate([row, np.zeros_like(row)], axis=1) for row in (idle.since, idle.until))
-        idle = Idle(since, until, idle.spans, idle.shortest, idle.free)
+        idle = IdleLines(since, until, idle.spans, idle.shortest, idle.free)
     return idle

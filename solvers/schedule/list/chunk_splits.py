@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.schedule.state.batch_state import Field
+from mtpp_dsl.solvers.schedule.state.batch_state import BatchField
 
 __all__ = ["MAX_SPREADS", "best_sizes", "by_arrival", "least_memory", "menus"]
 
@@ -16,7 +16,7 @@ MAX_SPREADS = 64
 """Spreads up to which all are considered."""
 
 
-def menus(field: Field) -> tuple[Ints, Ints]:
+def menus(field: BatchField) -> tuple[Ints, Ints]:
     """Return the sizes of batches of all spreads of every kind of class, as [kinds + 1] offsets and [spreads, k] sizes.
 
     Of a kind that has more than ``MAX_SPREADS``, none.
@@ -36,7 +36,7 @@ def menus(field: Field) -> tuple[Ints, Ints]:
     return offsets, np.array([sizes for some in found for sizes in some], np.int64).reshape(-1, k)
 
 
-def least_memory(field: Field) -> Floats:
+def least_memory(field: BatchField) -> Floats:
     """Return [classes] the memory that any spread of a class takes at least: on as few devices as sizes allow."""
     most = field.may.shape[2]
     fewest = np.ones(len(field.reach))

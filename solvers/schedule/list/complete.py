@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
 
@@ -21,10 +21,10 @@ __all__ = ["complete", "scheduled"]
 
 def complete(problem: Problem, plan: Plan) -> Plan:
     """Return the assignment of *plan* with a schedule, for a makespan on links; see :func:`scheduled`."""
-    return scheduled(Instance.of(problem), plan.assignment)
+    return scheduled(ScheduleInstance.of(problem), plan.assignment)
 
 
-def scheduled(instance: Instance, assignment: ArrayLike, priority: ArrayLike | None = None) -> Plan:
+def scheduled(instance: ScheduleInstance, assignment: ArrayLike, priority: ArrayLike | None = None) -> Plan:
     """Return a plan for an *assignment*: nodes by priority, each as early as it can be, in gaps too.
 
     Args:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
+from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, PlacementRules
 
 __all__ = ["FREELY", "is_free", "somewhere"]
 
 
-def settle(rules: Rules, hold: Hold, c: int, d: int) -> bool:
+def settle(rules: PlacementRules, hold: Hold, c: int, d: int) -> bool:
     """Make *d* the home of class *c* if it may be."""
     if rules.may[c, d]:
         hold.home[c] = d
@@ -24,12 +24,12 @@ def fix(hold: Hold, c: int) -> None:
 FREELY = (settle, fix)
 
 
-def is_free(rules: Rules) -> bool:
+def is_free(rules: PlacementRules) -> bool:
     """Return whether every class can go wherever its nodes can run, wherever all others are."""
     return len(rules.near) == 0 and bool((rules.need.sum() <= rules.limit).all())
 
 
-def somewhere(rules: Rules) -> Hold | None:
+def somewhere(rules: PlacementRules) -> Hold | None:
     """Return every class on the fastest of its devices, or None if one has none."""
     hold = Hold.empty(*rules.work.shape)
     hold.home[:] = np.where(rules.may, rules.work, np.inf).argmin(axis=1)

@@ -8,10 +8,10 @@ import numpy as np
 
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.schedule.list.list_rules import upward_ranks
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
-from mtpp_dsl.solvers.schedule.list.relaxation import Rows, minimum
+from mtpp_dsl.solvers.schedule.list.relaxation import ProgrammeRows, minimum
 
 __all__ = ["getf"]
 
@@ -35,7 +35,7 @@ def getf(lister: Lister) -> Plan:
     return lister.earliest(upward_ranks(instance), tier=tier)
 
 
-def speeds(instance: Instance) -> Floats:
+def speeds(instance: ScheduleInstance) -> Floats:
     """Return [k] how fast every device is, the fastest 1; 0 for one that can run nothing."""
     can = np.isfinite(instance.time)
     least = np.where(can, instance.time, np.inf).min(axis=1, keepdims=True)
@@ -84,25 +84,27 @@ def shares(lister: Lister, kept: Bools) -> Floats | None:
     inside = np.arange(len(after)) - np.searchsorted(after, after)
     pieces = first[graph.heads][after] + inside
     one, each = np.ones(graph.m), np.ones(n)
-    own = Rows(
+    own = ProgrammeRows(
         np.append(node, nodes), np.append(entries, completed), np.append(takes, -each), np.zeros(n)
     )  # a node takes its time
     edges = np.arange(graph.m)
-    follow = Rows(
+    follow = ProgrammeRows(
         np.concatenate([after, edges, edges]),
         np.concatenate([pieces, completed[graph.tails], completed[graph.heads]]),
         np.concatenate([takes[pieces], one, -one]),
         np.zeros(graph.m),
     )
-    load = Rows(
+    load = ProgrammeRows(
         np.append(device, np.arange(k)), np.append(entries, np.full(k, end)), np.append(takes, -np.ones(k)), np.zeros(k)
     )
-    ended = Rows(np.append(nodes, nodes), np.append(completed, np.full(n, end)), np.append(each, -each), np.zeros(n))
-    whole = Rows(node, entries, np.ones(count), each)
+    ended = ProgrammeRows(
+        np.append(nodes, nodes), np.append(completed, np.full(n, end)), np.append(each, -each), np.zeros(n)
+    )
+    whole = ProgrammeRows(node, entries, np.ones(count), each)
     cost = np.zeros(end + 1)
     cost[end] = 1.0
     found = minimum(
-        lister, cost, Rows.stacked(own, follow, load, ended), np.full(end + 1, np.inf), whole, otherwise=PLAIN
+        lister, cost, ProgrammeRows.stacked(own, follow, load, ended), np.full(end + 1, np.inf), whole, otherwise=PLAIN
     )
     if found is None:
         return None
@@ -111,7 +113,7 @@ def shares(lister: Lister, kept: Bools) -> Floats | None:
     return share
 
 
-def rounded(instance: Instance, share: Floats, group: Ints, speed: Floats) -> Ints:
+def rounded(instance: ScheduleInstance, share: Floats, group: Ints, speed: Floats) -> Ints:
     """Return [n] the group of every node: at least as fast as half of it, and of those the one of most speed in all."""
     top = int(group.max())
     may = np.isfinite(instance.time)

@@ -6,14 +6,14 @@ import numpy as np
 
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.solvers.schedule.list.ranks import downward, in_order, mean_carry, mean_time, optimistic, upward
 
 __all__ = ["cpop", "etf", "greedy", "heft", "met", "peft", "upward_ranks"]
 
 
-def upward_ranks(instance: Instance) -> Floats:
+def upward_ranks(instance: ScheduleInstance) -> Floats:
     """Return [n] upward ranks by mean times."""
     return upward(instance.graph, mean_time(instance), mean_carry(instance))
 
@@ -48,7 +48,7 @@ def cpop(lister: Lister) -> Plan:
     return lister.in_turn(in_order(instance.graph, rank), tier=tier)
 
 
-def critical_path(instance: Instance, rank: Floats) -> Ints:
+def critical_path(instance: ScheduleInstance, rank: Floats) -> Ints:
     """Return the nodes of a path of the largest *rank* (upward plus downward), from a source on."""
     graph = instance.graph
     v = max(np.flatnonzero(np.diff(graph.offsets_in) == 0).tolist(), key=lambda u: float(rank[u]))

@@ -12,11 +12,11 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.views.tasks import Instance
-from mtpp_dsl.solvers.algorithms.timing_kernel import Times, arrays
+from mtpp_dsl.core.views.tasks import ScheduleInstance
+from mtpp_dsl.solvers.algorithms.timing_kernel import KernelTimes, arrays
 from mtpp_dsl.solvers.schedule.list.free_packing import is_free, somewhere
-from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules, rules
-from mtpp_dsl.solvers.schedule.list.placing import IN_TURN, IN_TURN_FREELY, Idle, Score
+from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, PlacementRules, rules
+from mtpp_dsl.solvers.schedule.list.placing import IN_TURN, IN_TURN_FREELY, IdleLines, Score
 from mtpp_dsl.solvers.schedule.list.ready_first import EARLIEST, EARLIEST_FREELY, Queue
 from mtpp_dsl.solvers.schedule.list.witness import witness
 
@@ -48,8 +48,8 @@ class Lister:
         runs: how many there will be, about; code is compiled where that pays for all of them.
     """
 
-    instance: Instance
-    rules: Rules
+    instance: ScheduleInstance
+    rules: PlacementRules
     hold: Hold
     free: bool
     limits: Limits = field(default_factory=Limits)
@@ -59,7 +59,7 @@ class Lister:
     runs: int = 1
 
     @classmethod
-    def of(cls, instance: Instance, pause: Callable[[], None] = _nothing) -> Lister | None:
+    def of(cls, instance: ScheduleInstance, pause: Callable[[], None] = _nothing) -> Lister | None:
         """Return one for *instance*, or None if no placement is found that keeps to its rules before *pause* raises."""
         found = rules(instance)
         _, first = np.unique(instance.together[instance.graph.topological_order], return_index=True)
@@ -68,11 +68,11 @@ class Lister:
         return None if hold is None else cls(instance, found, hold, free, pause=pause)
 
     @classmethod
-    def fixed(cls, instance: Instance, assignment: Ints) -> Lister:
+    def fixed(cls, instance: ScheduleInstance, assignment: Ints) -> Lister:
         """Return one that leaves every node where *assignment* has it, whatever the rules say."""
         classes = np.arange(instance.n)
         none = np.zeros(0, np.int64)
-        there = Rules(
+        there = PlacementRules(
             group=classes,
             need=np.zeros(instance.n),
             limit=np.full(instance.k, np.inf),
@@ -133,15 +133,19 @@ class Lister:
     def _steps(self) -> float:
         return float((self.instance.n + self.instance.m) * self.instance.k * self.runs)
 
-    def _fresh(self) -> tuple[Hold, Idle, Times]:
-        return deepcopy(self.hold), self._roomy(_idle(self.instance)), Times.empty(self.instance.n, self.instance.m)
+    def _fresh(self) -> tuple[Hold, IdleLines, KernelTimes]:
+        return (
+            deepcopy(self.hold),
+            self._roomy(_idle(self.instance)),
+            KernelTimes.empty(self.instance.n, self.instance.m),
+        )
 
-    def _roomy(self, idle: Idle) -> Idle:
+    def _roomy(self, idle: IdleLines) -> IdleLines:
         """Return *idle*, with twice the room if what one more node reads could fill it."""
         widest = int(np.diff(self.instance.graph.offsets_in).max(initial=0))
         while idle.spans.max() + 2 + widest >= idle.since.shape[1]:
             since, until = (np.concatenate([row, np.zeros_like(row)], axis=1) for row in (idle.since, idle.until))
-            idle = Idle(since, until, idle.spans, idle.shortest, idle.free)
+            idle = IdleLines(since, until, idle.spans, idle.shortest, idle.free)
         return idle
 
     def _score(self, tier: Floats | None, bias: Floats | None, insert: bool) -> Score:
@@ -165,7 +169,7 @@ class Lister:
             last=np.full(k, -1, np.int64),
         )
 
-    def _plan(self, hold: Hold, times: Times) -> Plan:
+    def _plan(self, hold: Hold, times: KernelTimes) -> Plan:
         device = hold.home[self.rules.group]
         graph = self.instance.graph
         moved = device[graph.tails] != device[graph.heads]
@@ -175,7 +179,7 @@ class Lister:
         )
 
 
-def _idle(instance: Instance) -> Idle:
+def _idle(instance: ScheduleInstance) -> IdleLines:
     """Return lines on which nothing runs yet."""
     k = instance.k
     since, until = np.zeros((3 * k, ROOM)), np.zeros((3 * k, ROOM))
@@ -183,10 +187,10 @@ def _idle(instance: Instance) -> Idle:
     takes = np.where(np.isfinite(instance.time), instance.time, 0.0)
     carry = _shortest_carries(instance) if instance.exclusive else np.full((k, k), np.inf)
     shortest = np.concatenate([_least_positive(takes.T), carry.min(axis=1), carry.min(axis=0)])
-    return Idle(since, until, np.ones(3 * k, np.int64), shortest, np.zeros(k))
+    return IdleLines(since, until, np.ones(3 * k, np.int64), shortest, np.zeros(k))
 
 
-def _shortest_carries(instance: Instance) -> Floats:
+def _shortest_carries(instance: ScheduleInstance) -> Floats:
     """Return [k, k] what no transfer between two devices takes less than, if it takes any; inf within one."""
     transfers = instance.transfers
     sizes = transfers.size

@@ -9,7 +9,7 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.schedule.list.list_rules import upward_ranks
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.solvers.schedule.list.ranks import mean_carry, mean_time
-from mtpp_dsl.solvers.schedule.list.relaxation import Rows, minimum
+from mtpp_dsl.solvers.schedule.list.relaxation import ProgrammeRows, minimum
 
 __all__ = ["m_sct"]
 
@@ -32,22 +32,22 @@ def favourites(lister: Lister) -> Ints | None:
     scale = max(float(takes.max(initial=0.0)), float(carry.max(initial=0.0))) or 1.0
     takes, carry = takes / scale, carry / scale
     edges, nodes, one, each = np.arange(m), np.arange(n), np.ones(m), np.ones(n)
-    paid = Rows(
+    paid = ProgrammeRows(
         np.concatenate([edges, edges, edges]),
         np.concatenate([m + graph.tails, m + graph.heads, edges]),
         np.concatenate([one, -one, carry]),
         -takes[graph.tails],
     )
-    ended = Rows(
+    ended = ProgrammeRows(
         np.concatenate([nodes, nodes]), np.concatenate([m + nodes, np.full(n, m + n)]), np.append(each, -each), -takes
     )
     children, parents = np.diff(graph.offsets), np.diff(graph.offsets_in)
-    one_child = Rows(graph.tails, edges, -one, 1.0 - np.maximum(children, 1))
-    one_parent = Rows(graph.heads, edges, -one, 1.0 - np.maximum(parents, 1))
+    one_child = ProgrammeRows(graph.tails, edges, -one, 1.0 - np.maximum(children, 1))
+    one_parent = ProgrammeRows(graph.heads, edges, -one, 1.0 - np.maximum(parents, 1))
     cost = np.zeros(m + n + 1)
     cost[-1] = 1.0
     upper = np.concatenate([one, np.full(n + 1, np.inf)])
-    found = minimum(lister, cost, Rows.stacked(paid, ended, one_child, one_parent), upper, otherwise=PLAIN)
+    found = minimum(lister, cost, ProgrammeRows.stacked(paid, ended, one_child, one_parent), upper, otherwise=PLAIN)
     return None if found is None else _matched(graph.tails, graph.heads, found[:m], n)
 
 

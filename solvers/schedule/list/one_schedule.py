@@ -10,8 +10,8 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.tasks import Instance
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.core.views.tasks import ScheduleInstance
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.list.getf import getf
 from mtpp_dsl.solvers.schedule.list.list_rules import cpop, etf, greedy, heft, met, peft
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
@@ -36,13 +36,13 @@ def list_schedule(name: str, problem: Problem, limits: Limits, progress: Progres
     incumbent = Incumbent(name, problem, limits, progress)
     try:
         incumbent.pause()
-        lister = Lister.of(Instance.of(problem), incumbent.pause)
+        lister = Lister.of(ScheduleInstance.of(problem), incumbent.pause)
         if lister is None:
             incumbent.note("no way was found to give every node a device within memory, links and the constraints")
             return incumbent.result()
         lister = replace(lister, limits=limits, say=progress.say, note=incumbent.note)
         if not incumbent.take(SCHEDULERS[name](lister)):
             incumbent.note(f"the schedule found is none: {incumbent.broken}")
-    except Ended:
+    except SearchEnded:
         incumbent.note("the time was up, or somebody stopped, before every node was placed")
     return incumbent.result()

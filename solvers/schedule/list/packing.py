@@ -6,7 +6,7 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
+from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, PlacementRules
 
 __all__ = ["FILL", "PACKING", "SEARCH", "STEPS_WORTH_COMPILING", "fix", "settle"]
 
@@ -19,7 +19,7 @@ MAX_TRIES = 400
 """Places tried then."""
 
 
-def relocate(rules: Rules, hold: Hold, c: int, d: int) -> None:
+def relocate(rules: PlacementRules, hold: Hold, c: int, d: int) -> None:
     """Give class *c*, which is not settled, the home *d*; -1 takes its home away."""
     home = hold.home[c]
     if home >= 0:
@@ -40,7 +40,7 @@ def relocate(rules: Rules, hold: Hold, c: int, d: int) -> None:
         hold.first[d] = c
 
 
-def clashes(rules: Rules, hold: Hold, c: int, d: int, attempt: int) -> bool:
+def clashes(rules: PlacementRules, hold: Hold, c: int, d: int, attempt: int) -> bool:
     """Return whether class *c* on *d* breaks a bond: to any with a home, or (*attempt* > 0) to those it cannot move."""
     for i in range(rules.offsets[c], rules.offsets[c + 1]):
         x = rules.near[i]
@@ -52,7 +52,7 @@ def clashes(rules: Rules, hold: Hold, c: int, d: int, attempt: int) -> bool:
     return False
 
 
-def shift(rules: Rules, hold: Hold, c: int, d: int) -> None:
+def shift(rules: PlacementRules, hold: Hold, c: int, d: int) -> None:
     """Move class *c* to *d* as part of the attempt that is under way."""
     hold.mark[c] = hold.mark[-1]
     hold.moved[hold.shifts[0]], hold.whence[hold.shifts[0]] = c, hold.home[c]
@@ -60,7 +60,7 @@ def shift(rules: Rules, hold: Hold, c: int, d: int) -> None:
     relocate(rules, hold, c, d)
 
 
-def follow(rules: Rules, hold: Hold, d: int, whence: int) -> bool:
+def follow(rules: PlacementRules, hold: Hold, d: int, whence: int) -> bool:
     """Move what is bound to moved classes to where the bonds hold, and so on, to *d* or *whence* if it can be."""
     k = len(hold.held)
     at = 0
@@ -87,7 +87,7 @@ def follow(rules: Rules, hold: Hold, d: int, whence: int) -> bool:
     return True
 
 
-def unload(rules: Rules, hold: Hold, d: int) -> bool:
+def unload(rules: PlacementRules, hold: Hold, d: int) -> bool:
     """Move classes away from *d*, one large enough or the largest first, until the rest fits."""
     k = len(hold.held)
     while hold.held[d] > rules.limit[d]:
@@ -123,7 +123,7 @@ def unload(rules: Rules, hold: Hold, d: int) -> bool:
     return True
 
 
-def search(rules: Rules, hold: Hold, classes: Ints, tries: int) -> bool:
+def search(rules: PlacementRules, hold: Hold, classes: Ints, tries: int) -> bool:
     """Give *classes*, which have no home, one each: by every way, the least room left first, up to *tries* places.
 
     If there is none, or it is not found, they have none again.
@@ -157,7 +157,7 @@ def search(rules: Rules, hold: Hold, classes: Ints, tries: int) -> bool:
     return depth >= 0
 
 
-def anew(rules: Rules, hold: Hold, c: int, d: int) -> bool:
+def anew(rules: PlacementRules, hold: Hold, c: int, d: int) -> bool:
     """Put class *c* on *d* and find homes for all others that are not settled, if they are few; else change nothing."""
     others = np.empty(MAX_CLASSES_LEFT, np.int64)
     homes = np.empty(MAX_CLASSES_LEFT, np.int64)
@@ -190,7 +190,7 @@ def anew(rules: Rules, hold: Hold, c: int, d: int) -> bool:
     return False
 
 
-def settle(rules: Rules, hold: Hold, c: int, d: int) -> bool:
+def settle(rules: PlacementRules, hold: Hold, c: int, d: int) -> bool:
     """Make *d* the home of class *c*, moving others that are not settled as needed; else change nothing."""
     whence = hold.home[c]
     if whence == d:
@@ -224,7 +224,7 @@ def fix(hold: Hold, c: int) -> None:
             hold.before[hold.after[c]] = hold.before[c]
 
 
-def fill(rules: Rules, hold: Hold, order: Ints, liked: Ints, first: int, last: int) -> int:
+def fill(rules: PlacementRules, hold: Hold, order: Ints, liked: Ints, first: int, last: int) -> int:
     """Give ``order[first:last]`` homes, the first of ``liked[c]`` first; return the place of one without, or *last*."""
     for i in range(first, last):
         found = hold.home[order[i]] >= 0

@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 
-__all__ = ["ROUNDING", "Hold", "Rules", "rules"]
+__all__ = ["ROUNDING", "Hold", "PlacementRules", "rules"]
 
 ROUNDING = 1e-9
 """Relative: what sums of memory may be above a limit by their rounding alone."""
 
 
-class Rules(NamedTuple):
+class PlacementRules(NamedTuple):
     """What a placement of classes must keep to.
 
     Attributes:
@@ -81,7 +81,7 @@ class Hold(NamedTuple):
         )
 
 
-def rules(instance: Instance) -> Rules:
+def rules(instance: ScheduleInstance) -> PlacementRules:
     """Return the rules of *instance*."""
     supernodes = instance.supernodes
     work = supernodes.total(instance.time)
@@ -90,7 +90,7 @@ def rules(instance: Instance) -> Rules:
     may[first[first == second]] = False  # colocated nodes of one conflict set
     ends = np.concatenate([first, second])
     order = np.argsort(ends, kind="stable")
-    return Rules(
+    return PlacementRules(
         group=np.array(instance.together, np.int64),
         need=supernodes.total(instance.memory),
         limit=instance.limit * (1 + ROUNDING),
@@ -104,7 +104,7 @@ def rules(instance: Instance) -> Rules:
     )
 
 
-def _bonds(instance: Instance) -> tuple[Bools, Ints, Ints, Ints]:
+def _bonds(instance: ScheduleInstance) -> tuple[Bools, Ints, Ints, Ints]:
     """Return which pairs of devices each kind of bond allows, and the pairs of supernodes bound by which kind."""
     graph, group, transfers = instance.graph, instance.together, instance.transfers
     finite: Bools = np.asarray(np.isfinite(transfers.latency + transfers.table))

@@ -9,19 +9,19 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, Times
+from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, KernelTimes
 from mtpp_dsl.solvers.schedule.list.free_packing import FREELY
 from mtpp_dsl.solvers.schedule.list.packing import PACKING, STEPS_WORTH_COMPILING, fix, settle
-from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
+from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, PlacementRules
 
-__all__ = ["IN_TURN", "IN_TURN_FREELY", "PLACING", "Idle", "Score", "place", "reach"]
+__all__ = ["IN_TURN", "IN_TURN_FREELY", "PLACING", "IdleLines", "Score", "place", "reach"]
 
 
 ROUNDING = 1e-14
 """What a difference of two times may be off by, as a share of the times."""
 
 
-class Idle(NamedTuple):
+class IdleLines(NamedTuple):
     """When devices (lines 0 to k-1), their sending ends (k to 2k-1) and their receiving ends are idle.
 
     Attributes:
@@ -52,7 +52,7 @@ class Score(NamedTuple):
     insert: bool
 
 
-def fit(idle: Idle, line: int, at: float, takes: float) -> float:
+def fit(idle: IdleLines, line: int, at: float, takes: float) -> float:
     """Return the earliest time from *at* on from which *line* is idle for *takes*."""
     until = idle.until[line]
     low, high = 0, idle.spans[line] - 1
@@ -69,7 +69,7 @@ def fit(idle: Idle, line: int, at: float, takes: float) -> float:
     return at
 
 
-def book(idle: Idle, line: int, at: float, end: float) -> None:
+def book(idle: IdleLines, line: int, at: float, end: float) -> None:
     """Take a time that :func:`fit` has found; what is left before and after it is kept if it can be of use.
 
     What is left may be shorter than the shortest by rounding alone, and another transfer to the same node may have been
@@ -117,7 +117,7 @@ def by_end(tails: Ints, end: Floats, edges: Ints) -> None:
         gap //= 2
 
 
-def reach(instance: Arrays, idle: Idle, times: Times, home: Ints, group: Ints, v: int, d: int) -> float:
+def reach(instance: Arrays, idle: IdleLines, times: KernelTimes, home: Ints, group: Ints, v: int, d: int) -> float:
     """Return when all that node *v* reads can be on *d*; and note when it is sent.
 
     Exclusive transfers take turns in the order in which their tails end, each in the first time in which both ends are
@@ -159,7 +159,9 @@ def reach(instance: Arrays, idle: Idle, times: Times, home: Ints, group: Ints, v
     return ready
 
 
-def place(instance: Arrays, idle: Idle, times: Times, home: Ints, group: Ints, v: int, d: int, insert: bool) -> None:
+def place(
+    instance: Arrays, idle: IdleLines, times: KernelTimes, home: Ints, group: Ints, v: int, d: int, insert: bool
+) -> None:
     """Run node *v* on *d* as early as it can be."""
     k = instance.time.shape[1]
     takes = instance.time[v, d]
@@ -179,10 +181,10 @@ def place(instance: Arrays, idle: Idle, times: Times, home: Ints, group: Ints, v
 
 def in_turn(
     instance: Arrays,
-    rules: Rules,
+    rules: PlacementRules,
     hold: Hold,
-    idle: Idle,
-    times: Times,
+    idle: IdleLines,
+    times: KernelTimes,
     score: Score,
     order: Ints,
     first: int,

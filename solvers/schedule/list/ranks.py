@@ -7,19 +7,19 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 
 __all__ = ["downward", "in_order", "mean_carry", "mean_time", "optimistic", "upward"]
 
 
-def mean_time(instance: Instance) -> Floats:
+def mean_time(instance: ScheduleInstance) -> Floats:
     """Return [n] the mean running time over the devices that a node may be on."""
     may = np.isfinite(instance.time)
     means: Floats = np.where(may, instance.time, 0.0).sum(axis=1) / np.maximum(may.sum(axis=1), 1)
     return means
 
 
-def mean_carry(instance: Instance) -> Floats:
+def mean_carry(instance: ScheduleInstance) -> Floats:
     """Return [m] the mean time of a transfer between two devices, over those pairs that something joins."""
     transfers, k = instance.transfers, instance.k
     between = ~np.eye(k, dtype=np.bool_)
@@ -51,7 +51,7 @@ def downward(graph: Graph, takes: Floats, carry: Floats) -> Floats:
     return np.array(rank, np.float64)
 
 
-def optimistic(instance: Instance, carry: Floats) -> Floats:
+def optimistic(instance: ScheduleInstance, carry: Floats) -> Floats:
     """Return [n, k] the longest of the shortest ways from each node, on each device, to an end (arabnejad2014, eq. 3).
 
     Of every successor the best device is taken, after the mean *carry* if it is another. Zero where a node cannot run.

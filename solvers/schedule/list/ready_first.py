@@ -9,11 +9,11 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, Times
+from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, KernelTimes
 from mtpp_dsl.solvers.schedule.list.free_packing import FREELY
 from mtpp_dsl.solvers.schedule.list.packing import PACKING, STEPS_WORTH_COMPILING, fix, settle
-from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
-from mtpp_dsl.solvers.schedule.list.placing import PLACING, Idle, Score, place, reach
+from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, PlacementRules
+from mtpp_dsl.solvers.schedule.list.placing import PLACING, IdleLines, Score, place, reach
 
 __all__ = ["EARLIEST", "EARLIEST_FREELY", "Queue"]
 
@@ -44,13 +44,13 @@ class Queue(NamedTuple):
     last: Ints
 
 
-def begins(instance: Arrays, idle: Idle, queue: Queue, v: int, d: int) -> float:
+def begins(instance: Arrays, idle: IdleLines, queue: Queue, v: int, d: int) -> float:
     """Return when ready node *v* can start on *d*, after all that runs there."""
     arrival = float(queue.arrival[v, d])
     return max(arrival, float(idle.free[d])) if instance.time[v, d] > 0 else arrival
 
 
-def is_open(rules: Rules, hold: Hold, score: Score, queue: Queue, v: int, d: int) -> bool:
+def is_open(rules: PlacementRules, hold: Hold, score: Score, queue: Queue, v: int, d: int) -> bool:
     """Return whether node *v* may be tried on *d*."""
     c = rules.group[v]
     if hold.fixed[c]:
@@ -58,7 +58,7 @@ def is_open(rules: Rules, hold: Hold, score: Score, queue: Queue, v: int, d: int
     return bool(not queue.refused[v, d] and score.tier[v, d] <= queue.level[v])
 
 
-def reopen(rules: Rules, hold: Hold, score: Score, queue: Queue, v: int) -> None:
+def reopen(rules: PlacementRules, hold: Hold, score: Score, queue: Queue, v: int) -> None:
     """Open the next tier of devices to *v* if none is left of those before; in the end, the home of its class."""
     least = inf
     for d in range(score.tier.shape[1]):
@@ -72,7 +72,14 @@ def reopen(rules: Rules, hold: Hold, score: Score, queue: Queue, v: int) -> None
 
 
 def admit(
-    instance: Arrays, rules: Rules, hold: Hold, idle: Idle, times: Times, score: Score, queue: Queue, v: int
+    instance: Arrays,
+    rules: PlacementRules,
+    hold: Hold,
+    idle: IdleLines,
+    times: KernelTimes,
+    score: Score,
+    queue: Queue,
+    v: int,
 ) -> None:
     """Let *v*, whose predecessors all have their place, join the ready nodes."""
     queue.ready[queue.size[0]] = v
@@ -86,7 +93,9 @@ def admit(
     reopen(rules, hold, score, queue, v)
 
 
-def awaited(instance: Arrays, rules: Rules, hold: Hold, idle: Idle, score: Score, queue: Queue, d: int) -> int:
+def awaited(
+    instance: Arrays, rules: PlacementRules, hold: Hold, idle: IdleLines, score: Score, queue: Queue, d: int
+) -> int:
     """Return the node that *d* waits for: the ready favourite of its last, if it can start nowhere earlier; else -1."""
     v = queue.favourite[queue.last[d]] if queue.last[d] >= 0 else -1
     if v < 0 or queue.waiting[v] != 0 or not is_open(rules, hold, score, queue, v, d):
@@ -100,10 +109,10 @@ def awaited(instance: Arrays, rules: Rules, hold: Hold, idle: Idle, score: Score
 
 def earliest(
     instance: Arrays,
-    rules: Rules,
+    rules: PlacementRules,
     hold: Hold,
-    idle: Idle,
-    times: Times,
+    idle: IdleLines,
+    times: KernelTimes,
     score: Score,
     queue: Queue,
     looks: int,

@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.schedule.list.list_run import Lister
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Rows", "minimum"]
+__all__ = ["ProgrammeRows", "minimum"]
 
 SHARE = 0.5
 """Of the time that is left, what a programme may take."""
@@ -26,7 +26,7 @@ TIME_UP = 1
 """Status of an answer of scipy that a limit cut short."""
 
 
-class Rows(NamedTuple):
+class ProgrammeRows(NamedTuple):
     """Rows of a programme: entry i adds ``value[i]`` times column ``column[i]`` to row ``row[i]``; ``most`` [rows]."""
 
     row: Ints
@@ -41,7 +41,7 @@ class Rows(NamedTuple):
         return coo_matrix((self.value, (self.row, self.column)), (len(self.most), columns)).tocsr()
 
     @classmethod
-    def stacked(cls, *parts: Rows) -> Rows:
+    def stacked(cls, *parts: ProgrammeRows) -> ProgrammeRows:
         """Return the rows of all *parts*, one after another."""
         starts = np.cumsum([0, *(len(part.most) for part in parts)])
         row, column, value, most = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -50,7 +50,13 @@ class Rows(NamedTuple):
 
 
 def minimum(
-    lister: Lister, cost: Floats, below: Rows, upper: Floats, equal: Rows | None = None, *, otherwise: str
+    lister: Lister,
+    cost: Floats,
+    below: ProgrammeRows,
+    upper: Floats,
+    equal: ProgrammeRows | None = None,
+    *,
+    otherwise: str,
 ) -> Floats | None:
     """Return the values of columns between 0 and *upper* of least *cost*, or None, with a note, if HiGHS found none.
 

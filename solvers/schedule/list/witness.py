@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.schedule.list.packing import FILL, SEARCH
-from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
+from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, PlacementRules
 
 __all__ = ["witness"]
 
@@ -20,7 +20,7 @@ MAX_CLASSES = 400
 """Classes for which that search is begun."""
 
 
-def witness(rules: Rules, order: Ints, pause: Callable[[], None]) -> Hold | None:
+def witness(rules: PlacementRules, order: Ints, pause: Callable[[], None]) -> Hold | None:
     """Return a placement of all classes that keeps to *rules*, or None if none was found.
 
     Tried in turn: everything on one device, the fastest first; classes by decreasing memory, and in *order*, each on
@@ -46,7 +46,7 @@ def witness(rules: Rules, order: Ints, pause: Callable[[], None]) -> Hold | None
     return None
 
 
-def _filled(rules: Rules, order: Ints, liked: Ints, pause: Callable[[], None]) -> Hold | None:
+def _filled(rules: PlacementRules, order: Ints, liked: Ints, pause: Callable[[], None]) -> Hold | None:
     """Return a placement made class by class, or None if one finds no place."""
     classes, k = rules.work.shape
     hold = Hold.empty(classes, k)
@@ -59,7 +59,7 @@ def _filled(rules: Rules, order: Ints, liked: Ints, pause: Callable[[], None]) -
     return hold
 
 
-def _attempts(rules: Rules, order: Ints, heavy: Ints, inside: Bools) -> Iterator[tuple[Ints, Ints]]:
+def _attempts(rules: PlacementRules, order: Ints, heavy: Ints, inside: Bools) -> Iterator[tuple[Ints, Ints]]:
     """Yield orders of the classes, and the devices that each likes, best first; those *inside* before others."""
     classes, k = rules.work.shape
     fastest = np.argsort(np.where(rules.may.all(axis=0), rules.work.sum(axis=0), np.inf), kind="stable")
@@ -75,7 +75,7 @@ def _attempts(rules: Rules, order: Ints, heavy: Ints, inside: Bools) -> Iterator
         yield row, quick
 
 
-def _islands(rules: Rules) -> list[Bools]:
+def _islands(rules: PlacementRules) -> list[Bools]:
     """Return sets of devices that all can send to each other, the largest first, then all devices."""
     k = len(rules.limit)
     joined: Bools = np.asarray(rules.joined[:-1].all(axis=0))

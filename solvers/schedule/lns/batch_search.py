@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSol
 from mtpp_dsl.solvers.backends.cpsat.request import Reply, Status
 from mtpp_dsl.solvers.schedule.lns.batch_timeline import BatchTimeline
 from mtpp_dsl.solvers.schedule.lns.batch_window import BatchWindow
-from mtpp_dsl.solvers.schedule.lns.neighbourhoods import Parts
+from mtpp_dsl.solvers.schedule.lns.neighbourhoods import Neighbourhoods
 
 __all__ = ["BatchParts"]
 
@@ -25,7 +25,7 @@ SCATTERED = 0.5
 WIDER = 3.0
 
 
-class BatchParts(Parts[BatchWindow, BatchSolution]):
+class BatchParts(Neighbourhoods[BatchWindow, BatchSolution]):
     """Windows of a schedule, which grow while CP-SAT solves them to the end, and shrink where it does not.
 
     Args:

@@ -10,11 +10,11 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import Status
-from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
-from mtpp_dsl.solvers.schedule.lns.sample_timeline import Timeline
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample
+from mtpp_dsl.solvers.schedule.lns.sample_timeline import SampleTimeline
 from mtpp_dsl.solvers.schedule.lns.sample_window import Window
 
-__all__ = ["Choice", "Chooser", "Kind"]
+__all__ = ["Chooser", "PartChoice", "PartKind"]
 
 GROW, SHRINK, SMALLEST = 1.15, 0.8, 6
 KEEP = 0.9
@@ -22,7 +22,7 @@ KEEP = 0.9
 
 
 @dataclass
-class Kind:
+class PartKind:
     """A kind of part.
 
     Attributes:
@@ -43,7 +43,7 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Choice:
+class PartChoice:
     """A part that was chosen.
 
     Attributes:
@@ -52,7 +52,7 @@ class Choice:
         everything: whether it is the whole schedule, all of it free.
     """
 
-    kind: Kind
+    kind: PartKind
     window: Window
     everything: bool
 
@@ -67,12 +67,12 @@ class Chooser:
 
     SIZES: ClassVar = {"all": 16.0, "pair": 24.0, "near": 32.0, "order": 48.0}
 
-    def __init__(self, whole: Whole, random: np.random.Generator) -> None:
+    def __init__(self, whole: WholeSample, random: np.random.Generator) -> None:
         self._whole, self._random = whole, random
         names = self.SIZES if whole.instance.k > 1 else ["order"]
-        self._kinds = [Kind(name, self.SIZES[name]) for name in names if name != "pair" or whole.instance.k > 2]
+        self._kinds = [PartKind(name, self.SIZES[name]) for name in names if name != "pair" or whole.instance.k > 2]
 
-    def choose(self, line: Timeline) -> Choice:
+    def choose(self, line: SampleTimeline) -> PartChoice:
         """Return a part of the schedule *line*."""
         n = self._whole.request.n
         weights = np.array([0.05 + kind.success for kind in self._kinds])
@@ -82,9 +82,9 @@ class Chooser:
         first, last = max(0, first), min(n, first + size)
         may = self._may(kind.name, line, line.order[first:last])
         everything = (first, last) == (0, n) and bool(may.all())
-        return Choice(kind, Window(self._whole, line, first, last, may), everything)
+        return PartChoice(kind, Window(self._whole, line, first, last, may), everything)
 
-    def _may(self, name: str, line: Timeline, inside: Ints) -> Bools:
+    def _may(self, name: str, line: SampleTimeline, inside: Ints) -> Bools:
         """Return [n, k] where nodes may go."""
         n, k = self._whole.request.n, self._whole.request.k
         own = np.zeros((n, k), np.bool_)
@@ -99,7 +99,7 @@ class Chooser:
             own[self._near(line, inside)] = True
         return own
 
-    def _near(self, line: Timeline, inside: Ints) -> list[int]:
+    def _near(self, line: SampleTimeline, inside: Ints) -> list[int]:
         """Return a third of the nodes, those the fewest edges from one of them that is on the critical path."""
         graph = self._whole.instance.graph
         critical = inside[(line.end + line.rest)[inside] == line.makespan]

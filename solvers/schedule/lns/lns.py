@@ -16,12 +16,12 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
-from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool
+from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, ProcessPool
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.backends.cpsat.protocols import Lower
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.schedule.lns.batch_search import BatchParts
 from mtpp_dsl.solvers.schedule.lns.neighbourhoods import improve_parts
@@ -57,14 +57,16 @@ def lns(problem: Problem, limits: Limits, progress: Progress) -> Result:
         if plan is not None:
             plan = _annealed(problem, plan, limits, progress)
             incumbent.take(plan)
-            with Pool(cores(limits), limits.executor) as pool:
+            with ProcessPool(cores(limits), limits.executor) as pool:
                 search(problem, plan, pool, incumbent, limits, progress)
-    except Ended:
+    except SearchEnded:
         pass
     return incumbent.result(solver="cp-sat")
 
 
-def search(problem: Problem, plan: Plan, pool: Pool, incumbent: Incumbent, limits: Limits, progress: Progress) -> None:
+def search(
+    problem: Problem, plan: Plan, pool: ProcessPool, incumbent: Incumbent, limits: Limits, progress: Progress
+) -> None:
     """Hand *incumbent* what solving parts of *plan* anew makes of it; see :func:`improve_parts`."""
     random = np.random.default_rng(limits.seed)
     if problem.objective.batch is None:
@@ -93,7 +95,7 @@ def _annealed(problem: Problem, plan: Plan, limits: Limits, progress: Progress) 
 def _first(problem: Problem, limits: Limits, progress: Progress, incumbent: Incumbent) -> tuple[Plan | None, bool]:
     """Return the first plan that CP-SAT finds, and whether it has shown that there is none."""
     progress.say("looking for a first plan with CP-SAT")
-    with Engine() as engine:
+    with CpSatProcess() as engine:
         for strict in (True, False):
             whole = _lower(problem)(problem, strict=strict)
             asked = effort(limits, FIRST * limits.remaining)

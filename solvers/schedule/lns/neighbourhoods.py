@@ -13,14 +13,14 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.engine import Pool
-from mtpp_dsl.solvers.backends.cpsat.request import Asked, Effort, Reply, Status
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
+from mtpp_dsl.solvers.backends.cpsat.request import CpSatRequest, Effort, Reply, Status
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-__all__ = ["Parts", "improve_parts"]
+__all__ = ["Neighbourhoods", "improve_parts"]
 
 WORK = 0.25
 """CP-SAT's own measure of time for one part: the same on every machine, and roughly its seconds on a fast one."""
@@ -31,7 +31,7 @@ P = TypeVar("P")
 S = TypeVar("S")
 
 
-class Parts(ABC, Generic[P, S]):
+class Neighbourhoods(ABC, Generic[P, S]):
     """Chooses parts of one schedule, all else staying as it is, and puts solutions of them back.
 
     Attributes:
@@ -51,7 +51,7 @@ class Parts(ABC, Generic[P, S]):
         """Choose parts of *plan* from now on."""
 
     @abstractmethod
-    def choose(self) -> tuple[P, Asked[S] | None]:
+    def choose(self) -> tuple[P, CpSatRequest[S] | None]:
         """Return a part, and what to ask for; None if that cannot be had, as a bound on it shows."""
 
     @abstractmethod
@@ -68,7 +68,7 @@ class Parts(ABC, Generic[P, S]):
 
 
 def improve_parts(
-    parts: Parts[P, S], plan: Plan, pool: Pool, incumbent: Incumbent, limits: Limits, progress: Progress
+    parts: Neighbourhoods[P, S], plan: Plan, pool: ProcessPool, incumbent: Incumbent, limits: Limits, progress: Progress
 ) -> None:
     """Solve parts of *plan* anew, and hand what is found to *incumbent*.
 
@@ -110,7 +110,9 @@ def improve_parts(
             cost = least
 
 
-def _ask(parts: Parts[P, S], pool: Pool, limits: Limits, progress: Progress) -> tuple[P, Future[Reply[S]] | None]:
+def _ask(
+    parts: Neighbourhoods[P, S], pool: ProcessPool, limits: Limits, progress: Progress
+) -> tuple[P, Future[Reply[S]] | None]:
     """Choose a part, and ask for a solution of it, unless there is none."""
     part, request = parts.choose()
     if request is None:

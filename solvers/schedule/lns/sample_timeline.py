@@ -8,13 +8,13 @@ import numpy as np
 
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample
 
-__all__ = ["Timeline"]
+__all__ = ["SampleTimeline"]
 
 
 @dataclass(frozen=True, eq=False)
-class Timeline:
+class SampleTimeline:
     """A schedule in whole numbers.
 
     Attributes:
@@ -51,7 +51,7 @@ class Timeline:
         return int(self.end.max(initial=0))
 
     @classmethod
-    def of(cls, whole: Whole, plan: Plan) -> Timeline:
+    def of(cls, whole: WholeSample, plan: Plan) -> SampleTimeline:
         """Return the timeline of *plan*, whose moments are rounded down to the units of *whole*."""
         assert plan.schedule is not None
         asked, graph, n = whole.request, whole.instance.graph, whole.instance.n
@@ -72,7 +72,7 @@ class Timeline:
         return cls(device, start, takes, sent, carried, items[items < n], rank[:n], rank[n:], rest, rest_sent, port)
 
 
-def _rests(whole: Whole, device: Ints, takes: Ints, carried: Ints, items: Ints, port: Bools) -> tuple[Ints, Ints]:
+def _rests(whole: WholeSample, device: Ints, takes: Ints, carried: Ints, items: Ints, port: Bools) -> tuple[Ints, Ints]:
     """Return the times from the ends of nodes and of transfers to the end of everything."""
     graph, n, k = whole.instance.graph, whole.instance.n, whole.instance.k
     where, duration, carry = device.tolist(), takes.tolist(), carried.tolist()

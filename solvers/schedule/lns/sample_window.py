@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, Request, Row, Solution, Term, request
-from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
-from mtpp_dsl.solvers.schedule.lns.sample_timeline import Timeline
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, DecisionRow, Request, Solution, Term, request
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample
+from mtpp_dsl.solvers.schedule.lns.sample_timeline import SampleTimeline
 
 __all__ = ["Window"]
 
@@ -34,7 +34,7 @@ class Window:
         nodes: the nodes that are tasks of the request, those inside first.
     """
 
-    def __init__(self, whole: Whole, line: Timeline, first: int, last: int, may: Bools) -> None:
+    def __init__(self, whole: WholeSample, line: SampleTimeline, first: int, last: int, may: Bools) -> None:
         self._whole, self._asked, self._line, self._may = whole, whole.request, line, may
         n, graph = self._asked.n, whole.instance.graph
         self._tails, self._heads = graph.tails, graph.heads
@@ -161,7 +161,7 @@ class Window:
         np.add.at(used, self._line.device[outside], asked.size[outside])
         return np.where(asked.capacity < INF, asked.capacity - used, INF)
 
-    def _rows(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[DecisionRow]:
         """Yield what labelled constraints on placements ask of the nodes inside, all others being where they are."""
         for row in self._asked.rows[: self._whole.labelled]:
             if any(term[0] != "on" for term, _ in row.terms):
@@ -175,7 +175,7 @@ class Window:
                     rest += a * int(self._line.device[v] == d)
             if inside:
                 low, high = (None if limit is None else limit - rest for limit in (row.lower, row.upper))
-                yield Row(tuple(inside), low, high)
+                yield DecisionRow(tuple(inside), low, high)
 
     def _busy(self, duration: Ints, head: Ints, tail: Ints) -> list[Busy]:
         """Return when ports carry what does not change, as far as that is neither before nor after everything else."""

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.solvers.schedule.modules.piece import Piece
+from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece
 
 __all__ = ["Canonical", "canonical"]
 
@@ -23,7 +23,7 @@ class Canonical:
     key: bytes
 
 
-def canonical(piece: Piece, *, weights: bool = True) -> Canonical:
+def canonical(piece: ModulePiece, *, weights: bool = True) -> Canonical:
     """Return a form that two modules share only if the found orders map one module onto the other.
 
     Colours are refined by those of the neighbours until all tasks have different ones; if that does not happen, one
@@ -45,7 +45,7 @@ def canonical(piece: Piece, *, weights: bool = True) -> Canonical:
     return Canonical(order, by_end, blake2b(repr(parts).encode(), digest_size=32).digest())
 
 
-def _held(piece: Piece, order: Ints, place: Ints) -> list[object]:
+def _held(piece: ModulePiece, order: Ints, place: Ints) -> list[object]:
     """Return the constraints of a module beside its graph."""
     classes = np.unique(piece.together[order], return_index=True, return_inverse=True)
     apart = sorted(sorted(place[list(group)].tolist()) for group in piece.apart)
@@ -53,7 +53,7 @@ def _held(piece: Piece, order: Ints, place: Ints) -> list[object]:
     return [classes[1][classes[2]].tolist(), apart, memory]
 
 
-def _colors(piece: Piece, weights: bool) -> Ints:
+def _colors(piece: ModulePiece, weights: bool) -> Ints:
     """Return [s] a number for every task, all different."""
     kinds: list[object] = [()] * piece.size
     if weights:
@@ -76,7 +76,7 @@ Near: TypeAlias = tuple[list[tuple[int, int]], list[tuple[int, int]]]
 """Kinds of edges and tasks at their other ends, before a task and behind it."""
 
 
-def _neighbours(piece: Piece, ways: list[int], v: int) -> Near:
+def _neighbours(piece: ModulePiece, ways: list[int], v: int) -> Near:
     before = [(ways[e], int(piece.tails[e])) for e in piece.into[v]]
     return before, [(ways[e], int(piece.heads[e])) for e in piece.out_of[v]]
 

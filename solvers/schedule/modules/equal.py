@@ -11,7 +11,7 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.schedule.modules.canonical import Canonical
 
-__all__ = ["Member", "equal_modules"]
+__all__ = ["EqualMember", "equal_modules"]
 
 
 class _Module(Protocol):
@@ -25,7 +25,7 @@ class _Module(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Member:
+class EqualMember:
     """A module as one of a class of equal ones.
 
     Attributes:
@@ -38,7 +38,7 @@ class Member:
     edges: Ints
 
 
-def equal_modules(modules: Sequence[_Module], forms: Sequence[Canonical]) -> tuple[list[int], tuple[Member, ...]]:
+def equal_modules(modules: Sequence[_Module], forms: Sequence[Canonical]) -> tuple[list[int], tuple[EqualMember, ...]]:
     """Return the first module of each class of equal ones, by its place in *modules*, and every module as a member.
 
     Args:
@@ -56,5 +56,5 @@ def equal_modules(modules: Sequence[_Module], forms: Sequence[Canonical]) -> tup
         nodes, edges = np.empty_like(module.nodes), np.empty_like(module.edges)
         nodes[first.tasks] = module.nodes[form.tasks]
         edges[first.edges] = module.edges[form.edges]
-        members.append(Member(number[form.key], nodes, edges))
+        members.append(EqualMember(number[form.key], nodes, edges))
     return firsts, tuple(members)

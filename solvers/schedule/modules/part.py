@@ -24,11 +24,11 @@ from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.batch_tasks import BatchInstance
-from mtpp_dsl.solvers.algorithms.module_rows import Split
+from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow
 from mtpp_dsl.solvers.schedule.modules.canonical import Canonical, canonical
-from mtpp_dsl.solvers.schedule.modules.piece import Piece
+from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece
 
-__all__ = ["Part", "Place", "Places", "parts"]
+__all__ = ["ModuleTasks", "Place", "Places", "parts"]
 
 LARGEST = 400
 """Modules of more tasks are not compared."""
@@ -40,7 +40,7 @@ Places: TypeAlias = Mapping[int, Place]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ModuleTasks:
     """One module of a problem, its tasks numbered from 0: the tensors it reads first, then its nodes.
 
     What it reads comes from tasks that take no time and no memory.
@@ -95,10 +95,10 @@ class Part:
         found = canonical(self._piece(np.concatenate([time, marks, needs * limited], axis=1), carry))
         return replace(found, key=found.key + problem.memory_limit.tobytes())
 
-    def _piece(self, columns: Floats, carry: Floats) -> Piece:
-        """Return the module as a :class:`Piece`, with whatever distinguishes tasks in columns of its times."""
+    def _piece(self, columns: Floats, carry: Floats) -> ModulePiece:
+        """Return the module as a :class:`ModulePiece`, with whatever distinguishes tasks in columns of its times."""
         graph, s = self.problem.graph, len(self.nodes)
-        return Piece(
+        return ModulePiece(
             nodes=self.nodes,
             edges=self.edges,
             entry=False,
@@ -115,7 +115,7 @@ class Part:
         )
 
 
-def parts(problem: Problem, split: Split, limits: Floats) -> list[Part]:
+def parts(problem: Problem, split: ModuleRow, limits: Floats) -> list[ModuleTasks]:
     """Return the modules of *split* as problems.
 
     Args:
@@ -138,7 +138,7 @@ def parts(problem: Problem, split: Split, limits: Floats) -> list[Part]:
 
 def _part(
     problem: Problem, batches: BatchInstance | None, own: Ints, edges: Ints, outputs: Ints, limit: Floats
-) -> Part:
+) -> ModuleTasks:
     graph = problem.graph
     inputs = np.setdiff1d(graph.tails[edges], own)
     nodes = np.concatenate([inputs, own])
@@ -159,7 +159,7 @@ def _part(
     assert isinstance(links, Links)
     if links.transfers is not None:
         links = replace(links, transfers=links.transfers[edges])
-    return Part(
+    return ModuleTasks(
         nodes,
         edges,
         len(inputs),

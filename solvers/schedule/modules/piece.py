@@ -8,15 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, CutModule
 from mtpp_dsl.solvers.backends.cpsat.request import INF
-from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample
 
-__all__ = ["Piece", "piece_of"]
+__all__ = ["ModulePiece", "piece_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class ModulePiece:
     """A module, its tasks numbered from 0 in topological order: the entry first, the exit last, where there are any.
 
     Times are whole numbers in floats (exact below 2**53), so that ``inf`` can say never. The time of the entry is not
@@ -101,7 +101,7 @@ class Piece:
         return bool(self.memory.sum() <= self.limit.min(initial=np.inf))
 
 
-def piece_of(whole: Whole, module: Module, *, exclusive: bool) -> Piece:
+def piece_of(whole: WholeSample, module: CutModule, *, exclusive: bool) -> ModulePiece:
     """Return a module of a problem in whole numbers; without ``exclusive`` its links carry any number of transfers."""
     request = whole.request
     nodes, edges = np.array(module.members, np.int64), np.array(module.edges, np.int64)
@@ -110,7 +110,7 @@ def piece_of(whole: Whole, module: Module, *, exclusive: bool) -> Piece:
     if module.entry != NONE:
         time[0] = np.where(np.isfinite(time[0]), 0.0, np.inf)
     groups = [[local[v] for v in group if v in local] for group in request.apart]
-    return Piece(
+    return ModulePiece(
         nodes=nodes,
         edges=edges,
         entry=module.entry != NONE,

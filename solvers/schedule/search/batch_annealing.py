@@ -14,23 +14,23 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
-from mtpp_dsl.solvers.schedule.search.batch_moves import SEARCH, Best, Moves, most_draws
+from mtpp_dsl.solvers.schedule.search.batch_moves import SEARCH, BatchMoves, BestBatch, most_draws
 from mtpp_dsl.solvers.schedule.search.batch_starts import incumbent_of, result_of, somewhere, starts
 from mtpp_dsl.solvers.schedule.search.schedule_annealing import CHAINS, Trajectory, anneal, anneal_in_rounds, chunk_of
-from mtpp_dsl.solvers.schedule.state.batch_state import Field, field_of, order_of, plan_of, recount, state_of
+from mtpp_dsl.solvers.schedule.state.batch_state import BatchField, field_of, order_of, plan_of, recount, state_of
 from mtpp_dsl.solvers.schedule.state.batch_timing import trial_of
-from mtpp_dsl.solvers.schedule.state.chunk_moves import Shares
+from mtpp_dsl.solvers.schedule.state.chunk_moves import ChunkShares
 
 __all__ = ["anneal_batches", "improve"]
 
-MOVES = Moves(
+MOVES = BatchMoves(
     orders=0.2,
     near=0.5,
     critical=0.5,
     blocks=0.4,
     grown=16.0,
     swaps=0.05,
-    rows=Shares(whole=0.1, moved=0.25, parted=0.5, copied=0.75, swapped=0.8, turned=0.9),
+    rows=ChunkShares(whole=0.1, moved=0.25, parted=0.5, copied=0.75, swapped=0.8, turned=0.9),
 )
 MIN_MOVES, MAX_FIRST_MOVES = 500, 200_000
 """Moves that an annealing tries: at least, and at most in the first round."""
@@ -87,7 +87,7 @@ def improve(problem: Problem, plan: Plan, limits: Limits, progress: Progress | N
 def _anneal(
     incumbent: Incumbent,
     instance: BatchInstance,
-    field: Field | None,
+    field: BatchField | None,
     limits: Limits,
     progress: Progress,
     patience: int,
@@ -97,7 +97,7 @@ def _anneal(
     if field is None or instance.n == 0:
         return
 
-    def begin(start: Best, turn: Turn) -> BatchTrajectory:
+    def begin(start: BestBatch, turn: Turn) -> BatchTrajectory:
         return BatchTrajectory(instance, field, start, turn, progress)
 
     first = min(MAX_FIRST_MOVES, max(MIN_MOVES, moves * instance.n * instance.k))
@@ -114,26 +114,28 @@ def _anneal(
     anneal_in_rounds(rounds, start, begin, incumbent, rate)
 
 
-def _start(field: Field, instance: BatchInstance, plan: Plan | None) -> Best:
+def _start(field: BatchField, instance: BatchInstance, plan: Plan | None) -> BestBatch:
     """Return where to start: *plan*, or else any rows that sizes and pins allow."""
     if plan is None:
         home = somewhere(field, instance)
-        return Best(home, np.zeros(instance.n * instance.k, np.int64), np.full(1, np.inf))
+        return BestBatch(home, np.zeros(instance.n * instance.k, np.int64), np.full(1, np.inf))
     where, begun = order_of(instance, plan)
     home = np.zeros((len(field.may), instance.chunks), np.int64)
     home[field.group] = where
-    return Best(home, state_of(field, home, begun).place, np.full(1, np.inf))
+    return BestBatch(home, state_of(field, home, begun).place, np.full(1, np.inf))
 
 
-class BatchTrajectory(Trajectory[Best]):
+class BatchTrajectory(Trajectory[BestBatch]):
     """An annealing of batches under way; it starts from any devices of chunks, and any order of batches."""
 
-    def __init__(self, instance: BatchInstance, field: Field, start: Best, turn: Turn, progress: Progress) -> None:
+    def __init__(
+        self, instance: BatchInstance, field: BatchField, start: BestBatch, turn: Turn, progress: Progress
+    ) -> None:
         self._instance, self._field = instance, field
         place = start.place.reshape(instance.n, instance.k).astype(np.float64)
         self._state = state_of(field, start.home, place)
         self._trial = trial_of(field, self._state)
-        self.best = Best(start.home.copy(), start.place.copy(), np.full(1, np.inf))
+        self.best = BestBatch(start.home.copy(), start.place.copy(), np.full(1, np.inf))
         self._run = SEARCH.pick(turn.steps * (instance.n + instance.m), progress.say)
         self.draws = np.empty(most_draws(instance.k) + DRAWS * chunk_of(turn.steps))
         turn.random.random(out=self.draws)

@@ -19,7 +19,7 @@ from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
 from mtpp_dsl.solvers.schedule.search.batch_mutation import EVOLVE, draws_of
 from mtpp_dsl.solvers.schedule.search.batch_starts import incumbent_of, result_of, somewhere
 from mtpp_dsl.solvers.schedule.search.evolution import MIN_PATIENCE, evolve
-from mtpp_dsl.solvers.schedule.state.batch_state import Field, field_of, is_plan, order_of, recount, state_of
+from mtpp_dsl.solvers.schedule.state.batch_state import BatchField, field_of, is_plan, order_of, recount, state_of
 from mtpp_dsl.solvers.schedule.state.batch_timing import trial_of
 
 __all__ = ["evolve_batches"]
@@ -70,7 +70,7 @@ def evolve_batches(problem: Problem, limits: Limits, progress: Progress, patienc
     return result_of(incumbent)
 
 
-def _first(incumbent: Incumbent, instance: BatchInstance, field: Field, say: Callable[[str], None]) -> Ints:
+def _first(incumbent: Incumbent, instance: BatchInstance, field: BatchField, say: Callable[[str], None]) -> Ints:
     """Return the devices of the plan to start from, if it is feasible, else as ``met`` places nodes, else any."""
     if incumbent.plan is None:
         lister = BatchLister.of(instance, lambda: None, say)

@@ -8,14 +8,14 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.schedule.state.batch_state import STRIDE, Field, State
+from mtpp_dsl.solvers.schedule.state.batch_state import STRIDE, BatchField, BatchState
 from mtpp_dsl.solvers.schedule.state.batch_timing import Trial, clashes, keep, meet, move_row, shared, timing
 from mtpp_dsl.solvers.schedule.state.chunk_moves import (
     ALIKE,
     ROWS,
     SWAPPED,
+    ChunkShares,
     Draws,
-    Shares,
     below,
     draw,
     fits,
@@ -23,7 +23,7 @@ from mtpp_dsl.solvers.schedule.state.chunk_moves import (
     uniform,
 )
 
-__all__ = ["LARGEST", "SEARCH", "Best", "Moves", "most_draws"]
+__all__ = ["LARGEST", "SEARCH", "BatchMoves", "BestBatch", "most_draws"]
 
 STEPS_WORTH_COMPILING = 2e4
 LARGEST = 64
@@ -32,7 +32,7 @@ PATIENCE = 32
 """Changes after which the critical path is looked for again."""
 
 
-class Moves(NamedTuple):
+class BatchMoves(NamedTuple):
     """Shares of kinds of moves, and their sizes.
 
     Attributes:
@@ -51,10 +51,10 @@ class Moves(NamedTuple):
     blocks: float
     grown: float
     swaps: float
-    rows: Shares
+    rows: ChunkShares
 
 
-class Best(NamedTuple):
+class BestBatch(NamedTuple):
     """The best state met: [supernodes, chunks] devices, [n k] places of batches in their order, [1] makespan."""
 
     home: Ints
@@ -67,7 +67,7 @@ def most_draws(k: int) -> int:
     return 32 + k + 16 * LARGEST
 
 
-def window(field: Field, state: State, x: int) -> tuple[int, int]:
+def window(field: BatchField, state: BatchState, x: int) -> tuple[int, int]:
     """Return the last place of a batch that *x* needs (-1 without one), and the first of one that needs it (length)."""
     k = field.time.shape[1]
     v, f = x // k, x % k
@@ -90,7 +90,7 @@ def window(field: Field, state: State, x: int) -> tuple[int, int]:
     return low, high
 
 
-def shift(field: Field, state: State, trial: Trial, x: int, span: int, forth: bool) -> int:
+def shift(field: BatchField, state: BatchState, trial: Trial, x: int, span: int, forth: bool) -> int:
     """Write an order in which *x* passes up to *span* others of its device; return its first change, -1 for none."""
     k = field.time.shape[1]
     low, high = window(field, state, x)
@@ -116,7 +116,9 @@ def shift(field: Field, state: State, trial: Trial, x: int, span: int, forth: bo
     return first
 
 
-def listed(field: Field, state: State, trial: Trial, moved: Ints, m: int, head: Ints, link: Ints) -> tuple[int, int]:
+def listed(
+    field: BatchField, state: BatchState, trial: Trial, moved: Ints, m: int, head: Ints, link: Ints
+) -> tuple[int, int]:
     """Write the order after supernodes have got new rows; return its first change, and how many batches there are now.
 
     A new batch stands where the first one of its node stood, but behind what it needs, and before what needs it.
@@ -159,7 +161,7 @@ def listed(field: Field, state: State, trial: Trial, moved: Ints, m: int, head: 
     return first, done
 
 
-def critical(field: Field, state: State, path: Ints, behind: Ints) -> int:
+def critical(field: BatchField, state: BatchState, path: Ints, behind: Ints) -> int:
     """Write batches of which each starts when the next one's end lets it, from the last on; return how many."""
     k = field.time.shape[1]
     on = np.full(k, -1)
@@ -202,8 +204,8 @@ def critical(field: Field, state: State, path: Ints, behind: Ints) -> int:
 
 
 def grow(
-    field: Field,
-    state: State,
+    field: BatchField,
+    state: BatchState,
     how: int,
     size: int,
     pair: Ints,
@@ -262,11 +264,11 @@ def _search(
     steps: int,
     temperature: float,
     penalty: float,
-    moves: Moves,
-    field: Field,
-    state: State,
+    moves: BatchMoves,
+    field: BatchField,
+    state: BatchState,
     trial: Trial,
-    best: Best,
+    best: BestBatch,
 ) -> int:
     """Try up to *steps* moves while there are *values* (uniform in [0, 1)) left; return how many were tried.
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.schedule.state.batch_state import Field, State
+from mtpp_dsl.solvers.schedule.state.batch_state import BatchField, BatchState
 from mtpp_dsl.solvers.schedule.state.batch_timing import Trial, clashes, meet, move_row, shared, timing
 from mtpp_dsl.solvers.schedule.state.chunk_moves import Draws, aligned, below, neighbour, spread_of, uniform
 
@@ -22,7 +22,7 @@ def draws_of(k: int, chunks: int) -> int:
     return 4 + MUTATED * (8 + k + chunks)
 
 
-def mutate(field: Field, state: State, c: int, draws: Draws, row: Ints, size: Ints) -> None:
+def mutate(field: BatchField, state: BatchState, c: int, draws: Draws, row: Ints, size: Ints) -> None:
     """Write a split for supernode *c*: any sizes, and chunks as a neighbour has them or, half the time, at random."""
     spread_of(field, c, draws, size)
     near = neighbour(field, c, draws)
@@ -35,7 +35,9 @@ def mutate(field: Field, state: State, c: int, draws: Draws, row: Ints, size: In
             row[j] = d
 
 
-def _evolve(values: Floats, steps: int, penalty: float, field: Field, state: State, trial: Trial, order: Ints) -> int:
+def _evolve(
+    values: Floats, steps: int, penalty: float, field: BatchField, state: BatchState, trial: Trial, order: Ints
+) -> int:
     """Try up to *steps* children while there are *values* left; return how many were tried.
 
     In a child every supernode gets, with probability 1 / supernodes, another split at random. It takes the place of its

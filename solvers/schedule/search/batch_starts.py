@@ -13,10 +13,10 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.solvers.algorithms.windows.batch_bounds import batch_bound
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.list.batch_run import BatchLister
 from mtpp_dsl.solvers.schedule.list.uniform_split import alike, alone, parted
-from mtpp_dsl.solvers.schedule.state.batch_state import ROUNDING, Field
+from mtpp_dsl.solvers.schedule.state.batch_state import ROUNDING, BatchField
 
 __all__ = ["incumbent_of", "result_of", "somewhere", "starts"]
 
@@ -57,19 +57,19 @@ def starts(instance: BatchInstance, limits: Limits, progress: Progress) -> list[
 
     def pause() -> None:
         if progress.ended(limits) is not None:
-            raise Ended
+            raise SearchEnded
 
     rows = [np.full(instance.chunks, d) for d in alone(instance)]
     row = parted(instance)
     found = [alike(instance, row) for row in (*rows, *([] if row is None else [row]))]
-    with suppress(Ended):
+    with suppress(SearchEnded):
         lister = BatchLister.of(instance, pause, progress.say)
         plans = [] if isinstance(lister, str) else [lister.schedule(name) for name in ("heft", "greedy")]
         found += [plan for plan in plans if not isinstance(plan, str)]
     return found
 
 
-def somewhere(field: Field, instance: BatchInstance) -> Ints:
+def somewhere(field: BatchField, instance: BatchInstance) -> Ints:
     """Return [supernodes, chunks] devices that sizes and pins allow, the largest batches on the first devices."""
     home = np.zeros((len(field.may), instance.chunks), np.int64)
     for c in range(len(home)):

@@ -13,17 +13,17 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.windows.shortest import share_of
-from mtpp_dsl.solvers.algorithms.windows.tighten import Stopped, Tightening
+from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening, TimeUp
 from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.solvers.schedule.search.sample_annealing import anneal_sample
 from mtpp_dsl.solvers.schedule.search.sample_starts import incumbent_of, take_starts
 from mtpp_dsl.solvers.schedule.search.sample_state import field_of
-from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, CLOSER, Found, tree_of
+from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, CLOSER, BestInTree, tree_of
 
-__all__ = ["NAME", "Run"]
+__all__ = ["NAME", "BranchAndBoundRun"]
 
 NAME = "branch-and-bound"
 CHUNK = 5_000
@@ -36,7 +36,7 @@ COUNT = 256
 WHY = "every schedule that ends earlier was excluded; ghannane2023, 3.1"
 
 
-class Run:
+class BranchAndBoundRun:
     """One call: a bound, annealing, then the search of the tree for longer and longer.
 
     Args:
@@ -54,7 +54,7 @@ class Run:
         bound: Callable[[Problem, Limits, Progress], Result],
     ) -> None:
         self._problem, self._limits, self._progress, self._bound = problem, limits, progress, bound
-        self._instance = Instance.of(problem)
+        self._instance = ScheduleInstance.of(problem)
         self._incumbent = incumbent_of(NAME, self._instance, limits, progress)
         self._field = field_of(self._instance)
         self._proved_none: Infeasibility | None = None
@@ -86,7 +86,7 @@ class Run:
         try:
             tightening = Tightening(self._problem, COUNT, self._progress.say, self._stopped)
             tail = tightening.side(tightening.back, tightening.time).times
-        except Stopped:
+        except TimeUp:
             return
         self._field = self._field._replace(tail=np.where(np.isfinite(tail), np.maximum(tail, self._field.tail), 0.0))
         self._weights = share_of(tightening.time)[1]
@@ -108,7 +108,7 @@ class Run:
         tree.depth[0] = 0
         tree.children[0] = -1
         tree.key[:] = -1
-        found = Found(
+        found = BestInTree(
             cut=np.full(1, cut),
             best=np.full(1, np.inf),
             loose=np.full(1, np.inf),
@@ -137,7 +137,7 @@ class Run:
             self._proved_none = Infeasibility(reason, tuple(str(c) for c in self._problem.constraints))
         return True
 
-    def _plan(self, found: Found) -> Plan:
+    def _plan(self, found: BestInTree) -> Plan:
         sending = np.where(found.sent >= 0, found.sent, found.start[self._instance.graph.heads])
         return timed(self._instance, found.device, found.start, sending)
 

@@ -17,7 +17,7 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.colocation import colocated
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.complete import scheduled
 
@@ -51,7 +51,7 @@ class _Run:
     def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
         self._problem, self._progress = problem, progress
         self._incumbent = Incumbent("annealing", problem, limits, progress)
-        self._instance = Instance.of(problem)
+        self._instance = ScheduleInstance.of(problem)
         self._class = colocated(problem)
         self._members = [np.flatnonzero(self._class == c) for c in range(int(self._class.max(initial=-1)) + 1)]
         self._allowed = np.array([problem.allowed[nodes].all(axis=0) for nodes in self._members])

@@ -9,17 +9,17 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.rows import Rows, rows_of
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.rows import LabelledRows, rows_of
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
-from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, Best, Moves
+from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, BestSample, SampleMoves
 from mtpp_dsl.solvers.schedule.search.sample_starts import incumbent_of, take_starts
-from mtpp_dsl.solvers.schedule.search.sample_state import Field, field_of, order_of, plan_of, state_of
+from mtpp_dsl.solvers.schedule.search.sample_state import SampleField, field_of, order_of, plan_of, state_of
 from mtpp_dsl.solvers.schedule.search.schedule_annealing import CHAINS, Trajectory, anneal_in_rounds
 
 __all__ = ["anneal_sample"]
 
-MOVES = Moves(orders=0.3, near=0.5, critical=0.5, blocks=0.4, grown=16.0, swaps=0.1, along=0.5)
+MOVES = SampleMoves(orders=0.3, near=0.5, critical=0.5, blocks=0.4, grown=16.0, swaps=0.1, along=0.5)
 MIN_MOVES, MAX_FIRST_MOVES = 2_000, 200_000
 """Moves that an annealing tries: at least, and at most in the first round."""
 MAX_DRAWS = 1 << 16
@@ -35,7 +35,7 @@ def anneal_sample(problem: Problem, limits: Limits, progress: Progress, patience
         patience: rounds without a better plan after which it ends.
         moves: of each annealing of the first round, per node and device.
     """
-    instance = Instance.of(problem)
+    instance = ScheduleInstance.of(problem)
     incumbent = incumbent_of("annealing", instance, limits, progress)
     field = field_of(instance)
     rows = rows_of(problem, instance.together, time=instance.supernodes.time)
@@ -44,24 +44,30 @@ def anneal_sample(problem: Problem, limits: Limits, progress: Progress, patience
         first = min(MAX_FIRST_MOVES, max(MIN_MOVES, moves * instance.n * instance.k))
         SEARCH.pick(first * (instance.n + instance.m), progress.say)
 
-        def begin(start: Best, turn: Turn) -> SampleTrajectory:
+        def begin(start: BestSample, turn: Turn) -> SampleTrajectory:
             return SampleTrajectory(instance, field, rows, start, turn, progress)
 
-        start = Best(order_of(instance, plan), plan.assignment.copy(), np.full(1, np.inf))
+        start = BestSample(order_of(instance, plan), plan.assignment.copy(), np.full(1, np.inf))
         anneal_in_rounds(MultiStart(limits, CHAINS, patience, first, MIN_MOVES), start, begin, incumbent)
     return incumbent.result()
 
 
-class SampleTrajectory(Trajectory[Best]):
+class SampleTrajectory(Trajectory[BestSample]):
     """An annealing of one sample under way; it starts from an order and devices that keep to all limits but rows."""
 
     def __init__(
-        self, instance: Instance, field: Field, rows: Rows | None, start: Best, turn: Turn, progress: Progress
+        self,
+        instance: ScheduleInstance,
+        field: SampleField,
+        rows: LabelledRows | None,
+        start: BestSample,
+        turn: Turn,
+        progress: Progress,
     ) -> None:
         self._instance, self._field = instance, field
         self._state = state_of(field, start.order, start.device)
         self._rows = None if rows is None else rows.fresh(self._state.home)
-        self.best = Best(start.order.copy(), start.device.copy(), np.full(1, np.inf))
+        self.best = BestSample(start.order.copy(), start.device.copy(), np.full(1, np.inf))
         self._run = SEARCH.pick(turn.steps * (instance.n + instance.m), progress.say)
         self.draws = np.empty(max(DRAWS, min(MAX_DRAWS, 32 * turn.steps)))
         turn.random.random(out=self.draws)

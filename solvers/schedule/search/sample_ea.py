@@ -10,7 +10,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.list_rules import met, upward_ranks
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
@@ -32,7 +32,7 @@ def evolve_sample(problem: Problem, limits: Limits, progress: Progress, patience
         progress: told of plans.
         patience: children in a row, per supernode and device, without a shorter schedule, after which it ends.
     """
-    instance = Instance.of(problem)
+    instance = ScheduleInstance.of(problem)
     incumbent = incumbent_of("ea", instance, limits, progress)
     field = field_of(instance)
     first = _first(incumbent, instance, limits)
@@ -55,7 +55,7 @@ def evolve_sample(problem: Problem, limits: Limits, progress: Progress, patience
     return incumbent.result()
 
 
-def _first(incumbent: Incumbent, instance: Instance, limits: Limits) -> Ints | None:
+def _first(incumbent: Incumbent, instance: ScheduleInstance, limits: Limits) -> Ints | None:
     """Return the devices of the plan to start from, if it is feasible, else of what ``met`` makes; None without one."""
     start = limits.start
     if start is not None and incumbent.take(start):

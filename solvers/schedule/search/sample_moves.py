@@ -8,10 +8,10 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.views.rows import Rows
-from mtpp_dsl.solvers.schedule.search.sample_state import STRIDE, Field, State
+from mtpp_dsl.core.views.rows import LabelledRows
+from mtpp_dsl.solvers.schedule.search.sample_state import STRIDE, SampleField, SampleState
 
-__all__ = ["DRAWS", "SEARCH", "Best", "Moves"]
+__all__ = ["DRAWS", "SEARCH", "BestSample", "SampleMoves"]
 
 STEPS_WORTH_COMPILING = 2e4
 LARGEST = 64
@@ -24,7 +24,7 @@ PATIENCE = 32
 """Changes after which the critical path is looked for again."""
 
 
-class Moves(NamedTuple):
+class SampleMoves(NamedTuple):
     """Shares of kinds of moves, and their sizes.
 
     Attributes:
@@ -46,7 +46,7 @@ class Moves(NamedTuple):
     along: float
 
 
-class Best(NamedTuple):
+class BestSample(NamedTuple):
     """The best state met: [n] order, [n] devices, [1] makespan."""
 
     order: Ints
@@ -59,11 +59,11 @@ def _search(
     steps: int,
     temperature: float,
     penalty: float,
-    moves: Moves,
-    field: Field,
-    state: State,
-    best: Best,
-    rows: Rows | None,
+    moves: SampleMoves,
+    field: SampleField,
+    state: SampleState,
+    best: BestSample,
+    rows: LabelledRows | None,
 ) -> int:
     """Try up to *steps* moves while there are *draws* (uniform in [0, 1)) left; return how many were tried.
 

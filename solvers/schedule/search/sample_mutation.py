@@ -6,14 +6,14 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.schedule.search.sample_state import Field
+from mtpp_dsl.solvers.schedule.search.sample_state import SampleField
 
 __all__ = ["EVOLVE"]
 
 STEPS_WORTH_COMPILING = 2e4
 
 
-def _evolve(draws: Floats, steps: int, field: Field, order: Ints, home: Ints, cost: Floats) -> int:
+def _evolve(draws: Floats, steps: int, field: SampleField, order: Ints, home: Ints, cost: Floats) -> int:
     """Try up to *steps* children while there are *draws* (uniform in [0, 1)) left; return how many were tried.
 
     In a child every supernode goes to another of the k devices, each as likely, with probability 1 / supernodes. It

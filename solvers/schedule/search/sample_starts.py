@@ -9,7 +9,7 @@ from mtpp_dsl.core.constraints import Linear
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.least_load import nowhere
 from mtpp_dsl.solvers.algorithms.mending import Mender
 from mtpp_dsl.solvers.algorithms.timing import timed
@@ -25,7 +25,7 @@ MEND_SHARE, MEND_SECONDS = 0.05, 2.0
 EXCEEDS = "a device holds more than its memory, by less than the check of plans lets pass"
 
 
-def incumbent_of(method: str, instance: Instance, limits: Limits, progress: Progress) -> Incumbent:
+def incumbent_of(method: str, instance: ScheduleInstance, limits: Limits, progress: Progress) -> Incumbent:
     """Return the incumbent of a run, which refuses plans that exceed a memory by however little.
 
     It knows the bound by the longest path and by shares of the work, so that the run ends with a plan that costs as
@@ -42,7 +42,7 @@ def incumbent_of(method: str, instance: Instance, limits: Limits, progress: Prog
     return Incumbent(method, problem, limits, progress, known=known, misfit=misfit)
 
 
-def take_starts(incumbent: Incumbent, instance: Instance, limits: Limits, progress: Progress) -> Plan | None:
+def take_starts(incumbent: Incumbent, instance: ScheduleInstance, limits: Limits, progress: Progress) -> Plan | None:
     """Take the plan to start from, and schedules that are quickly made, as far as they are feasible.
 
     Under labelled rows nodes of schedules that break them are moved. Returns the best plan; without any the first
@@ -64,7 +64,7 @@ def take_starts(incumbent: Incumbent, instance: Instance, limits: Limits, progre
     return next((plan for plan in broken if problem.hard_rows and not verify(without, plan)), None)
 
 
-def starts(instance: Instance, limits: Limits, progress: Progress) -> list[Plan]:
+def starts(instance: ScheduleInstance, limits: Limits, progress: Progress) -> list[Plan]:
     """Return schedules of list schedulers, and of single devices; they may break a constraint."""
     found: list[Plan] = []
     lister = Lister.of(instance)

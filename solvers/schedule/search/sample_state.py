@@ -9,18 +9,18 @@ import numpy as np
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.views.hypergraph import compressed
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, arrays
 from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening
 
-__all__ = ["Field", "State", "field_of", "order_of", "plan_of", "state_of"]
+__all__ = ["SampleField", "SampleState", "field_of", "order_of", "plan_of", "state_of"]
 
 STRIDE = 16
 """Places of the order between two that a schedule can be taken up from."""
 
 
-class Field(NamedTuple):
+class SampleField(NamedTuple):
     """A makespan problem on links as the searches take it.
 
     Attributes:
@@ -44,7 +44,7 @@ class Field(NamedTuple):
     tail: Floats
 
 
-class State(NamedTuple):
+class SampleState(NamedTuple):
     """A schedule: the order and the devices that it follows from, and what makes it cheap to change.
 
     Attributes:
@@ -68,7 +68,7 @@ class State(NamedTuple):
     cost: Floats
 
 
-def field_of(instance: Instance) -> Field:
+def field_of(instance: ScheduleInstance) -> SampleField:
     """Return the field of an instance."""
     supernodes = instance.supernodes
     may = supernodes.every(np.isfinite(instance.time))
@@ -78,7 +78,7 @@ def field_of(instance: Instance) -> Field:
     apart_at, apart = compressed([sorted(others) for others in supernodes.conflicts])
     tightening = Tightening(instance.problem, 0, lambda _: None)
     tail = tightening.side(tightening.back, tightening.time).times
-    return Field(
+    return SampleField(
         arrays=arrays(instance),
         group=instance.together,
         members_at=members_at,
@@ -92,7 +92,7 @@ def field_of(instance: Instance) -> Field:
     )
 
 
-def state_of(field: Field, order: Ints, device: Ints) -> State:
+def state_of(field: SampleField, order: Ints, device: Ints) -> SampleState:
     """Return the state of an order and devices; times are zero until it is timed."""
     n, k = field.arrays.time.shape
     supernodes = len(field.need)
@@ -100,7 +100,7 @@ def state_of(field: Field, order: Ints, device: Ints) -> State:
     home[field.group] = device
     place = np.empty(n, np.int64)
     place[order] = np.arange(n)
-    return State(
+    return SampleState(
         order=order.copy(),
         place=place,
         device=device.copy(),
@@ -113,7 +113,7 @@ def state_of(field: Field, order: Ints, device: Ints) -> State:
     )
 
 
-def order_of(instance: Instance, plan: Plan) -> Ints:
+def order_of(instance: ScheduleInstance, plan: Plan) -> Ints:
     """Return the nodes of a plan by their starts, tails before heads."""
     place = np.empty(instance.n, np.int64)
     place[instance.graph.topological_order] = np.arange(instance.n)
@@ -121,7 +121,7 @@ def order_of(instance: Instance, plan: Plan) -> Ints:
     return np.lexsort((place, plan.schedule.start)).astype(np.int64)
 
 
-def plan_of(instance: Instance, order: Ints, device: Ints) -> Plan:
+def plan_of(instance: ScheduleInstance, order: Ints, device: Ints) -> Plan:
     """Return the plan of an order and devices, everything as early as it can be in that order."""
     place = np.empty(instance.n)
     place[order] = np.arange(instance.n)

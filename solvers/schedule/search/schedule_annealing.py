@@ -26,7 +26,7 @@ PENALTY = 0.2
 """Of a device twice over its limit, as a share of the makespan, nearly."""
 
 
-class Best(Protocol):
+class BestSchedule(Protocol):
     """The best schedule that an annealing has met."""
 
     @property
@@ -34,7 +34,7 @@ class Best(Protocol):
         """Return [1] its makespan, ``inf`` before there is one."""
 
 
-B = TypeVar("B", bound=Best)
+B = TypeVar("B", bound=BestSchedule)
 
 
 class Trajectory(ABC, Generic[B]):

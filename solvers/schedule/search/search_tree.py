@@ -8,9 +8,9 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.schedule.search.sample_state import Field
+from mtpp_dsl.solvers.schedule.search.sample_state import SampleField
 
-__all__ = ["BRANCH", "CLOSER", "Found", "Tree", "tree_of"]
+__all__ = ["BRANCH", "CLOSER", "BestInTree", "SearchTree", "tree_of"]
 
 STEPS_WORTH_COMPILING = 2e4
 CLOSER = 1e-9
@@ -20,7 +20,7 @@ TABLE = 4_000_000
 """Numbers kept of states that have been searched."""
 
 
-class Tree(NamedTuple):
+class SearchTree(NamedTuple):
     """The path from the root to where the search is; [depth, ...].
 
     Attributes:
@@ -53,7 +53,7 @@ class Tree(NamedTuple):
     key: Ints
 
 
-class Found(NamedTuple):
+class BestInTree(NamedTuple):
     """The best schedule met, and its cost.
 
     Attributes:
@@ -70,7 +70,7 @@ class Found(NamedTuple):
     sent: Floats
 
 
-def tree_of(field: Field) -> Tree:
+def tree_of(field: SampleField) -> SearchTree:
     """Return a tree with its root alone."""
     arrays = field.arrays
     n, k = arrays.time.shape
@@ -79,7 +79,7 @@ def tree_of(field: Field) -> Tree:
     width = (n + (m if arrays.exclusive else 0)) * k + 1
     vector = 2 * n + m + 4 * k + 2
     rows = max(64, min(1 << 16, TABLE // vector))
-    return Tree(
+    return SearchTree(
         end=np.zeros((depth, n)),
         device=np.full((depth, n), -1, np.int64),
         done=np.zeros((depth, n), np.bool_),
@@ -99,7 +99,9 @@ def tree_of(field: Field) -> Tree:
     )
 
 
-def _branch(field: Field, order: Ints, room: Floats, share: Floats, tree: Tree, found: Found, states: int) -> int:
+def _branch(
+    field: SampleField, order: Ints, room: Floats, share: Floats, tree: SearchTree, found: BestInTree, states: int
+) -> int:
     """Look at up to *states* more states; return at how many it looked.
 
     A state is a partial schedule; a child appends a node, or, where links are exclusive, a transfer, as early as it

@@ -14,13 +14,13 @@ import numpy as np
 
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.module_rows import Split
+from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow
 from mtpp_dsl.solvers.schedule.modules.part import Place
-from mtpp_dsl.solvers.schedule.splitting.module_engines import Engine, Found, listed
+from mtpp_dsl.solvers.schedule.splitting.module_engines import ModuleEngine, ModuleResult, listed
 from mtpp_dsl.solvers.schedule.splitting.module_floor import floor
-from mtpp_dsl.solvers.schedule.splitting.same_modules import Classes, Timetable, timetable
+from mtpp_dsl.solvers.schedule.splitting.same_modules import SameModules, Timetable, timetable
 
-__all__ = ["State", "Step", "Walk"]
+__all__ = ["BoundaryStep", "BoundaryWalk", "State"]
 
 State: TypeAlias = tuple[Place, ...]
 """Where the tensors across a boundary are, in the order of their nodes."""
@@ -50,7 +50,7 @@ LIST = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class BoundaryStep:
     """A path to a state of a boundary, by its last module.
 
     Attributes:
@@ -62,11 +62,11 @@ class Step:
 
     state: State
     cost: float
-    before: Step | None
+    before: BoundaryStep | None
     table: Timetable | None
 
 
-class Walk:
+class BoundaryWalk:
     """Goes from boundary to boundary, and keeps the shortest paths to each state.
 
     Of a boundary with few states that is a cut of the graph, all states are explored; if all boundaries are such, the
@@ -89,16 +89,16 @@ class Walk:
     def __init__(
         self,
         problem: Problem,
-        split: Split,
-        classes: Classes,
-        engine: Engine,
+        split: ModuleRow,
+        classes: SameModules,
+        engine: ModuleEngine,
         seconds: float,
         limits: Limits,
         stopped: Callable[[], bool],
     ) -> None:
         self._problem, self._split, self._classes, self._engine = problem, split, classes, engine
         self._seconds, self._limits, self._stopped = seconds, limits, stopped
-        self._known: dict[tuple[int, Ends], Found] = {}
+        self._known: dict[tuple[int, Ends], ModuleResult] = {}
         self._floors: dict[tuple[int, Ends], float] = {}
         self._batched = problem.objective.batch is not None
         self._tensors = [split.tensors(i).tolist() for i in range(len(split.modules) - 1)] + [[]]
@@ -107,14 +107,14 @@ class Walk:
         self.stranded = False
         self._reserve = 0.0 if limits.remaining == inf else min(LATE * limits.remaining, LATE_SECONDS)
 
-    def run(self, begun: Callable[[int], None], needed: bool = True) -> Step | None:
+    def run(self, begun: Callable[[int], None], needed: bool = True) -> BoundaryStep | None:
         """Return the last step of the shortest path, or None if none is found.
 
         Args:
             begun: called with every module that is begun.
             needed: whether to return a path by list schedulers even when there is no time at all.
         """
-        steps = [Step((), 0.0, None, None)]
+        steps = [BoundaryStep((), 0.0, None, None)]
         stopped = inf
         for i in range(len(self._split.modules)):
             begun(i)
@@ -152,9 +152,9 @@ class Walk:
             return None
         return [tuple((d,) for d in devices) for devices in product(*where)]
 
-    def _through(self, i: int, steps: Sequence[Step], states: Sequence[State] | None) -> list[Step]:
+    def _through(self, i: int, steps: Sequence[BoundaryStep], states: Sequence[State] | None) -> list[BoundaryStep]:
         """Return the best steps to states of the boundary after module *i*, by cost."""
-        best: dict[State, Step] = {}
+        best: dict[State, BoundaryStep] = {}
         if states is None:
             self.bounds.append(None)
             most = self._most(i)
@@ -176,7 +176,7 @@ class Walk:
         return sorted(best.values(), key=lambda step: step.cost)
 
     def _wishes(
-        self, i: int, step: Step, states: Sequence[State], best: dict[State, Step]
+        self, i: int, step: BoundaryStep, states: Sequence[State], best: dict[State, BoundaryStep]
     ) -> Iterator[list[Place | None]]:
         """Yield the outputs to ask for, of those states that *step* may reach sooner."""
         own = self._own(i)
@@ -195,7 +195,9 @@ class Walk:
                 if (d,) != state[j]:
                     yield [(d,) if b == a else None for b in range(len(own))]
 
-    def _along(self, i: int, asked: Sequence[tuple[Step, Sequence[Place | None]]], best: dict[State, Step]) -> None:
+    def _along(
+        self, i: int, asked: Sequence[tuple[BoundaryStep, Sequence[Place | None]]], best: dict[State, BoundaryStep]
+    ) -> None:
         """Solve module *i* after these steps with outputs as asked for, and keep what is better."""
         part = self._classes.firsts[self._classes.members[i].of]
         ends = [self._ends(i, step.state, wish) for step, wish in asked]
@@ -205,15 +207,15 @@ class Walk:
             table = timetable(part, found.plan)
             state = self._behind(i, step.state, table)
             if state not in best or step.cost + found.cost < best[state].cost:
-                best[state] = Step(state, step.cost + found.cost, step, table)
+                best[state] = BoundaryStep(state, step.cost + found.cost, step, table)
 
-    def _solve(self, i: int, asked: Sequence[Ends]) -> list[Found]:
+    def _solve(self, i: int, asked: Sequence[Ends]) -> list[ModuleResult]:
         """Return the results for module *i* between these ends; solve those that have not been solved before."""
         c = self._classes.members[i].of
         part = self._classes.firsts[c]
         new = [ends for ends in dict.fromkeys(asked) if (c, ends) not in self._known]
         seconds = self._share(i, len(new))
-        jobs: list[Future[Found]] = []
+        jobs: list[Future[ModuleResult]] = []
         for ends in new:
             problem = part.between(dict(enumerate(ends[0])), {a: p for a, p in enumerate(ends[1]) if p is not None})
             self.asked += 1

@@ -8,10 +8,10 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.batch_tasks import BatchInstance
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import timed
-from mtpp_dsl.solvers.schedule.splitting.boundary_states import Step
-from mtpp_dsl.solvers.schedule.splitting.same_modules import Classes
+from mtpp_dsl.solvers.schedule.splitting.boundary_states import BoundaryStep
+from mtpp_dsl.solvers.schedule.splitting.same_modules import SameModules
 
 __all__ = ["budgets", "joined"]
 
@@ -19,10 +19,10 @@ SPARE = 1e-12
 """Taken off what memory is left, as a share: budgets add up to no more than there is."""
 
 
-def joined(problem: Problem, classes: Classes, last: Step) -> Plan:
+def joined(problem: Problem, classes: SameModules, last: BoundaryStep) -> Plan:
     """Return the plan of a path through all modules: with their devices and order, without waits at boundaries."""
-    steps: list[Step] = []
-    at: Step | None = last
+    steps: list[BoundaryStep] = []
+    at: BoundaryStep | None = last
     while at is not None and at.table is not None:
         steps.append(at)
         at = at.before
@@ -40,7 +40,9 @@ def joined(problem: Problem, classes: Classes, last: Step) -> Plan:
         sent[member.edges] = step.table.sent + step.before.cost
     if problem.objective.batch is not None:
         return BatchInstance.of(problem).plan(device, np.nan_to_num(start))
-    return timed(Instance.of(problem), device[:, 0], start[:, 0], np.where(np.isnan(sent), start[graph.heads, 0], sent))
+    return timed(
+        ScheduleInstance.of(problem), device[:, 0], start[:, 0], np.where(np.isnan(sent), start[graph.heads, 0], sent)
+    )
 
 
 def budgets(problem: Problem, modules: tuple[Ints, ...], plan: Plan) -> Floats:

@@ -19,16 +19,16 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.backends.cpsat.pool import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import run_together
 from mtpp_dsl.solvers.schedule.search.batch_annealing import improve
 from mtpp_dsl.solvers.schedule.splitting.module_floor import floor
 
-__all__ = ["ByCpSat", "ByMethod", "Engine", "Found", "listed"]
+__all__ = ["ByCpSat", "ByMethod", "ModuleEngine", "ModuleResult", "listed"]
 
 TIGHT = 1e-7
 """What bounds of whole numbers lose, as a share, at the most: of times of the model, not of the problem."""
@@ -41,7 +41,7 @@ FIRST = 2.0
 
 
 @dataclass(frozen=True)
-class Found:
+class ModuleResult:
     """The result for a module between given ends.
 
     Attributes:
@@ -61,7 +61,7 @@ class Found:
         return self.bound >= self.cost * (1 - TIGHT)
 
     @classmethod
-    def of(cls, problem: Problem, plan: Plan | None, bound: float) -> Found:
+    def of(cls, problem: Problem, plan: Plan | None, bound: float) -> ModuleResult:
         """Return the result for a feasible plan and a bound."""
         if plan is None or verify(problem, plan):
             return cls(None, inf, bound)
@@ -80,13 +80,13 @@ class _Echo(Progress):
         return self._stopped()
 
 
-def listed(problem: Problem, limits: Limits, stopped: Callable[[], bool] = lambda: False) -> Found:
+def listed(problem: Problem, limits: Limits, stopped: Callable[[], bool] = lambda: False) -> ModuleResult:
     """Return the best schedule that list schedulers find."""
     plan = known(problem, replace(limits.within(10 * FIRST), start=None), _Echo(stopped))
-    return Found.of(problem, plan, floor(problem))
+    return ModuleResult.of(problem, plan, floor(problem))
 
 
-class Engine(ABC):
+class ModuleEngine(ABC):
     """Solves modules, several at once; use it as a context, or close it.
 
     Args:
@@ -102,55 +102,55 @@ class Engine(ABC):
     def __init__(self, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
         self._limits, self._stopped, self.size = limits, stopped, size
         self._threads = ThreadPoolExecutor(size)
-        self.pool: Pool | None = None
+        self.pool: ProcessPool | None = None
         self.solver: str | None = None
 
-    def submit(self, problem: Problem, seconds: float) -> Future[Found]:
+    def submit(self, problem: Problem, seconds: float) -> Future[ModuleResult]:
         """Return a future of the result after at most *seconds* of solving."""
         return self._threads.submit(self._solve, problem, seconds)
 
     @abstractmethod
-    def _solve(self, problem: Problem, seconds: float) -> Found: ...
+    def _solve(self, problem: Problem, seconds: float) -> ModuleResult: ...
 
     def close(self) -> None:
         """Stop what runs."""
         self._threads.shutdown(cancel_futures=True)
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> ModuleEngine:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
 
-class ByCpSat(Engine):
+class ByCpSat(ModuleEngine):
     """Solves modules by CP-SAT, in processes that are kept."""
 
     def __init__(self, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
         super().__init__(limits, size, stopped)
-        self._pool = self.pool = Pool(size, limits.executor)
+        self._pool = self.pool = ProcessPool(size, limits.executor)
         self.solver = "cp-sat"
 
-    def _solve(self, problem: Problem, seconds: float) -> Found:
+    def _solve(self, problem: Problem, seconds: float) -> ModuleResult:
         until = self._limits.within(seconds)
         first = listed(problem, self._limits, self._stopped)
         if first.bound >= first.cost * (1 - CLOSE):
             return first
         if first.plan is not None and problem.objective.batch is not None:
             better = improve(problem, first.plan, until.within(ANNEALING * seconds), _Echo(self._stopped))
-            first = Found.of(problem, better, first.bound)
+            first = ModuleResult.of(problem, better, first.bound)
         asked = ask(problem, first.plan, at_least=first.bound)
         effort = Effort(until.remaining, 1, self._limits.seed, 0.0, dict(self._limits.solver_options))
         answer = asked.found(self._pool.submit(asked.request, effort, stopped=self._stopped).result())
         plan, cost = (answer.plan, answer.cost) if answer.cost < first.cost else (first.plan, first.cost)
-        return Found(plan, cost, max(first.bound, min(answer.bound, cost)))
+        return ModuleResult(plan, cost, max(first.bound, min(answer.bound, cost)))
 
     def close(self) -> None:
         super().close()
         self._pool.close()
 
 
-class ByMethod(Engine):
+class ByMethod(ModuleEngine):
     """Solves each module by a method.
 
     A method that uses a MIP solver gets one module at a time, since models cannot be built side by side. With an
@@ -158,7 +158,7 @@ class ByMethod(Engine):
 
     Args:
         method: accepts the modules.
-        limits, size, stopped: as of :class:`Engine`.
+        limits, size, stopped: as of :class:`ModuleEngine`.
     """
 
     def __init__(self, method: Method, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
@@ -167,7 +167,7 @@ class ByMethod(Engine):
         self._method = method
         self.solver = limits.solver if solver else None
 
-    def _solve(self, problem: Problem, seconds: float) -> Found:
+    def _solve(self, problem: Problem, seconds: float) -> ModuleResult:
         reason = self._method.accepts(problem)
         if reason is not None:
             raise Refused(f"the modules cannot be solved: {reason}")
@@ -179,7 +179,7 @@ class ByMethod(Engine):
         bound = max(first.bound, 0.0 if result.bound is None else result.bound.cost)
         if result.infeasibility is not None:
             bound = inf
-        found = Found.of(problem, result.plan, bound)
+        found = ModuleResult.of(problem, result.plan, bound)
         if found.plan is None or (solver and first.cost < found.cost):
             found = replace(first, bound=bound)
         return replace(found, bound=min(found.bound, found.cost))
@@ -191,7 +191,7 @@ class ByMethod(Engine):
             return self._method.solve(problem, limits, progress)
         threads = limits.threads or 1
         results, notes = run_together(
-            problem, [[Task(self._method)]], limits, progress, threads=threads, to_the_end=True
+            problem, [[LaneTask(self._method)]], limits, progress, threads=threads, to_the_end=True
         )
         if not results:  # the time was up, or somebody asked to stop: what it has reported counts
             return progress.result(self._method.name, limits, "time_limit", plan=progress.plan, bound=progress.bound)

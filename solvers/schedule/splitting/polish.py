@@ -11,8 +11,8 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.engine import Pool
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.lns.lns import search
 from mtpp_dsl.solvers.schedule.search.batch_annealing import improve
 
@@ -23,7 +23,7 @@ ANNEALING, SECONDS = 0.5, 60.0
 
 
 def polish(
-    problem: Problem, plan: Plan, pool: Pool | None, incumbent: Incumbent, limits: Limits, progress: Progress
+    problem: Problem, plan: Plan, pool: ProcessPool | None, incumbent: Incumbent, limits: Limits, progress: Progress
 ) -> list[str]:
     """Hand *incumbent* better plans than *plan*, until the searches give up or time is up; return what was tried.
 
@@ -41,7 +41,7 @@ def polish(
         incumbent.take(found)
         if pool is None:
             return ["annealing"]
-        with suppress(Ended):
+        with suppress(SearchEnded):
             search(problem, found, pool, incumbent, limits, progress)
         return ["annealing", "large neighbourhoods"]
     method: Method = registry.load(registry.METHODS, "annealing")()
@@ -54,6 +54,6 @@ def polish(
         plan = better
     if pool is None:
         return ["annealing"]
-    with suppress(Ended):
+    with suppress(SearchEnded):
         search(problem, plan, pool, incumbent, limits, progress)
     return ["annealing", "large neighbourhoods"]

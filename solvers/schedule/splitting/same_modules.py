@@ -9,10 +9,10 @@ import numpy as np
 
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.schedule.modules.equal import Member, equal_modules
-from mtpp_dsl.solvers.schedule.modules.part import Part, Place
+from mtpp_dsl.solvers.schedule.modules.equal import EqualMember, equal_modules
+from mtpp_dsl.solvers.schedule.modules.part import ModuleTasks, Place
 
-__all__ = ["Classes", "Timetable", "grouped", "timetable"]
+__all__ = ["SameModules", "Timetable", "grouped", "timetable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,20 +35,20 @@ class Timetable:
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class SameModules:
     """The classes of some modules: the first of each, and every module as a member."""
 
-    firsts: tuple[Part, ...]
-    members: tuple[Member, ...]
+    firsts: tuple[ModuleTasks, ...]
+    members: tuple[EqualMember, ...]
 
 
-def grouped(parts: Sequence[Part]) -> Classes:
+def grouped(parts: Sequence[ModuleTasks]) -> SameModules:
     """Return the classes of equal modules."""
     firsts, members = equal_modules(parts, [part.form for part in parts])
-    return Classes(tuple(parts[i] for i in firsts), members)
+    return SameModules(tuple(parts[i] for i in firsts), members)
 
 
-def timetable(part: Part, plan: Plan) -> Timetable:
+def timetable(part: ModuleTasks, plan: Plan) -> Timetable:
     """Return the timetable of a plan of the module's problem."""
     if plan.batches is not None:
         chunk = part.problem.batching.chunk

@@ -19,17 +19,17 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result, relative_gap
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.module_rows import Split, split
+from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow, split
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.modules.part import parts
-from mtpp_dsl.solvers.schedule.splitting.boundary_states import Walk
+from mtpp_dsl.solvers.schedule.splitting.boundary_states import BoundaryWalk
 from mtpp_dsl.solvers.schedule.splitting.join import budgets, joined
-from mtpp_dsl.solvers.schedule.splitting.module_engines import Engine
+from mtpp_dsl.solvers.schedule.splitting.module_engines import ModuleEngine
 from mtpp_dsl.solvers.schedule.splitting.polish import polish
 from mtpp_dsl.solvers.schedule.splitting.same_modules import grouped
 
-__all__ = ["Run"]
+__all__ = ["SplitRun"]
 
 EXACT, WALK, WALK_BATCHES, BOUND = 0.8, 0.3, 0.5, 0.25
 """Of the time, at most, for the walk: where it can prove an optimum, and where not; and of what is left for a bound."""
@@ -42,7 +42,7 @@ ROUNDING = 1e-12
 """What sums of times may be off by, as a share of themselves."""
 
 
-class Run:
+class SplitRun:
     """One call of the method.
 
     Args:
@@ -60,7 +60,7 @@ class Run:
         problem: Problem,
         limits: Limits,
         progress: Progress,
-        engine: Engine,
+        engine: ModuleEngine,
         words: str,
         channels: int | None,
         seconds: float,
@@ -85,7 +85,7 @@ class Run:
         return self._incumbent.result(solver=self._engine.solver)
 
     @cached_property
-    def _split(self) -> Split:
+    def _split(self) -> ModuleRow:
         """The modules; of one sample, with a boundary after every cut node."""
         problem = self._problem
         held = [c.nodes for c in problem.constraints if isinstance(c, Colocate | Separate)]
@@ -147,7 +147,7 @@ class Run:
         classes = grouped(parts(self._problem, self._split, rooms))
         loose = WALK if self._problem.objective.batch is None else WALK_BATCHES
         share = limits.remaining * (EXACT if exact else loose)
-        walk = Walk(
+        walk = BoundaryWalk(
             self._problem,
             self._split,
             classes,
@@ -171,7 +171,7 @@ class Run:
             self._incumbent.note(f"heuristic: {self._why(exact)}")
         return plan
 
-    def _told(self, walk: Walk, barriers: float, value: float, different: int) -> str:
+    def _told(self, walk: BoundaryWalk, barriers: float, value: float, different: int) -> str:
         """Return, in words, how the walk ended."""
         unit = self._problem.time_unit
         words = f"{different} different modules solved {walk.asked} times between given ends"

@@ -15,8 +15,8 @@ __all__ = [
     "BITS",
     "ROUNDING",
     "STRIDE",
-    "Field",
-    "State",
+    "BatchField",
+    "BatchState",
     "field_of",
     "is_plan",
     "order_of",
@@ -33,7 +33,7 @@ ROUNDING = 1e-9
 """Relative: what sums of memory may be above a limit by their rounding alone."""
 
 
-class Field(NamedTuple):
+class BatchField(NamedTuple):
     """A batched throughput as kernels take it; edges are numbered as in the graph.
 
     Attributes:
@@ -77,7 +77,7 @@ class Field(NamedTuple):
     apart: Ints
 
 
-class State(NamedTuple):
+class BatchState(NamedTuple):
     """Chunks on devices, an order of all batches, and the times that follow. Batch v * k + d is that of v on d.
 
     Attributes:
@@ -108,7 +108,7 @@ class State(NamedTuple):
     cost: Floats
 
 
-def field_of(instance: BatchInstance) -> Field | None:
+def field_of(instance: BatchInstance) -> BatchField | None:
     """Return the field of an instance; None if a supernode has no spread of its chunks that all its nodes can run.
 
     Spreads are then given by sizes and pins alone; what memory, links and ``separate`` leave is not looked at.
@@ -137,7 +137,7 @@ def field_of(instance: BatchInstance) -> Field | None:
     rank[graph.topological_order] = np.arange(graph.n)
     members_at, members = compressed(supernodes.members)
     apart_at, apart = compressed([sorted(others) for others in supernodes.conflicts])
-    return Field(
+    return BatchField(
         offsets=graph.offsets,
         heads=graph.heads,
         tails=graph.tails,
@@ -193,7 +193,7 @@ def tails_of(instance: BatchInstance) -> Floats:
     return tail
 
 
-def state_of(field: Field, home: Ints, priority: Floats) -> State:
+def state_of(field: BatchField, home: Ints, priority: Floats) -> BatchState:
     """Return the state of chunks on devices and priorities of batches; times are zero until it is timed.
 
     Args:
@@ -221,7 +221,7 @@ def state_of(field: Field, home: Ints, priority: Floats) -> State:
     place = np.full(n * k, -1)
     place[items] = np.arange(len(items))
     apart = [(c, x) for c in range(supernodes) for x in field.apart[field.apart_at[c] : field.apart_at[c + 1]] if x < c]
-    state = State(
+    state = BatchState(
         home=home.astype(np.int64),
         size=size,
         mask=mask,
@@ -242,12 +242,12 @@ def state_of(field: Field, home: Ints, priority: Floats) -> State:
     return state
 
 
-def recount(field: Field, state: State) -> None:
+def recount(field: BatchField, state: BatchState) -> None:
     """Count memory anew: sums that change by differences drift."""
     state.used[:] = field.weights @ (state.size > 0) + field.share @ state.size
 
 
-def is_plan(field: Field, state: State) -> bool:
+def is_plan(field: BatchField, state: BatchState) -> bool:
     """Return whether chunks are where memory, links and supernodes held apart let them be."""
     where = state.home[field.group]
     joined = np.isfinite(field.fixed[field.row[:, None], where[field.tails], where[field.heads]]).all()

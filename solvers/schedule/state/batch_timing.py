@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.schedule.state.batch_state import BITS, STRIDE, Field, State
+from mtpp_dsl.solvers.schedule.state.batch_state import BITS, STRIDE, BatchField, BatchState
 
 __all__ = ["Trial", "clashes", "keep", "move_row", "shared", "timing", "trial_of"]
 
 
 class Trial(NamedTuple):
-    """Room for a schedule that is tried, as of :class:`State`.
+    """Room for a schedule that is tried, as of :class:`BatchState`.
 
     Attributes:
         source: batches in the order asked for, from the place where it begins to differ.
@@ -38,7 +38,7 @@ class Trial(NamedTuple):
     wanting: Ints
 
 
-def trial_of(field: Field, state: State) -> Trial:
+def trial_of(field: BatchField, state: BatchState) -> Trial:
     """Return room for trials of a state."""
     n = len(field.group)
     return Trial(
@@ -56,7 +56,7 @@ def trial_of(field: Field, state: State) -> Trial:
     )
 
 
-def shared(state: State, a: int, d: int, c: int, f: int) -> int:
+def shared(state: BatchState, a: int, d: int, c: int, f: int) -> int:
     """Return how many chunks the batches of supernode *a* on *d* and of supernode *c* on *f* share."""
     count = 0
     for w in range(state.mask.shape[2]):
@@ -67,7 +67,7 @@ def shared(state: State, a: int, d: int, c: int, f: int) -> int:
     return count
 
 
-def meet(state: State, a: int, d: int, c: int, f: int) -> bool:
+def meet(state: BatchState, a: int, d: int, c: int, f: int) -> bool:
     """Return whether the batches of supernode *a* on *d* and of supernode *c* on *f* share a chunk."""
     both = 0
     for w in range(state.mask.shape[2]):
@@ -75,7 +75,9 @@ def meet(state: State, a: int, d: int, c: int, f: int) -> bool:
     return bool(both != 0)
 
 
-def timing(field: Field, state: State, trial: Trial, begin: int, length: int, allowed: float, toll: float) -> bool:
+def timing(
+    field: BatchField, state: BatchState, trial: Trial, begin: int, length: int, allowed: float, toll: float
+) -> bool:
     """Time ``trial.source[begin:length]`` behind the first *begin* batches of the state; return whether it is allowed.
 
     Each batch starts as soon as its inputs have arrived and its device is free, as in
@@ -154,7 +156,7 @@ def timing(field: Field, state: State, trial: Trial, begin: int, length: int, al
     return bool(peak + toll * wanting <= allowed)
 
 
-def keep(state: State, trial: Trial, begin: int, length: int) -> None:
+def keep(state: BatchState, trial: Trial, begin: int, length: int) -> None:
     """Make the schedule that was timed last that of the state; batches it does not have must be without a place."""
     for i in range(begin, length):
         x = trial.order[i]
@@ -168,7 +170,7 @@ def keep(state: State, trial: Trial, begin: int, length: int) -> None:
     state.lacking[first:last] = trial.lacking[first:last]
 
 
-def clashes(field: Field, state: State, c: int) -> int:
+def clashes(field: BatchField, state: BatchState, c: int) -> int:
     """Return how many chunks supernode *c* runs where a supernode that is held apart from it runs them."""
     count = 0
     for j in range(field.apart_at[c], field.apart_at[c + 1]):
@@ -178,7 +180,7 @@ def clashes(field: Field, state: State, c: int) -> int:
     return count
 
 
-def move_row(field: Field, state: State, c: int, row: Ints) -> None:
+def move_row(field: BatchField, state: BatchState, c: int, row: Ints) -> None:
     """Put the chunks of supernode *c* on the devices of *row*; the order is left as it is."""
     k = field.time.shape[1]
     state.clash[0] -= clashes(field, state, c)

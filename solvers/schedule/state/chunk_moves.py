@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.schedule.state.batch_state import Field, State
+from mtpp_dsl.solvers.schedule.state.batch_state import BatchField, BatchState
 
-__all__ = ["ALIKE", "ROWS", "SWAPPED", "Draws", "Shares", "aligned", "draw", "fits", "neighbour", "spread_of"]
+__all__ = ["ALIKE", "ROWS", "SWAPPED", "ChunkShares", "Draws", "aligned", "draw", "fits", "neighbour", "spread_of"]
 
 ALIKE, MOVED, SWAPPED = 0, 1, 2
 """How a new row came about: of its own, by moving every chunk from one device to another, by exchanging two devices."""
@@ -20,7 +20,7 @@ class Draws(NamedTuple):
     at: Ints
 
 
-class Shares(NamedTuple):
+class ChunkShares(NamedTuple):
     """Cumulated shares of the ways to draw a row, up to 1.
 
     Attributes:
@@ -52,7 +52,7 @@ def below(draws: Draws, most: int) -> int:
     return int(uniform(draws) * most)
 
 
-def fits(field: Field, c: int, row: Ints, size: Ints) -> bool:
+def fits(field: BatchField, c: int, row: Ints, size: Ints) -> bool:
     """Return whether supernode *c* may have the batches of a row; *size* is room for their sizes, and gets them."""
     size[:] = 0
     for d in row:
@@ -63,7 +63,7 @@ def fits(field: Field, c: int, row: Ints, size: Ints) -> bool:
     return bool(able)
 
 
-def neighbour(field: Field, c: int, draws: Draws) -> int:
+def neighbour(field: BatchField, c: int, draws: Draws) -> int:
     """Return the supernode at the other end of some edge of supernode *c*; -1 if the node drawn has none."""
     first, last = field.members_at[c], field.members_at[c + 1]
     v = field.members[first + below(draws, last - first)]
@@ -95,7 +95,7 @@ def aligned(size: Ints, like: Ints, row: Ints) -> None:
             row[i] = d
 
 
-def spread_of(field: Field, c: int, draws: Draws, size: Ints) -> None:
+def spread_of(field: BatchField, c: int, draws: Draws, size: Ints) -> None:
     """Write sizes of batches that supernode *c* may have, all chunks together, device by device at random."""
     k = len(size)
     left = field.may.shape[2] - 1
@@ -115,7 +115,7 @@ def spread_of(field: Field, c: int, draws: Draws, size: Ints) -> None:
                 pick -= 1
 
 
-def part(field: Field, state: State, c: int, d: int, f: int, like: Ints, draws: Draws, row: Ints) -> bool:
+def part(field: BatchField, state: BatchState, c: int, d: int, f: int, like: Ints, draws: Draws, row: Ints) -> bool:
     """Move some chunks of supernode *c* from *d* to *f*, first those *like* has there; return whether sizes allow."""
     here, there = state.size[c, d], state.size[c, f]
     moves = 0
@@ -141,7 +141,9 @@ def part(field: Field, state: State, c: int, d: int, f: int, like: Ints, draws: 
     return moves > 0
 
 
-def draw(field: Field, state: State, c: int, draws: Draws, shares: Shares, row: Ints, size: Ints, pair: Ints) -> int:
+def draw(
+    field: BatchField, state: BatchState, c: int, draws: Draws, shares: ChunkShares, row: Ints, size: Ints, pair: Ints
+) -> int:
     """Write another row for supernode *c*; return how it came about, -1 if nothing came of it.
 
     *pair* gets the two devices of ``MOVED`` and ``SWAPPED``; *size* is room.

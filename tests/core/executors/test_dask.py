@@ -25,13 +25,13 @@ from mtpp_dsl.core.executors.versions import versions
 from mtpp_dsl.language.lowering.lower import read
 from mtpp_dsl.solvers.methods.bounds import Simple
 from mtpp_dsl.solvers.methods.partition import SliceGraph
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
 from mtpp_dsl.solving.testing import check_executor
 from mtpp_dsl.sweeps.file.problem_files import fingerprint
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.run.loop import run_sweep
-from mtpp_dsl.sweeps.store.outcome import Outcome
+from mtpp_dsl.sweeps.store.outcome import RunOutcome
 from mtpp_dsl.sweeps.store.store import Store
 
 pytest.importorskip("distributed", reason="distributed is not installed")
@@ -140,7 +140,7 @@ def test_one_solve_spreads_over_it(cluster: Dask, spec: str, method: str, monkey
 def test_lanes_of_auto_run_on_it(cluster: Dask) -> None:
     """Lanes tell one another of plans and bounds across workers, within the time of the limits."""
     problem, progress = load(STAGES), Progress()
-    lanes = [[Task(SliceGraph())], [Task(Simple())]]
+    lanes = [[LaneTask(SliceGraph())], [LaneTask(Simple())]]
     results, notes = run_together(problem, lanes, Limits(time=60, executor=cluster), progress, to_the_end=True)
     assert sorted(result.method for result in results) == ["simple", "slicegraph"]
     assert notes == ()
@@ -184,7 +184,7 @@ def test_a_sweep_gives_the_same_rows(cluster: Dask, tmp_path: Path) -> None:
                 killed.append(1)
                 cluster._client.run(_die, workers=[link.worker], wait=False)
 
-        def ended(self, run: Run, outcome: Outcome) -> None:
+        def ended(self, run: Run, outcome: RunOutcome) -> None:
             pass
 
     rows = {}
@@ -245,7 +245,7 @@ def test_a_sweep_survives_a_scheduler_that_restarts(tmp_path: Path) -> None:
                 own.kill()
                 own.start()
 
-        def ended(self, run: Run, outcome: Outcome) -> None:
+        def ended(self, run: Run, outcome: RunOutcome) -> None:
             pass
 
     with ExitStack() as stack:

@@ -41,7 +41,7 @@ from mtpp_dsl.core.problem.phases import phased_graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.json import result_to_json, schema
 from mtpp_dsl.solving.answers.plans import false_devices
-from mtpp_dsl.solving.answers.proofs import Claim, check_bound
+from mtpp_dsl.solving.answers.proofs import BoundClaim, check_bound
 from mtpp_dsl.solving.api import find_method, method_names
 from tests.amount import part
 from tests.networks import random_links, random_tree
@@ -286,7 +286,7 @@ def test_what_is_asked_of_one_phase_is_an_ordinary_problem(seed: int) -> None:
         assert result.cost == pytest.approx(min(costs), abs=1e-5)
         assert result.bound is not None
         assert result.bound.cost <= min(costs) * (1 + 1e-9) + 1e-9
-        claim = Claim.of(problem, result_to_json(problem, result))
+        claim = BoundClaim.of(problem, result_to_json(problem, result))
         assert claim is not None
         assert check_bound(problem, claim, Limits(time=20)).text.startswith("bound")
 
@@ -296,7 +296,7 @@ def test_bounds_on_one_phase_are_proved_again(method: str) -> None:
     """The certificate of a bound on one phase proves it, and does not prove twice as much."""
     problem = phased_problem(random_case(1), "together").asking(Objective.linear([(Bottleneck("q"), 1.0)]))
     answer = result_to_json(problem, mtpp_dsl.solve(problem, method=method, time_limit=20))
-    claim = Claim.of(problem, answer)
+    claim = BoundClaim.of(problem, answer)
     assert claim is not None
     assert claim.value > 0
     assert claim.certificate is not None

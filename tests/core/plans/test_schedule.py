@@ -24,7 +24,7 @@ from mtpp_dsl.core.problem.interconnects import Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.transfers import routed
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import compressed, timed
 from tests.oracle import optimum
 from tests.strategies import link_problems
@@ -42,7 +42,7 @@ def fork(*constraints: object, memory: float | None = None) -> Problem:
 
 def split(problem: Problem, priority: list[float] | None = None) -> Plan:
     """a, b, d on x and c on y: two transfers."""
-    return timed(Instance.of(problem), [0, 0, 1, 0], priority or [0, 1, 2, 3])
+    return timed(ScheduleInstance.of(problem), [0, 0, 1, 0], priority or [0, 1, 2, 3])
 
 
 def test_times_by_hand() -> None:
@@ -226,7 +226,7 @@ def test_timed_plans_are_plans(problem: Problem, seed: int) -> None:
     """Any assignment and any priorities give a valid schedule, no shorter than the optimum, which compression keeps."""
     random = np.random.default_rng(seed)
     plain = problem.with_constraints([c for c in problem.constraints if isinstance(c, ExclusiveLinks)])
-    instance = Instance.of(plain)
+    instance = ScheduleInstance.of(plain)
     assignment = random.integers(0, problem.k, problem.graph.n)
     try:
         plan = timed(instance, assignment, random.random(instance.n), random.random(instance.m))

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from mtpp_dsl.editor.server.features import completion, definition, hover, inlay, references, rename
-from mtpp_dsl.editor.server.reading import Reading, read_document
+from mtpp_dsl.editor.server.reading import TextReading, read_document
 from tests.editor.server.test_completion import BASE
 from tests.editor.server.test_hover import SPEC
 from tests.editor.server.test_names import SPEC as NAMES
@@ -78,7 +78,7 @@ def changed(text: str, random_: random.Random) -> tuple[str, int]:
     return text[:at] + piece + text[at:], at + len(piece)
 
 
-def asked(reading: Reading, line: int, column: int, limit: float) -> None:
+def asked(reading: TextReading, line: int, column: int, limit: float) -> None:
     """Ask for everything at a place; each in its time."""
 
     def rename_it() -> None:
@@ -113,7 +113,7 @@ def test_no_edit_makes_a_feature_fail(seed: int) -> None:
             spec = read_document(text, "spec.mtpp", None)
             current = step % 2 == 0
             older = spec.analyse() if current or older is None else older
-            reading = Reading("untitled:1", spec, older, current, {})
+            reading = TextReading("untitled:1", spec, older, current, {})
             line, column = reading.lines().position(at)
             asked(reading, line, column, 1.0)
             asked(reading, random_.randint(0, 40), random_.randint(0, 60), 1.0)

@@ -13,7 +13,7 @@ from mtpp_dsl.editor.server.features.fixes import all_safe, fixes
 from mtpp_dsl.editor.server.features.folding import Fold, folds
 from mtpp_dsl.editor.server.features.formatting import format_lines, format_text
 from mtpp_dsl.editor.server.features.problems import problems
-from mtpp_dsl.editor.server.features.symbols import Symbol, symbols
+from mtpp_dsl.editor.server.features.symbols import TextSymbol, symbols
 from mtpp_dsl.editor.server.features.tokens import encoded, tokens
 from mtpp_dsl.editor.server.reading import reading_of
 from mtpp_dsl.language.syntax.layout import format_spec
@@ -79,7 +79,7 @@ def test_what_does_not_parse_is_not_formatted() -> None:
     assert format_text(reading_of(SPEC.replace("(", "((", 1))) == []
 
 
-def outline(found: list[Symbol]) -> list[object]:
+def outline(found: list[TextSymbol]) -> list[object]:
     return [(one.name, outline(list(one.children))) if one.children else one.name for one in found]
 
 
@@ -94,7 +94,7 @@ def test_symbols_are_nested() -> None:
     graph = next(one for one in found if one.kind == "graph")
     assert graph.children
 
-    def inside(one: Symbol) -> None:
+    def inside(one: TextSymbol) -> None:
         assert one.name
         assert one.span.start <= one.named.start <= one.named.stop <= one.span.stop
         for child in one.children:

@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from mtpp_dsl.editor.server.features.hover import hover
 from mtpp_dsl.editor.server.features.markdown import block, code, plain
-from mtpp_dsl.editor.server.reading import Reading, reading_of
+from mtpp_dsl.editor.server.reading import TextReading, reading_of
 from tests.editor.server.test_names import at
 from tests.hostile_names import HOSTILE, hostile_spec
 
@@ -41,7 +41,7 @@ def said(place: str, text: str = SPEC) -> str:
     return told(reading, *at(reading, place))
 
 
-def told(reading: Reading, line: int, column: int) -> str:
+def told(reading: TextReading, line: int, column: int) -> str:
     found = hover(reading, line, column)
     if found is None:
         return ""

@@ -16,8 +16,8 @@ from mtpp_dsl.editor.server.connection import server as connection
 from mtpp_dsl.editor.server.connection.app import made
 from mtpp_dsl.editor.server.connection.names import kinds_of
 from mtpp_dsl.editor.server.document import Replacement
-from mtpp_dsl.editor.server.reading import Reading
-from mtpp_dsl.editor.server.workspace import Job
+from mtpp_dsl.editor.server.reading import TextReading
+from mtpp_dsl.editor.server.workspace import ReadingJob
 from tests.editor.server.session import COMMAND, Session
 
 TEXT = """mtpp 1
@@ -154,10 +154,10 @@ async def test_the_first_reading_is_waited_for(monkeypatch: pytest.MonkeyPatch) 
 async def test_nobody_waits_for_what_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of ours in the reading of a text is logged, and whoever waits for it is told that nothing is known."""
 
-    def broken(*_: object) -> Reading:
+    def broken(*_: object) -> TextReading:
         raise AssertionError("broken")
 
-    monkeypatch.setattr(Job, "read", broken)
+    monkeypatch.setattr(ReadingJob, "read", broken)
     server, uri = made("0"), "untitled:a.mtpp"
     server.touch(server.texts.open(uri, "device d"))
     assert await asyncio.wait_for(server.reading(uri, whole=True), 30) is None

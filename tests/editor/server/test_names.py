@@ -14,7 +14,7 @@ from mtpp_dsl.editor.server.features.references import highlights, references
 from mtpp_dsl.editor.server.features.rename import RenameRefused, prepare_rename, rename
 from mtpp_dsl.editor.server.features.sameness import same
 from mtpp_dsl.editor.server.features.search import found_symbols
-from mtpp_dsl.editor.server.reading import Reading, reading_of
+from mtpp_dsl.editor.server.reading import TextReading, reading_of
 from tests.tree import ROOT
 
 SPEC = """mtpp 1
@@ -51,14 +51,14 @@ scenario small {
 """
 
 
-def at(reading: Reading, text: str) -> tuple[int, int]:
+def at(reading: TextReading, text: str) -> tuple[int, int]:
     """Return the line and column of the sign ``|`` in a part of the text."""
     before, _, after = text.partition("|")
     assert reading.text.count(before + after) >= 1, text
     return reading.lines().position(reading.text.index(before + after) + len(before))
 
 
-def texts(reading: Reading, locations: list[types.Location]) -> list[tuple[int, str]]:
+def texts(reading: TextReading, locations: list[types.Location]) -> list[tuple[int, str]]:
     """Return the lines of locations of the text itself, from 1, and what stands there."""
     found = []
     for location in locations:
@@ -156,7 +156,7 @@ def test_the_node_of_a_generator_leads_to_the_graph() -> None:
 # rename
 
 
-def renamed(reading: Reading, line: int, column: int, new: str) -> str:
+def renamed(reading: TextReading, line: int, column: int, new: str) -> str:
     """Return the text with the name at a place changed."""
     changes = rename(reading, line, column, new)
     edits = []

@@ -9,7 +9,7 @@ import pytest
 from mtpp_dsl.core.text.edits import edited
 from mtpp_dsl.editor.server.features.fixes import fixes
 from mtpp_dsl.editor.server.features.problems import problems
-from mtpp_dsl.editor.server.reading import Reading, reading_of
+from mtpp_dsl.editor.server.reading import TextReading, reading_of
 
 GRAPH = "graph {\n  node a (work = 1 ms, output = 1 MB)\n  node b (work = 1 ms)\n  edge a -> b\n}\n"
 PLAIN = "graph { node a (work = 1, output = 2) node b edge a -> b }\ndevice d[2]\n"
@@ -18,7 +18,7 @@ JOINED = "interconnect shared (bandwidth = 1 GB/s)\n"
 WANTED = "minimize bottleneck\n"
 
 
-def mended(reading: Reading, said: str) -> str:
+def mended(reading: TextReading, said: str) -> str:
     """Return the text after the one fix whose message has these words."""
     (offer,) = [each for each in fixes(reading, 0, len(reading.text)) if said in each.diagnostics[0].message]
     return edited(reading.text, offer.edits)

@@ -88,14 +88,14 @@ def test_processes(squeezenet: Path) -> None:
 
 def test_weights_outside(squeezenet: Path, tmp_path: Path) -> None:
     """Weights lie beside a part where they are many, or did so before; each part has its own alone."""
-    from mtpp_dsl.runtimes.execution.onnx_run import Chain, open_session, random_inputs
+    from mtpp_dsl.runtimes.execution.onnx_run import OnnxChain, open_session, random_inputs
 
     problem = problem_of(model_of(squeezenet), 3, "operator")
     given = random_inputs(open_session(squeezenet), {}, 1, 0)[0]
-    expected = Chain(_written(squeezenet, problem, tmp_path / "inside")).run(given)[0]
+    expected = OnnxChain(_written(squeezenet, problem, tmp_path / "inside")).run(given)[0]
     inside = [path for path in (tmp_path / "inside").iterdir() if path.suffix == ".data"]
     assert not inside
-    outside = Chain(_written(squeezenet, problem, tmp_path / "outside", most_inline=0)).run(given)[0]
+    outside = OnnxChain(_written(squeezenet, problem, tmp_path / "outside", most_inline=0)).run(given)[0]
     assert np.array_equal(expected[0], outside[0])
     sizes = [path.stat().st_size for path in (tmp_path / "outside").glob("*.data")]
     assert len(sizes) == 3
@@ -104,7 +104,7 @@ def test_weights_outside(squeezenet: Path, tmp_path: Path) -> None:
     whole.parent.mkdir()
     onnx.save(onnx.load(squeezenet), whole, save_as_external_data=True, location="all.bin", size_threshold=0)
     problem = problem_of(model_of(whole), 3, "operator")
-    again = Chain(_written(whole, problem, tmp_path / "again")).run(given)[0]
+    again = OnnxChain(_written(whole, problem, tmp_path / "again")).run(given)[0]
     assert np.array_equal(expected[0], again[0])
 
 
@@ -152,10 +152,10 @@ def test_inner_graphs(tmp_path: Path) -> None:
     problem = problem_of(model_of(path), 2, "operator")
     manifest = parts_in(path, problem, cut(problem), tmp_path / "parts")
     assert [[each["name"] for each in part["inputs"]] for part in manifest["parts"]] == [["a"], ["flag", "x"]]
-    from mtpp_dsl.runtimes.execution.onnx_run import Chain
+    from mtpp_dsl.runtimes.execution.onnx_run import OnnxChain
 
     given = {"a": np.float32([-1, 2, 3, 4]), "flag": np.array(True)}
-    assert Chain(tmp_path / "parts").run(given)[0][0].tolist() == [0, 3, 5, 7]
+    assert OnnxChain(tmp_path / "parts").run(given)[0][0].tolist() == [0, 3, 5, 7]
 
 
 def test_other_file(squeezenet: Path, tmp_path: Path) -> None:

@@ -20,11 +20,11 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.model.json import write
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.profile import Timing, read_profile
-from mtpp_dsl.runtimes.execution.load import Load
-from mtpp_dsl.runtimes.execution.timing import Spread
+from mtpp_dsl.runtimes.execution.load import ForeignLoad
+from mtpp_dsl.runtimes.execution.timing import TimeSpread
 from mtpp_dsl.runtimes.profiling.journal import Journal
-from mtpp_dsl.runtimes.profiling.measuring import Effort
-from mtpp_dsl.runtimes.profiling.session import Job, profile_of_jobs
+from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort
+from mtpp_dsl.runtimes.profiling.session import MeasuringJob, profile_of_jobs
 from tests.small_models import gpt
 
 CODE = "tests.runtimes.execution.torch_models:rotary"
@@ -40,15 +40,15 @@ def rotary() -> Model:
     return import_torch(CODE, [read_input("ids: int64[batch, seq]")], SIZES)
 
 
-def jobs_of(model: Model, measured: list[str]) -> list[Job]:
+def jobs_of(model: Model, measured: list[str]) -> list[MeasuringJob]:
     """Return jobs that note which operators they measure; every kind takes the same."""
 
-    def job(name: str, op: str) -> Job:
-        def measure() -> Spread:
+    def job(name: str, op: str) -> MeasuringJob:
+        def measure() -> TimeSpread:
             measured.append(op)
-            return Spread(1e-6, 1e-6, 2e-6, 3)
+            return TimeSpread(1e-6, 1e-6, 2e-6, 3)
 
-        return Job(name, op, op, measure)
+        return MeasuringJob(name, op, op, measure)
 
     return [job(each.name, each.op or each.name.rpartition(".")[2]) for each in model.operators]
 
@@ -57,7 +57,7 @@ def test_every_operator_of_torch(rotary: Model) -> None:
     """Jobs are the operators of the model; equal calls share a signature, calls of other shapes do not."""
     from mtpp_dsl.runtimes.profiling.torch_profile import torch_jobs
 
-    jobs = torch_jobs(CODE, rotary, SIZES, "cpu", Effort(seconds=0.0, samples=1, warm=1), 1)
+    jobs = torch_jobs(CODE, rotary, SIZES, "cpu", MeasuringEffort(seconds=0.0, samples=1, warm=1), 1)
     assert [job.name for job in jobs] == [operator.name for operator in rotary.operators]
     linear = {job.key for job in jobs if job.op == "aten.linear.default"}
     assert len(linear) == 5  # qkv, proj, up, down and head
@@ -75,9 +75,9 @@ def test_other_model(rotary: Model) -> None:
     from mtpp_dsl.runtimes.profiling.torch_profile import check_device, torch_jobs
 
     with pytest.raises(UsageError, match=r"has no operator|has the operator"):
-        torch_jobs("tests.runtimes.execution.torch_models:gpt", rotary, SIZES, "cpu", Effort(), 1)
+        torch_jobs("tests.runtimes.execution.torch_models:gpt", rotary, SIZES, "cpu", MeasuringEffort(), 1)
     with pytest.raises(UsageError, match="say what seq is"):
-        torch_jobs(CODE, rotary, {"batch": 2}, "cpu", Effort(), 1)
+        torch_jobs(CODE, rotary, {"batch": 2}, "cpu", MeasuringEffort(), 1)
     if not torch.cuda.is_available():
         with pytest.raises(UsageError, match="no CUDA device"):
             check_device("cuda")
@@ -170,11 +170,11 @@ def test_a_busy_machine_is_warned_of(
 ) -> None:
     """By the clock, a call that waits for other programs takes longer; its time on the processor is kept beside it."""
     model = gpt()
-    found = Spread(1e-6, 1e-6, 2e-6, 3, processor)
+    found = TimeSpread(1e-6, 1e-6, 2e-6, 3, processor)
     jobs = [replace(job, measure=lambda: found) for job in jobs_of(model, [])]
     monkeypatch.setattr("mtpp_dsl.runtimes.profiling.torch_profile.check_device", lambda device: device)
     monkeypatch.setattr("mtpp_dsl.runtimes.profiling.torch_profile.torch_jobs", lambda *_: jobs)
-    monkeypatch.setattr("mtpp_dsl.runtimes.execution.load.Load.others", lambda _: others)
+    monkeypatch.setattr("mtpp_dsl.runtimes.execution.load.ForeignLoad.others", lambda _: others)
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     write(model, tmp_path / "m.json")
     call = ["profile", "a:b", "--model", str(tmp_path / "m.json"), "-o", str(tmp_path / "p.json"), "--size", "batch=1"]
@@ -195,18 +195,18 @@ def test_load_is_what_other_programs_take(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("mtpp_dsl.runtimes.execution.load.perf_counter", lambda: next(clock))
     monkeypatch.setattr("mtpp_dsl.runtimes.execution.load.STATISTICS", tmp_path / "stat")
     (tmp_path / "stat").write_text(f"cpu  0 0 {20 * tick} 0 0 0 0 0 0 0\ncpu0 1\n")
-    load = Load()
+    load = ForeignLoad()
     (tmp_path / "stat").write_text(f"cpu  {3 * tick} {tick} {20 * tick} {9 * tick} {9 * tick} 0 0 {tick} 7 7\n")
     assert load.others() == pytest.approx(2.0)  # 5 s in 2 s, of which one was our own
     monkeypatch.undo()
     monkeypatch.setattr("mtpp_dsl.runtimes.execution.load.STATISTICS", tmp_path / "absent")
-    assert Load().others() is None
+    assert ForeignLoad().others() is None
 
 
 def test_waiting_is_not_time_on_the_processor() -> None:
     from mtpp_dsl.runtimes.profiling.measuring import measure
 
-    effort = Effort(seconds=0.0, samples=3, warm=1)
+    effort = MeasuringEffort(seconds=0.0, samples=3, warm=1)
     found = measure(lambda: sleep(0.005), effort)
     assert found.processor is not None
     assert found.processor < 0.5 * found.median
@@ -218,7 +218,9 @@ def test_measure_is_a_median() -> None:
     from mtpp_dsl.runtimes.profiling.measuring import measure
 
     calls: list[Any] = []
-    found = measure(lambda: calls.append(0), Effort(seconds=0.001, samples=5, warm=2), lambda: calls.append("wait"))
+    found = measure(
+        lambda: calls.append(0), MeasuringEffort(seconds=0.001, samples=5, warm=2), lambda: calls.append("wait")
+    )
     assert found.runs >= 5
     assert 0 < found.low <= found.median <= found.high < 1e-3
     assert calls.count("wait") == found.runs + 1

@@ -131,12 +131,12 @@ def test_onnx_profile(tmp_path: Path) -> None:
     """Nodes of an ONNX file are measured one by one: each distinct one once."""
     pytest.importorskip("onnx", reason="onnx is not installed")
     from mtpp_dsl.exchange.importers.onnx.importer import from_onnx
-    from mtpp_dsl.runtimes.profiling.measuring import Effort
+    from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort
     from mtpp_dsl.runtimes.profiling.onnx_profile import onnx_jobs
 
     path = light("squeezenet", tmp_path)
     model = from_onnx(path)
-    jobs = onnx_jobs(path, model, {}, Effort(seconds=0.0, samples=3, warm=1), 1)
+    jobs = onnx_jobs(path, model, {}, MeasuringEffort(seconds=0.0, samples=3, warm=1), 1)
     assert [job.name for job in jobs] == [each.name for each in model.operators]
     keys = {job.key: job for job in jobs}
     assert len(keys) < len(jobs)

@@ -18,7 +18,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import visible
-from mtpp_dsl.runtimes.targets.tables import Csv, Dot
+from mtpp_dsl.runtimes.targets.tables import Csv, DotTarget
 from mtpp_dsl.runtimes.targets.torch_stages import stages_text
 from tests.hostile_names import HOSTILE, hostile_problem
 from tests.runtimes.targets.splits import forms, split, stack, target_of
@@ -110,7 +110,7 @@ def test_graphviz_draws_hostile_names() -> None:
     if dot is None:
         pytest.skip("Graphviz is not installed")
     problem = hostile_problem(MORE)
-    text = str(Dot().export(problem, Plan.create(problem, [v % 2 for v in range(len(MORE))]), STAMP)["plan.dot"])
+    text = str(DotTarget().export(problem, Plan.create(problem, [v % 2 for v in range(len(MORE))]), STAMP)["plan.dot"])
     done = subprocess.run([dot, "-Tsvg"], input=text.encode(), capture_output=True, timeout=60, check=True)
     assert done.stderr == b""
     drawn = [each.text for each in ElementTree.fromstring(done.stdout).iter("{http://www.w3.org/2000/svg}text")]

@@ -9,7 +9,7 @@ import mtpp_dsl
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.explaining.bottleneck import Bottleneck, bottleneck
+from mtpp_dsl.show.explaining.bottleneck import BottleneckPart, bottleneck
 from mtpp_dsl.show.explaining.limits import limits_of
 from mtpp_dsl.show.explaining.pieces import channel_pieces, device_pieces
 from mtpp_dsl.show.explaining.question import question_of
@@ -37,7 +37,7 @@ def problem() -> Problem:
     return mtpp_dsl.load(SPEC)
 
 
-def held(problem: Problem, plan: object) -> Bottleneck:
+def held(problem: Problem, plan: object) -> BottleneckPart:
     found = bottleneck(question_of(problem, plan))  # type: ignore[arg-type]
     assert found is not None
     return found

@@ -18,7 +18,7 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.show.page.coloured import coloured_lines
-from mtpp_dsl.show.page.spec_blocks import Block, blocks
+from mtpp_dsl.show.page.spec_blocks import SpecBlock, blocks
 from mtpp_dsl.show.page.view import Mark
 from mtpp_dsl.show.reporting import page_of
 from tests.hostile_names import HOSTILE, hostile_spec
@@ -47,7 +47,7 @@ def test_words_have_classes() -> None:
     assert any("&lt;script&gt;" in each for each in coloured_lines(hostile_spec()))
 
 
-def flat(parts: Iterable[Block]) -> Iterator[Block]:
+def flat(parts: Iterable[SpecBlock]) -> Iterator[SpecBlock]:
     """Yield the blocks that consist of no others."""
     for part in parts:
         yield from flat(part.parts) if part.parts else (part,)

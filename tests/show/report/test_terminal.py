@@ -11,7 +11,7 @@ from rich.text import Text
 
 import mtpp_dsl
 from mtpp_dsl.core.plans.result import Bound, Infeasibility
-from mtpp_dsl.show.report.columns import Row, facts, table, wrapped
+from mtpp_dsl.show.report.columns import ColumnsRow, facts, table, wrapped
 from mtpp_dsl.show.report.terminal import summary
 from tests.screens import CASES, SNAPSHOTS, screens
 from tests.tools.snapshots import snapshot
@@ -64,7 +64,7 @@ def test_all_devices_and_names_are_in_a_pipe() -> None:
 def test_rows_keep_their_words(cells: list[tuple[str, str, str, list[str]]], width: int) -> None:
     """Whatever the words and the width, every word stays whole, and only a word alone is wider than the terminal."""
     rows = [
-        Row(Text(name), lambda cells: Text("#" * cells), (Text(one), Text(two)), Text(" ".join(more)))
+        ColumnsRow(Text(name), lambda cells: Text("#" * cells), (Text(one), Text(two)), Text(" ".join(more)))
         for name, one, two, more in cells
     ]
     for columns in (width, None):

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.solvers.algorithms.chains.chain import Chain, typed
+from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain, typed
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.algorithms.chains.least_sum import least_sum
 
 SEEDS = range(40)
 
 
-def random_chain(seed: int) -> Chain:
+def random_chain(seed: int) -> NodeChain:
     """Return a chain of up to five nodes on up to three devices: ties, zeros, pairs out of reach, links of one way."""
     rng = np.random.default_rng(seed)
     n, k = rng.integers(1, 6), rng.integers(1, 4)
@@ -31,10 +31,10 @@ def random_chain(seed: int) -> Chain:
     memory = rng.integers(0, 3, n).astype(float)
     room = rng.choice([np.inf, 2.0, 3.0, 4.0], k)
     received = moved + rng.integers(0, 2, (k, k)) if seed % 7 == 0 else moved
-    return Chain(time, memory, room, moved, received, overlap=seed % 2 == 1, half=rng.random(k) < 0.5)
+    return NodeChain(time, memory, room, moved, received, overlap=seed % 2 == 1, half=rng.random(k) < 0.5)
 
 
-def splits(chain: Chain) -> list[Ints]:
+def splits(chain: NodeChain) -> list[Ints]:
     """Return all splits in which each device holds one range of nodes, of which all may be, and fit."""
     found = []
     for choice in product(range(chain.k), repeat=chain.n):
@@ -93,7 +93,7 @@ def test_equal_devices_are_one_type_and_those_of_other_servers_another() -> None
     rate = np.array([[0, 9, 1, 1], [9, 0, 1, 1], [1, 1, 0, 9], [1, 1, 9, 0.0]])
     with np.errstate(divide="ignore"):
         moved = np.ones((3, 1, 1)) / rate
-    chain = Chain(np.ones((3, 4)), np.zeros(3), np.full(4, np.inf), moved, moved)
+    chain = NodeChain(np.ones((3, 4)), np.zeros(3), np.full(4, np.inf), moved, moved)
     assert typed(chain).members == ((0, 1), (2, 3))
     assert typed(chain, np.array([1.0, 2.0, 1.0, 1.0])).members == ((0,), (1,), (2, 3))
 
@@ -102,6 +102,6 @@ def test_a_plan_far_too_dear_to_begin_with_costs_no_precision() -> None:
     time = np.full((40, 2), 1e-9)
     moved = np.full((40, 2, 2), 1e9)
     moved[19] = 1e-9 / 3
-    found = least_bottleneck(Chain(time, np.zeros(40), np.full(2, np.inf), moved, moved))
+    found = least_bottleneck(NodeChain(time, np.zeros(40), np.full(2, np.inf), moved, moved))
     assert found.value == pytest.approx(20e-9 + 1e-9 / 3)
     assert found.lower == pytest.approx(found.value, rel=1e-9)

@@ -18,9 +18,9 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import compressed, timed
-from mtpp_dsl.solvers.algorithms.timing_kernel import SWEEP, TIME, Times, arrays
+from mtpp_dsl.solvers.algorithms.timing_kernel import SWEEP, TIME, KernelTimes, arrays
 
 
 def linked(seed: int, n: int = 8, k: int = 3, *, exclusive: bool = False, whole: bool = False) -> Problem:
@@ -42,7 +42,7 @@ def linked(seed: int, n: int = 8, k: int = 3, *, exclusive: bool = False, whole:
     return Problem.create(graph, [Device(f"d{d}") for d in range(k)], links, Objective("makespan"), constraints)
 
 
-def reference(instance: Instance, device: list[int], priority: list[float], sending: list[float]) -> Schedule:
+def reference(instance: ScheduleInstance, device: list[int], priority: list[float], sending: list[float]) -> Schedule:
     """Return the schedule that the docstring of ``timed`` describes, by a queue of what may come next."""
     graph, n = instance.graph, instance.n
     place = {v: i for i, v in enumerate(graph.topological_order.tolist())}
@@ -103,7 +103,7 @@ def test_timed_as_defined(seed: int, exclusive: bool, whole: bool) -> None:
     """Timing gives what the definition gives, to the last bit, and a plan; compressing never makes it longer."""
     random = np.random.default_rng(seed)
     problem = linked(seed, int(random.integers(1, 12)), int(random.integers(1, 4)), exclusive=exclusive, whole=whole)
-    instance = Instance.of(problem)
+    instance = ScheduleInstance.of(problem)
     device = random.integers(0, problem.k, instance.n)
     priority = random.integers(0, 5, instance.n) * 1.0
     sending = random.integers(0, 5, instance.m) * 1.0
@@ -124,11 +124,11 @@ def test_sweep_is_timing_in_an_order(exclusive: bool, compiled: bool) -> None:
     for seed in range(30):
         random = np.random.default_rng(seed)
         problem = linked(seed, 12, 3, exclusive=exclusive, whole=seed % 2 == 0)
-        instance = Instance.of(problem)
+        instance = ScheduleInstance.of(problem)
         device = random.integers(0, problem.k, instance.n)
         place = np.empty(instance.n)
         place[instance.graph.topological_order] = np.arange(instance.n)
-        times, free = Times.empty(instance.n, instance.m), np.empty(3 * problem.k)
+        times, free = KernelTimes.empty(instance.n, instance.m), np.empty(3 * problem.k)
         makespan = run(arrays(instance), instance.graph.topological_order, device, times, free)
         plan = timed(instance, device, place)
         assert plan.schedule is not None
@@ -140,7 +140,7 @@ def test_sweep_is_timing_in_an_order(exclusive: bool, compiled: bool) -> None:
 
 def test_compiled_timing_is_the_same() -> None:
     """Compiled timing gives the bits of the plain one."""
-    instance = Instance.of(linked(3, 60, 4, exclusive=True))
+    instance = ScheduleInstance.of(linked(3, 60, 4, exclusive=True))
     random = np.random.default_rng(0)
     device, priority = random.integers(0, 4, 60), random.random(60)
     plain = timed(instance, device, priority)
@@ -158,5 +158,5 @@ def test_impossible_places_have_no_times() -> None:
     problem = Problem.create(graph, [Device("d0"), Device("d1")], links, Objective("makespan"))
     for device in ([0, 0], [0, 1]):
         with pytest.raises(UsageError, match="no schedule"):
-            timed(Instance.of(problem), device, [0, 1])
-    assert timed(Instance.of(problem), [1, 1], [0, 1]).schedule is not None
+            timed(ScheduleInstance.of(problem), device, [0, 1])
+    assert timed(ScheduleInstance.of(problem), [1, 1], [0, 1]).schedule is not None

@@ -39,8 +39,8 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
-from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, Effort, Row, request
+from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, ProcessPool, availability
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, DecisionRow, Effort, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.task_paths import narrowed
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
@@ -56,8 +56,8 @@ pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not in
 
 
 @pytest.fixture(scope="module")
-def cpsat() -> Iterator[Engine]:
-    with Engine() as engine:
+def cpsat() -> Iterator[CpSatProcess]:
+    with CpSatProcess() as engine:
         yield engine
 
 
@@ -99,7 +99,7 @@ def constrained(seed: int) -> Problem:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 40, 10))
-def test_it_finds_and_proves_what_trying_everything_finds(cpsat: Engine, start: int) -> None:
+def test_it_finds_and_proves_what_trying_everything_finds(cpsat: CpSatProcess, start: int) -> None:
     """With every constraint on and off, the optimum in whole numbers is the optimum, and the bound no more."""
     for seed in range(start, start + 10):
         problem = constrained(seed)
@@ -119,7 +119,9 @@ def test_it_finds_and_proves_what_trying_everything_finds(cpsat: Engine, start: 
     st.lists(st.floats(1e-9, 1e12), min_size=4, max_size=4),
     st.booleans(),
 )
-def test_bounds_survive_the_rounding(cpsat: Engine, times: list[float], sizes: list[float], exclusive: bool) -> None:
+def test_bounds_survive_the_rounding(
+    cpsat: CpSatProcess, times: list[float], sizes: list[float], exclusive: bool
+) -> None:
     """Whatever the times are, from 1e-9 to 1e12, the bound is none that a plan is below."""
     graph = Graph.create(
         "abcd",
@@ -207,7 +209,7 @@ def test_plans_keep_limits_that_bounds_need_not() -> None:
     assert result.bound.cost == 2.0
 
 
-def test_nothing_is_lost_by_narrowing(cpsat: Engine) -> None:
+def test_nothing_is_lost_by_narrowing(cpsat: CpSatProcess) -> None:
     """Asked for no more than the optimum it is found; asked for less, there is nothing."""
     for seed in range(12):
         whole = lower(linked(seed, 7, 3, exclusive=bool(seed % 2), whole=True))
@@ -221,7 +223,7 @@ def test_nothing_is_lost_by_narrowing(cpsat: Engine) -> None:
         assert least.at_least <= best
 
 
-def test_requests_with_times_orders_and_ports_that_are_taken(cpsat: Engine) -> None:
+def test_requests_with_times_orders_and_ports_that_are_taken(cpsat: CpSatProcess) -> None:
     """Heads, tails, latest starts, sequences, rows and busy ports all count."""
     duration = np.array([[2, 9], [2, 9], [3, 1]])
     table = np.array([[[0, 4], [4, 0]]])
@@ -234,7 +236,7 @@ def test_requests_with_times_orders_and_ports_that_are_taken(cpsat: Engine) -> N
     assert value(head=np.array([[5, 5], [0, 0], [0, 0]])) == 10
     assert value(tail=np.array([[0, 0], [0, 0], [20, 10]])) == 4 + 4 + 1 + 10
     assert value(sequences=((2, 1),)) is None
-    assert value(rows=(Row(((("start", 2, 0), 1),), 30, None),), capacity=np.array([INF, INF])) == 31
+    assert value(rows=(DecisionRow(((("start", 2, 0), 1),), 30, None),), capacity=np.array([INF, INF])) == 31
     apart = np.where(np.array([[1, 0], [1, 0], [0, 1]]), duration, INF)
     parts = {"exclusive": True, "cutoff": 60}
     ask = request(apart, *edges, table, **parts)  # type: ignore[arg-type]
@@ -248,7 +250,7 @@ def test_an_engine_stops_dies_and_starts_again() -> None:
     """It stops when asked; a process that dies is an error that says so, and the next request finds another."""
     long = lower(linked(1, 60, 3, exclusive=True)).request
     short = lower(linked(2, 3, 2)).request
-    with Engine() as engine:
+    with CpSatProcess() as engine:
         assert engine.solve(long, stopped=lambda: True).status in ("unknown", "feasible")
         assert engine.solve(short).status == "optimal"
 
@@ -275,15 +277,15 @@ def test_ctrl_c_spares_a_process_that_is_only_starting() -> None:
     assert done.stdout.split() == ["None", "True"], done.stderr
 
 
-def test_a_pool_answers_as_one_engine_does(cpsat: Engine) -> None:
+def test_a_pool_answers_as_one_engine_does(cpsat: CpSatProcess) -> None:
     """Requests of several threads get the answers of one process."""
     requests = [lower(linked(seed, 6, 2)).request for seed in range(6)]
-    with Pool(2) as pool:
+    with ProcessPool(2) as pool:
         answers = [future.result() for future in [pool.submit(one) for one in requests]]
     assert [answer.value for answer in answers] == [cpsat.solve(one).value for one in requests]
 
 
-def test_options_are_honoured_or_refused(cpsat: Engine) -> None:
+def test_options_are_honoured_or_refused(cpsat: CpSatProcess) -> None:
     """Parameters of CP-SAT by name; one that it has not, or whose value it refuses, is an error."""
     asked = lower(linked(1, 5, 2)).request
     assert cpsat.solve(asked, Effort(options={"cp_model_presolve": False, "search_branching": "FIXED_SEARCH"})).value
@@ -303,7 +305,7 @@ def test_without_ortools_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("mtpp_dsl.solvers.backends.cpsat.unsupported.availability", lambda: missing)
     with pytest.raises(SolverError, match=r"pip install ortools"):
         solve(linked(1, 5, 2), "moirai", solver="cp-sat")
-    with pytest.raises(SolverError, match=r"pip install ortools"), Engine() as engine:
+    with pytest.raises(SolverError, match=r"pip install ortools"), CpSatProcess() as engine:
         engine.solve(lower(linked(1, 5, 2)).request)
 
 

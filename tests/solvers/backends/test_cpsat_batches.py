@@ -36,7 +36,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.backends.cpsat.batch_paths import narrowed_batches
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
-from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
+from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, ProcessPool, availability
 from mtpp_dsl.solvers.backends.cpsat.pool import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.methods.cp_sat import BatchScheduling, Scheduling
@@ -49,8 +49,8 @@ pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not in
 
 
 @pytest.fixture(scope="module")
-def cpsat() -> Iterator[Engine]:
-    with Engine() as engine:
+def cpsat() -> Iterator[CpSatProcess]:
+    with CpSatProcess() as engine:
         yield engine
 
 
@@ -119,7 +119,7 @@ def barred(problem: Problem, plan: Plan) -> bool:
     return bool(late)
 
 
-def test_reference_cases(cpsat: Engine, data: Path) -> None:
+def test_reference_cases(cpsat: CpSatProcess, data: Path) -> None:
     """Every case has its two optima: of the corrected rule, and of the rule as published, behind barriers."""
     for name, case in cases(data).items():
         problem = built(case)
@@ -150,7 +150,7 @@ def test_a_reference_case_from_the_outside(data: Path, method: str, field: str) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 80, 20))
-def test_it_finds_and_proves_what_trying_everything_finds(cpsat: Engine, start: int) -> None:
+def test_it_finds_and_proves_what_trying_everything_finds(cpsat: CpSatProcess, start: int) -> None:
     """The optimum in whole numbers is the optimum, the bound no more, and behind barriers nothing is better."""
     for seed in range(start, start + 20):
         problem = random_batches(seed)
@@ -178,7 +178,9 @@ def test_it_finds_and_proves_what_trying_everything_finds(cpsat: Engine, start: 
     st.lists(st.floats(1e-9, 1e12), min_size=2, max_size=2),
     st.sampled_from(["per_batch", "per_input"]),
 )
-def test_bounds_survive_the_rounding(cpsat: Engine, times: list[float], sizes: list[float], transfer: Any) -> None:
+def test_bounds_survive_the_rounding(
+    cpsat: CpSatProcess, times: list[float], sizes: list[float], transfer: Any
+) -> None:
     """Whatever the times are, from 1e-9 to 1e12, the bound is none that a plan is below."""
     tables = {"x": {1: times[:2], 2: times[2:4]}, "y": {1: times[4:6], 2: times[6:]}}
     graph = Graph.create("ab", [(0, 1)], output=sizes, batch_times=tables)
@@ -197,7 +199,7 @@ def test_bounds_survive_the_rounding(cpsat: Engine, times: list[float], sizes: l
     assert cost_of(problem, plan) == pytest.approx(best, rel=1e-6)
 
 
-def test_nothing_is_lost_by_narrowing(cpsat: Engine) -> None:
+def test_nothing_is_lost_by_narrowing(cpsat: CpSatProcess) -> None:
     """Asked for no more than the optimum it is found; asked for less, there is nothing."""
     for seed in (1, 4, 6, 9, 13, 20):
         asked = lower_batches(random_batches(seed)).request
@@ -229,7 +231,7 @@ def alike(seed: int, *constraints: Constraint, batch: int | None = 2) -> Problem
 
 
 @pytest.mark.parametrize("batch", [None, 1, 2])
-def test_symmetry_never_cuts_off_the_optimum(cpsat: Engine, batch: int | None) -> None:
+def test_symmetry_never_cuts_off_the_optimum(cpsat: CpSatProcess, batch: int | None) -> None:
     """Broken by anything, within groups, between them or both, the optimum stays, also from a plan in another order."""
     for seed in range(2):
         plain = ask(alike(seed, batch=batch))
@@ -243,7 +245,7 @@ def test_symmetry_never_cuts_off_the_optimum(cpsat: Engine, batch: int | None) -
                     assert asked.found(cpsat.solve(asked.request)).cost == pytest.approx(best.cost, rel=1e-6)
 
 
-def test_a_batch_of_one_is_a_makespan(cpsat: Engine) -> None:
+def test_a_batch_of_one_is_a_makespan(cpsat: CpSatProcess) -> None:
     """The throughput of a batch of one input is one over the least makespan."""
     for seed in range(6):
         one = linked(seed, 7, 3)
@@ -284,7 +286,7 @@ def test_constraints_without_a_plan_are_named() -> None:
 def test_a_pool_takes_requests_of_both_kinds() -> None:
     """Requests of one sample and of batches share the processes; each has its own answer."""
     asked = [ask(linked(seed, 6, 2)) if seed % 2 else ask(random_batches(seed)) for seed in range(8)]
-    with Pool(2) as pool, Engine() as engine:
+    with ProcessPool(2) as pool, CpSatProcess() as engine:
         futures = [pool.submit(one.request) for one in asked]
         found = [one.found(future.result()) for one, future in zip(asked, futures, strict=True)]
         alone = [one.found(engine.solve(one.request)) for one in asked]
@@ -292,7 +294,7 @@ def test_a_pool_takes_requests_of_both_kinds() -> None:
     assert all(one.settled for one in found)
 
 
-def test_asked_within_a_cost_it_finds_that_or_shows_there_is_nothing(cpsat: Engine) -> None:
+def test_asked_within_a_cost_it_finds_that_or_shows_there_is_nothing(cpsat: CpSatProcess) -> None:
     """Plans that cost more are left out; where none is left the bound is above that cost."""
     problem = module(4, 4)
     free = ask(problem)
@@ -351,7 +353,7 @@ def test_what_is_not_a_batch_is_refused() -> None:
         Scheduling("moirai").solve(module(), Limits(), Progress())
 
 
-def test_more_threads_and_options_are_passed_on(cpsat: Engine) -> None:
+def test_more_threads_and_options_are_passed_on(cpsat: CpSatProcess) -> None:
     """Effort is the same for both kinds of requests."""
     asked = ask(module(4, 4))
     one = asked.found(cpsat.solve(asked.request, Effort(threads=2, options={"linearization_level": 2})))

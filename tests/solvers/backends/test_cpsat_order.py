@@ -24,7 +24,7 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.engine import Engine, availability
+from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, availability
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solving.api import find_method, solve
 from tests.oracle import optimum
@@ -37,8 +37,8 @@ PARTS: tuple[Parts, ...] = ("both", "forward")
 
 
 @pytest.fixture(scope="module")
-def cpsat() -> Iterator[Engine]:
-    with Engine() as engine:
+def cpsat() -> Iterator[CpSatProcess]:
+    with CpSatProcess() as engine:
         yield engine
 
 
@@ -80,7 +80,7 @@ def in_order(seed: int) -> Problem:
 
 
 @pytest.mark.parametrize("start", range(0, 60, 20))
-def test_it_finds_and_proves_what_trying_everything_finds(cpsat: Engine, start: int) -> None:
+def test_it_finds_and_proves_what_trying_everything_finds(cpsat: CpSatProcess, start: int) -> None:
     """The optimum in whole numbers is the optimum, its plan breaks nothing, and the bound is no more."""
     for seed in range(start, start + 20):
         problem = in_order(seed)

@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.engine import Engine
+from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess
 from mtpp_dsl.solvers.backends.cpsat.split_problem import lower_split
 from mtpp_dsl.solving.api import solve
 from tests.amount import part
@@ -57,7 +57,7 @@ def without_rows(seed: int) -> Problem:
 def test_it_is_right_on_small_problems(rows: bool) -> None:
     """What is proved is no more than the optimum, and nearly it; what it finds is a plan that costs as much."""
     seen: Counter[str] = Counter()
-    with Engine() as engine:
+    with CpSatProcess() as engine:
         for seed in range(part(70, 2)):
             problem = small_problem(seed, "bottleneck") if rows else without_rows(seed)
             best = best_cost(seed, "bottleneck") if rows else None
@@ -88,7 +88,7 @@ def test_no_path_leads_from_one_of_two_colocated_nodes_to_the_other() -> None:
     graph = Graph.create("aubw", [(0, 1), (3, 2)], work=1.0)
     rules: list[Constraint] = [Contiguous(), Colocate(nodes=(1, 3))]
     problem = Problem.create(graph, [Device("x"), Device("y")], Shared(1.0), constraints=rules)
-    with Engine() as engine:
+    with CpSatProcess() as engine:
         answer = engine.solve(lower_split(problem, next(plans(problem))).request)
         whole = lower_split(problem)
         free = engine.solve(whole.request)

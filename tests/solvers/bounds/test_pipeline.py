@@ -19,10 +19,10 @@ from mtpp_dsl.core.problem.graph import Bools, Graph, Ints
 from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.regal import regal
-from mtpp_dsl.solvers.bounds.configuration.convex_pool import Pool
+from mtpp_dsl.solvers.bounds.configuration.convex_pool import ConvexPool
 from mtpp_dsl.solvers.bounds.configuration.heavier import Heavier, heavy_convex
-from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import Chain
-from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, Place, Units
+from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import PricingAttempt
+from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, PositionRange, Units
 from mtpp_dsl.solvers.bounds.configuration.pipeline import is_pipeline
 from mtpp_dsl.solvers.bounds.partition.bound_instance import bound_instance
 from mtpp_dsl.solvers.methods.bounds import Configuration
@@ -67,7 +67,7 @@ def solved(problem: Problem, seconds: float = 10.0, known: float | None = None) 
     return Configuration().solve(problem, Limits(time=seconds), progress)
 
 
-def possible(ordered: Ordered, units: Units, place: Place, held: Bools) -> bool:
+def possible(ordered: Ordered, units: Units, place: PositionRange, held: Bools) -> bool:
     """Whether a set is below the target, convex, and may stand at a place: by the definition."""
     load = int(units.work[held].sum()) + max(int(units.extra[held].sum()) - units.free, 0)
     for e, cost in enumerate(units.cost.tolist()):
@@ -84,7 +84,7 @@ def possible(ordered: Ordered, units: Units, place: Place, held: Bools) -> bool:
     return bool(units.work[before].sum() <= early and units.work[after].sum() <= late)
 
 
-def heaviest(ordered: Ordered, units: Units, place: Place, weights: Ints) -> int:
+def heaviest(ordered: Ordered, units: Units, place: PositionRange, weights: Ints) -> int:
     n, best = ordered.instance.n, 0
     for size in range(1, n + 1):
         for chosen in combinations(range(n), size):
@@ -110,7 +110,7 @@ def test_the_search_finds_the_heaviest_set(problem: Problem, data: st.DataObject
         np.array(data.draw(st.lists(st.integers(0, 3), min_size=instance.n, max_size=instance.n)), np.int64) * 1000
     )
     start = data.draw(st.integers(1, k))
-    place = Place(start, data.draw(st.integers(start, k)), k)
+    place = PositionRange(start, data.draw(st.integers(start, k)), k)
     best = heaviest(ordered, units, place, weights)
     for than, finds in ((best, False), (best - 1, True)):
         if than >= 0:
@@ -134,8 +134,8 @@ def test_the_pool_knows_where_sets_may_stand(problem: Problem) -> None:
     instance = bound_instance(problem)
     assume(np.isfinite(instance.time).all() and instance.time.sum() > 0)
     ordered, k = Ordered(instance), problem.k
-    units, pool = Units(ordered, float(instance.time.sum()) * 0.6), Pool(ordered)
-    places = [Place(i, i, k) for i in range(1, k + 1)] + [Place(1, k, k)]
+    units, pool = Units(ordered, float(instance.time.sum()) * 0.6), ConvexPool(ordered)
+    places = [PositionRange(i, i, k) for i in range(1, k + 1)] + [PositionRange(1, k, k)]
     for number in range(1, min(2**instance.n, 20)):
         pool.add(np.array([number >> v & 1 for v in range(instance.n)], np.bool_))
     stands = pool.standing(units, places, 0)
@@ -168,8 +168,8 @@ def test_no_target_above_the_optimum_is_proved(problem: Problem, factor: float, 
     assert best is not None
     ordered, k = Ordered(instance), problem.k
     cuts = np.unique(np.linspace(1, k + 1, many + 1).astype(int)).tolist()
-    places = [Place(a, b - 1, k) for a, b in pairwise(cuts)]
-    attempt = Chain(ordered, Pool(ordered), places, best * factor, stopped=never, say=silent, seed=0)
+    places = [PositionRange(a, b - 1, k) for a, b in pairwise(cuts)]
+    attempt = PricingAttempt(ordered, ConvexPool(ordered), places, best * factor, stopped=never, say=silent, seed=0)
     assert attempt.run(10.0) == "out of reach"
     assert attempt.proof is None
 
@@ -203,8 +203,8 @@ def test_places_see_what_convex_sets_alone_do_not() -> None:
     problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0), constraints=[Acyclic()])
     ordered = Ordered(bound_instance(problem))
     thetas = []
-    for places in ([Place(1, 2, 2)], [Place(1, 1, 2), Place(2, 2, 2)]):
-        attempt = Chain(ordered, Pool(ordered), places, 3.0, stopped=never, say=silent, seed=0)
+    for places in ([PositionRange(1, 2, 2)], [PositionRange(1, 1, 2), PositionRange(2, 2, 2)]):
+        attempt = PricingAttempt(ordered, ConvexPool(ordered), places, 3.0, stopped=never, say=silent, seed=0)
         attempt.run(5.0)
         thetas.append(attempt.theta)
     assert optimum(problem) == 3.0

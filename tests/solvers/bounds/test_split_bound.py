@@ -32,8 +32,8 @@ from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.rwnn import rwnn
-from mtpp_dsl.solvers.algorithms.module_rows import Split, split
-from mtpp_dsl.solvers.backends.cpsat.engine import Pool, availability
+from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow, split
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability
 from mtpp_dsl.solvers.backends.cpsat.pool import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.bounds.modules import part_work as bound_work
@@ -52,22 +52,22 @@ OVER = 1 + 1e-9
 
 
 @pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
+def pool() -> Iterator[ProcessPool]:
     """Return processes of CP-SAT; skips, visibly, without ortools."""
     if not availability().ok:
         pytest.skip("ortools is not installed")
-    with Pool(2) as found:
+    with ProcessPool(2) as found:
         yield found
 
 
-def modules_of(problem: Problem, cuts: list[int]) -> Split:
+def modules_of(problem: Problem, cuts: list[int]) -> ModuleRow:
     """Return modules between places in the topological order."""
     order = problem.graph.topological_order
     parts = tuple(part for part in np.split(order, cuts) if len(part))
-    return Split(problem.graph, parts, len(problem.graph.tails), (False,) * (len(parts) - 1))
+    return ModuleRow(problem.graph, parts, len(problem.graph.tails), (False,) * (len(parts) - 1))
 
 
-def optimum(problem: Problem, pool: Pool) -> float | None:
+def optimum(problem: Problem, pool: ProcessPool) -> float | None:
     """Return the optimum by CP-SAT; None where there is no plan."""
     asked = ask(problem)
     found = asked.found(pool.submit(asked.request, Effort(20.0)).result())
@@ -75,7 +75,7 @@ def optimum(problem: Problem, pool: Pool) -> float | None:
     return found.cost if found.plan is not None else None
 
 
-def bounded(problem: Problem, cuts: list[int], pool: Pool, monkeypatch: pytest.MonkeyPatch) -> Bound:
+def bounded(problem: Problem, cuts: list[int], pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> Bound:
     """Return the bound over modules of which none are joined."""
     monkeypatch.setattr(bounding, "WANTED", 1)
     return bound(problem, modules_of(problem, cuts), Limits(threads=1), Progress(), pool)
@@ -121,7 +121,7 @@ def modular(seed: int) -> tuple[Problem, list[int]]:
 
 
 @pytest.mark.parametrize("seed", range(part(36, 2)))
-def test_never_above_the_makespan(seed: int, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_never_above_the_makespan(seed: int, pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """On modular graphs with strong and weak dependence, no bound exceeds the optimum, and some meet it."""
     problem, cuts = modular(seed)
     best = optimum(problem, pool)
@@ -130,7 +130,7 @@ def test_never_above_the_makespan(seed: int, pool: Pool, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("seed", range(100, 110))
-def test_never_above_on_many_devices(seed: int, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_never_above_on_many_devices(seed: int, pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where ends of modules are bounded on all devices together, bounds are bounds too."""
     monkeypatch.setattr(bound_side, "PLACES", 1)
     problem, cuts = modular(seed)
@@ -163,7 +163,7 @@ def test_paths_and_work_are_never_above(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(300, 300 + part(24)))
-def test_never_above_the_makespan_of_batches(seed: int, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_never_above_the_makespan_of_batches(seed: int, pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With times that are arbitrary in the size, and sizes with gaps, no bound exceeds the optimum."""
     problem = random_batches(seed, nodes=4, devices=3, chunks=4)
     best = optimum(problem, pool)
@@ -195,7 +195,7 @@ def of_case(case: dict[str, object], sizes: bool) -> Problem:
     return Problem.create(graph, [Device(f"d{d}") for d in range(k)], links, goal, rules)
 
 
-def test_counterexamples(data: Path, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counterexamples(data: Path, pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the inequalities of the thesis exceed the optimum, ours do not."""
     for case in json.loads((data / "batched" / "lb_counterexamples.json").read_text()):
         found = bounded(of_case(case, sizes=False), [case["n1"]], pool, monkeypatch)
@@ -206,7 +206,7 @@ def test_counterexamples(data: Path, pool: Pool, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("nodes", [5, 6])
-def test_tight_behind_single_channels(nodes: int, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tight_behind_single_channels(nodes: int, pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one channel between modules that all nodes follow and precede, a module at a time proves the optimum."""
     graph = rwnn(p=0.4, nodes=nodes, modules=3, channels=1, seed=3)
     devices = [Device("a", speed=1.0), Device("b", speed=0.8)]
@@ -214,7 +214,7 @@ def test_tight_behind_single_channels(nodes: int, pool: Pool, monkeypatch: pytes
     problem = Problem.create(graph, devices, links, Objective("makespan"))
     told = Progress()
     monkeypatch.setattr(bounding, "WANTED", 1)
-    modules = Split(graph, tuple(np.split(np.arange(3 * nodes), 3)), 1, (True, True))
+    modules = ModuleRow(graph, tuple(np.split(np.arange(3 * nodes), 3)), 1, (True, True))
     found = bound(problem, modules, Limits(threads=1), told, pool)
     best = optimum(problem, pool)
     assert best is not None
@@ -247,7 +247,7 @@ def test_symmetry_takes_no_bound_up() -> None:
     assert runs[0].best.cost == runs[1].best.cost > 0
 
 
-def test_interrupt_keeps_the_best(pool: Pool) -> None:
+def test_interrupt_keeps_the_best(pool: ProcessPool) -> None:
     """Stopped before anything is solved, what needs no solver is still there, and soon."""
     graph = rwnn(modules=10, nodes=10, channels=3, seed=2)
     links = Links(np.array([[0.0, 1e9], [1e9, 0.0]]), np.zeros((2, 2)))
@@ -276,7 +276,7 @@ def test_monotone_times() -> None:
 
 
 @pytest.mark.slow
-def test_no_plan_is_said_so(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_plan_is_said_so(pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the devices hold less than the nodes, which no sum of memories tells, there is no bound but no plan."""
     graph = Graph.create(["a", "b", "c"], [(0, 1), (1, 2)], work=1.0, memory=[2.0, 2.0, 2.0])
     links = Links(np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros((2, 2)))

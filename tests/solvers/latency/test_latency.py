@@ -20,7 +20,7 @@ from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.latency.first_arrangements import Orders, arrangement_of, beside, measured, worth
 from mtpp_dsl.solvers.latency.latency_moves import ANNEAL, DRAWS
-from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
+from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
 from mtpp_dsl.solvers.methods.by_subgraphs import LatencySearch, PathHull, PublishedGreedy
 from mtpp_dsl.solvers.proofs.hull import PathHullProof
 from mtpp_dsl.solving import api
@@ -121,7 +121,7 @@ def test_a_forged_certificate_proves_nothing() -> None:
 def test_arrangements_cost_what_their_plans_cost(seed: int) -> None:
     """The loop of the search and the evaluation agree, and an arrangement is found again in its plan."""
     problem = latency_problem(seed, most=6)
-    instance = Instance.of(problem)
+    instance = LatencyInstance.of(problem)
     random = np.random.default_rng(seed)
     tried = 0
     for slot in random.integers(0, len(instance.home), (60, instance.n)):
@@ -144,7 +144,7 @@ def test_arrangements_cost_what_their_plans_cost(seed: int) -> None:
 def test_parts_of_orders_cost_no_more_than_all_in_a_row(seed: int) -> None:
     """What the dynamic programme gives is an arrangement, no slower than everything beside host memory in a row."""
     problem = latency_problem(seed, most=8)
-    instance = Instance.of(problem)
+    instance = LatencyInstance.of(problem)
     orders = Orders(instance, np.random.default_rng(0), lambda _: None)
     for slot in orders.arrangements(None, 6):
         assert np.isfinite(worth(instance, slot))
@@ -156,7 +156,7 @@ def test_parts_of_orders_cost_no_more_than_all_in_a_row(seed: int) -> None:
 @pytest.mark.slow
 def test_the_same_steps_compiled_and_plain() -> None:
     """One source, twice: the annealing ends at the same arrangement."""
-    instance = Instance.of(latency_problem(4, most=6))
+    instance = LatencyInstance.of(latency_problem(4, most=6))
     graph = instance.graph
     found = []
     for kernel in (ANNEAL.plain, ANNEAL.compiled()):

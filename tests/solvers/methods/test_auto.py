@@ -36,11 +36,11 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.exchange.generators.generate import generate
 from mtpp_dsl.solvers.methods.annealing import Annealing
-from mtpp_dsl.solvers.methods.auto.steps import Steps
+from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
-from mtpp_dsl.solvers.partition.ideals.flat_run import Run
-from mtpp_dsl.solvers.runtime.incumbent import Ended
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
+from mtpp_dsl.solvers.partition.ideals.flat_run import FlatRun
+from mtpp_dsl.solvers.runtime.incumbent import SearchEnded
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, run_lane
 from mtpp_dsl.solving.api import solve
 from tests.oracle import optimum
 from tests.strategies import graphs, memory_problems, plain_problems
@@ -251,12 +251,12 @@ class Rounded:
         return Result("gap", plan=plan, bound=bound, evaluation=found, method=self.name)
 
 
-class TwoSteps(Steps):
+class TwoSteps(AutoSteps):
     """One proof, and a search after it."""
 
     def result(self) -> Result:
-        self.run(Task(Rounded()))
-        self.run(Task(Annealing()))
+        self.run(LaneTask(Rounded()))
+        self.run(LaneTask(Annealing()))
         return self.answer()
 
 
@@ -264,7 +264,7 @@ def test_a_proof_ends_a_lane_and_what_follows_it() -> None:
     """Where a method has gone to its end, no other is tried: what is open is the rounding of its proof."""
     problem = Problem.create(layered(6, 2), [Device("d0")], Shared(1.0))
     progress, limits = Progress(), Limits(time=60.0, gap=0.0)
-    results = run_lane(problem, [Task(Rounded()), Task(Annealing())], limits, progress)
+    results = run_lane(problem, [LaneTask(Rounded()), LaneTask(Annealing())], limits, progress)
     assert [result.method for result in results] == ["rounded"]
     run = TwoSteps(problem, limits, Progress())
     answer = run.result()
@@ -288,11 +288,11 @@ def test_few_ideals_are_searched_beyond_the_patience_with_many() -> None:
     problem = Problem.create(
         layered(60, 30, seed=1), [Device("d0"), Device("d1")], Shared(1.0), constraints=[Acyclic()]
     )
-    run = Run(problem, Limits(time=60.0), Progress(), SliceGraph, 1e9, patience=0.0)
+    run = FlatRun(problem, Limits(time=60.0), Progress(), SliceGraph, 1e9, patience=0.0)
     run._counted(100)
     run._pause()
     run._counted(10**6)
-    with pytest.raises(Ended):
+    with pytest.raises(SearchEnded):
         run._pause()
     began = monotonic()
     assert Ideals(patience=0.5).solve(problem, Limits(time=60.0), Progress()).termination == "time_limit"

@@ -19,7 +19,7 @@ from mtpp_dsl.core.registry import METHODS, available, built_in, load
 from mtpp_dsl.solvers.methods.auto import bottleneck as run
 from mtpp_dsl.solvers.methods.auto import steps
 from mtpp_dsl.solvers.methods.auto.auto import Auto
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, run_lane
 from mtpp_dsl.solving.plugins.samples import large, large_schedule, small
 
 PROBLEMS = {**small(), "large": large(), "large schedule": large_schedule()}
@@ -71,7 +71,7 @@ class Starts:
 
 
 def _one_after_another(
-    problem: Problem, lanes: Sequence[Sequence[Task]], limits: Limits, progress: Progress
+    problem: Problem, lanes: Sequence[Sequence[LaneTask]], limits: Limits, progress: Progress
 ) -> tuple[list[Result], tuple[str, ...]]:
     return [result for lane in lanes for result in run_lane(problem, lane, limits, progress)], ()
 

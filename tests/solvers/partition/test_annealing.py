@@ -39,10 +39,10 @@ from mtpp_dsl.solvers.partition.annealing import one_annealing as chain
 from mtpp_dsl.solvers.partition.annealing import recipes
 from mtpp_dsl.solvers.partition.annealing.one_annealing import anneal, energies
 from mtpp_dsl.solvers.partition.annealing.recipes import CHAINS, recipe
-from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, Best
-from mtpp_dsl.solvers.partition.annealing.split_state import State, broken, loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, BestSplit
+from mtpp_dsl.solvers.partition.annealing.split_state import SplitState, broken, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.starts import scattered
-from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance, instance_of
+from mtpp_dsl.solvers.partition.annealing.whole_nets import WholeInstance, instance_of
 from mtpp_dsl.solvers.runtime import multi_start
 from tests.amount import part
 from tests.oracle import optimum
@@ -101,14 +101,14 @@ def test_random_problems_are_solved_to_the_optimum(training: bool, monkeypatch: 
     assert outcomes["missed"] + outcomes["above"] <= part(2, 2)
 
 
-def moved(problem: Problem, steps: int, seed: int) -> tuple[Instance, State, np.ndarray, Best]:
+def moved(problem: Problem, steps: int, seed: int) -> tuple[WholeInstance, SplitState, np.ndarray, BestSplit]:
     """Return the instance and what the kernel leaves after some moves at a high temperature."""
     random = np.random.default_rng(seed)
     instance = instance_of(problem)
     state = state_of(instance, scattered(instance, random))
     unit = float(max(1, loads_of(instance, state).max()))
     energy = energies(instance, state, 4, unit)
-    best = Best(state.device.copy(), np.array([np.iinfo(np.int64).max]))
+    best = BestSplit(state.device.copy(), np.array([np.iinfo(np.int64).max]))
     mark = np.zeros(len(state.device) + 1, np.int64)
     chosen = recipe(seed % CHAINS, len(state.device), random)
     ANNEAL.plain(random.random(200_000), steps, 1.0, 4, unit, chosen.moves, instance, state, energy, mark, best, None)
@@ -149,7 +149,7 @@ def test_energies_are_finite_however_bad_a_state_is(power: int) -> None:
     state = state_of(instance, np.array([0, 1, 1, 1]))
     unit = 4.0 / instance.unit
     energy = energies(instance, state, power, unit)
-    best = Best(state.device.copy(), np.array([round(unit)]))
+    best = BestSplit(state.device.copy(), np.array([round(unit)]))
     mark, random = np.zeros(5, np.int64), np.random.default_rng(0)
     chosen = recipe(0, 4, random)
     ANNEAL.plain(random.random(50_000), 500, 0.1, power, unit, chosen.moves, instance, state, energy, mark, best, None)
@@ -173,7 +173,7 @@ def test_compiled_and_plain_walk_the_same_way(monkeypatch: pytest.MonkeyPatch) -
     for threshold in (0.0, float("inf")):
         monkeypatch.setattr(chain, "ANNEAL", Kernel(ANNEAL.plain, threshold))
         random = np.random.default_rng(5)
-        known = Best(np.zeros(len(instance.time), np.int64), np.array([np.iinfo(np.int64).max]))
+        known = BestSplit(np.zeros(len(instance.time), np.int64), np.array([np.iinfo(np.int64).max]))
         chosen = recipe(2, len(instance.time), random)
         start = scattered(instance, random)
         found.append(anneal(instance, None, start, known, chosen, 4_000, random, lambda _: None, lambda _: False))

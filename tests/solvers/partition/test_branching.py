@@ -27,10 +27,10 @@ from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.partition.branching import branching as method
 from mtpp_dsl.solvers.partition.branching import chains_run as run
 from mtpp_dsl.solvers.partition.branching import halves_run, weights
-from mtpp_dsl.solvers.partition.branching.bitsets import Instance, instance_of, unit_of
-from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, INF, Ask, walk_of
+from mtpp_dsl.solvers.partition.branching.bitsets import BitsetInstance, instance_of, unit_of
+from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, INF, BlockQuestion, walk_of
 from mtpp_dsl.solvers.partition.branching.positions import positions
-from mtpp_dsl.solvers.partition.branching.weights import Weights
+from mtpp_dsl.solvers.partition.branching.weights import WeightsSearch
 from tests.amount import part
 from tests.oracle import optimum
 from tests.strategies import plain_problems
@@ -204,7 +204,7 @@ class Impatient(Progress):
         return self._looks < 0
 
 
-def all_blocks(data: Instance, cap: int) -> list[int]:
+def all_blocks(data: BitsetInstance, cap: int) -> list[int]:
     """Return all convex sets of load up to *cap*, by trying all sets."""
     found = []
     for block in range(1, 1 << len(data.work)):
@@ -220,7 +220,7 @@ def all_blocks(data: Instance, cap: int) -> list[int]:
     return found
 
 
-def heaviest(data: Instance, weight: Ints, ask: Ask, needs: int) -> int:
+def heaviest(data: BitsetInstance, weight: Ints, ask: BlockQuestion, needs: int) -> int:
     walk = walk_of(len(weight), 1 << 10)
     zero = np.zeros(1, np.int64)
     assert BLOCKS.plain(zero, zero, np.array([needs]), 1 << 40, ask, data, weight[None, :], walk) == DONE
@@ -238,7 +238,7 @@ def test_no_heavier_block_is_missed(seed: int) -> None:
     blocks = all_blocks(data, cap)
     weight = random.integers(0, 1000, 9).astype(np.int64) * random.integers(0, 2, 9)
     weights_of = {b: sum(int(weight[v]) for v in range(9) if b >> v & 1) for b in blocks}
-    ask = Ask(0, 1, cap, INF, INF, INF, np.array([INF]))
+    ask = BlockQuestion(0, 1, cap, INF, INF, INF, np.array([INF]))
     assert heaviest(data, weight, ask, 0) == max(weights_of.values(), default=0)
     floor = int(np.median(list(weights_of.values())))
     walk = walk_of(9, 1 << 10)
@@ -258,7 +258,7 @@ def test_weights_hold_for_the_blocks_of_every_plan(seed: int) -> None:
     best = optimum(stages(graph, 2))
     assert best is not None
     cap = int(best * 1.05 / unit)
-    source = Weights(data, k, lambda _: None, lambda: None)
+    source = WeightsSearch(data, k, lambda _: None, lambda: None)
     source.effort = 1 << 40
     rows = [source.row(cap), source.row_for(cap, 1, random.random(10))]
     blocks = set(all_blocks(data, cap))

@@ -23,7 +23,15 @@ from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.solvers.methods.classical import LocalSearch
 from mtpp_dsl.solvers.partition.classical import descent, local_search
-from mtpp_dsl.solvers.partition.classical.descent import DESCEND, GAIN, Fixed, State, fixed_of, loads_of, state_of
+from mtpp_dsl.solvers.partition.classical.descent import (
+    DESCEND,
+    GAIN,
+    DescentState,
+    Fixed,
+    fixed_of,
+    loads_of,
+    state_of,
+)
 from mtpp_dsl.solvers.partition.classical.movable import conflicts, movable
 from mtpp_dsl.solvers.partition.classical.random_split import random_split
 from tests.amount import part
@@ -42,7 +50,7 @@ def free(seed: int) -> Problem:
     return problem.with_constraints(rules)
 
 
-def began(problem: Problem, seed: int = 0) -> tuple[Fixed, State] | None:
+def began(problem: Problem, seed: int = 0) -> tuple[Fixed, DescentState] | None:
     """Return a random state of a problem without an order."""
     devices = device_types(problem)
     units = movable(problem, devices)

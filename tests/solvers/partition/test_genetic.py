@@ -37,7 +37,7 @@ from mtpp_dsl.solvers.partition.genetic import kahn as ordering
 from mtpp_dsl.solvers.partition.genetic.brkga import evolve
 from mtpp_dsl.solvers.partition.genetic.decoder import Decoder
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
-from mtpp_dsl.solvers.partition.genetic.recipe import Recipe
+from mtpp_dsl.solvers.partition.genetic.recipe import GeneticRecipe
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems
 
@@ -186,7 +186,7 @@ def test_costs_left_out_do_not_change_the_evolution() -> None:
         evolve(
             lambda keys, below: fitness(keys, below, pruned),  # noqa: B023
             9,
-            Recipe(population=20, generations=15),
+            GeneticRecipe(population=20, generations=15),
             np.random.default_rng(4),
         )
     assert shown[False] == shown[True]
@@ -200,7 +200,7 @@ def test_shares_leave_an_elite_another_and_a_child(
     population: int, elites: float, mutants: float, counts: tuple[int, int], evaluations: int
 ) -> None:
     """However small the population; and the number of chromosomes told is that of chromosomes shown."""
-    recipe = Recipe(population, 10, elites, mutants)
+    recipe = GeneticRecipe(population, 10, elites, mutants)
     assert recipe.counts == counts
     assert recipe.evaluations == evaluations
     seen = 0

@@ -29,9 +29,9 @@ from mtpp_dsl.solvers.partition.annealing import one_ordered_annealing as walk
 from mtpp_dsl.solvers.partition.annealing.device_order import arcs_of, order_of
 from mtpp_dsl.solvers.partition.annealing.one_annealing import energies
 from mtpp_dsl.solvers.partition.annealing.one_ordered_annealing import anneal_in_order
-from mtpp_dsl.solvers.partition.annealing.ordered_moves import DRAWS, ORDERED, Moves
+from mtpp_dsl.solvers.partition.annealing.ordered_moves import DRAWS, ORDERED, OrderedMoves
 from mtpp_dsl.solvers.partition.annealing.ordered_recipes import recipe
-from mtpp_dsl.solvers.partition.annealing.split_moves import Best
+from mtpp_dsl.solvers.partition.annealing.split_moves import BestSplit
 from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
 from tests.amount import part
@@ -117,8 +117,8 @@ def test_sums_and_orders_stay_exact_move_by_move(seed: int, training: bool) -> N
     assert order is not None
     unit = float(max(1, loads_of(instance, state).max()))
     energy = energies(instance, state, 4, unit)
-    best = Best(state.device.copy(), np.array([NO_LOAD]))
-    moves = Moves(worst=0.3, near=0.7, groups=0.5, exchanges=0.3)
+    best = BestSplit(state.device.copy(), np.array([NO_LOAD]))
+    moves = OrderedMoves(worst=0.3, near=0.7, groups=0.5, exchanges=0.3)
     draws = random.random(300 * DRAWS)
     ORDERED.plain(draws, 300, 5.0, 0.5, 4, unit, moves, instance, state, arcs, order, energy, best, None)
     for ours, anew in zip(state, state_of(instance, state.device), strict=True):
@@ -153,7 +153,7 @@ def test_compiled_and_plain_walk_the_same_way(monkeypatch: pytest.MonkeyPatch) -
     for threshold in (0.0, float("inf")):
         monkeypatch.setattr(walk, "ORDERED", Kernel(ORDERED.plain, threshold))
         random = np.random.default_rng(5)
-        known = Best(np.zeros(30, np.int64), np.array([int(instance.time[:, 0].sum())]))
+        known = BestSplit(np.zeros(30, np.int64), np.array([int(instance.time[:, 0].sum())]))
         chosen, start = recipe(random), np.zeros(30, np.int64)
         found.append(
             anneal_in_order(instance, None, arcs, start, known, chosen, 4_000, random, lambda _: None, lambda _: False)
@@ -167,7 +167,7 @@ def test_a_state_without_load_is_the_end() -> None:
     graph = Graph.create(["a", "b"], [(0, 1)], work=0.0, output=[4.0, 1.0])
     problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0), constraints=[Acyclic()])
     arcs, random = arcs_of(problem, np.arange(2)), np.random.default_rng(0)
-    none, start = Best(np.zeros(2, np.int64), np.array([np.iinfo(np.int64).max])), np.zeros(2, np.int64)
+    none, start = BestSplit(np.zeros(2, np.int64), np.array([np.iinfo(np.int64).max])), np.zeros(2, np.int64)
     found = anneal_in_order(
         instance_of(problem), None, arcs, start, none, recipe(random), 1_000, random, lambda _: None, lambda _: False
     )

@@ -15,7 +15,7 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph
 from mtpp_dsl.solvers.partition.weighted.instance import instance_of
-from mtpp_dsl.solvers.partition.weighted.moves import ANNEAL, DRAWS, Best, Moves
+from mtpp_dsl.solvers.partition.weighted.moves import ANNEAL, DRAWS, BestWeighted, WeightedMoves
 from mtpp_dsl.solvers.partition.weighted.state import state_of
 from tests.amount import part
 from tests.weighted_problems import all_costs, random_problem
@@ -43,8 +43,8 @@ def test_state_is_kept_move_by_move(seed: int) -> None:
     n, k = instance.time.shape
     random = np.random.default_rng(seed)
     state = state_of(instance, instance.allowed.argmax(axis=1).astype(np.int64))
-    best = Best(np.zeros(n, np.int64), np.array([np.inf]))
-    moves = Moves(near=0.5, clusters=0.3, exchanges=0.3, whole=0.1, charge=2.0)
+    best = BestWeighted(np.zeros(n, np.int64), np.array([np.inf]))
+    moves = WeightedMoves(near=0.5, clusters=0.3, exchanges=0.3, whole=0.1, charge=2.0)
     draws = random.random(DRAWS * 400)
     ANNEAL.plain(draws, 400, 0.3, 10.0, moves, np.ones(k, np.bool_), instance, state, np.inf, best)
     fresh = state_of(instance, state.device)

@@ -18,9 +18,9 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.regal import regal
-from mtpp_dsl.solvers.proofs.chain import Chain
+from mtpp_dsl.solvers.proofs.chain import ChainCertificate
 from mtpp_dsl.solvers.proofs.heaviest import Sets
-from mtpp_dsl.solvers.proofs.reading import Reading
+from mtpp_dsl.solvers.proofs.reading import ProofReading
 from tests.oracle import optimum
 
 SMALL = st.one_of(st.integers(0, 4).map(float), st.floats(0, 5, width=32))
@@ -49,7 +49,7 @@ def pipelines(draw: st.DrawFn, most: int = 6, most_devices: int = 3) -> Problem:
 
 def proves(problem: Problem, data: dict[str, object]) -> float:
     try:
-        return Chain().prove(problem, data, Limits(time=60.0))
+        return ChainCertificate().prove(problem, data, Limits(time=60.0))
     except Refused:
         return 0.0
 
@@ -72,7 +72,7 @@ def test_no_chain_proves_more_than_the_optimum(problem: Problem, data: st.DataOb
 @given(pipelines(most=6, most_devices=1), st.data())
 def test_the_heaviest_set_is_found(problem: Problem, data: st.DataObject) -> None:
     """The branch and bound agrees with all convex sets on what the heaviest below a target weighs."""
-    reading = Reading(problem)
+    reading = ProofReading(problem)
     pair = Problem.create(
         problem.graph, [*problem.devices, Device("else", memory=None)], problem.interconnect, constraints=[]
     )
@@ -110,9 +110,9 @@ ALL = {"a": 1, "b": 1, "c": 1, "d": 1}
 def test_a_chain_of_four_on_two() -> None:
     """Two blocks below 8 cannot hold four nodes: one of two nodes costs 8; at 8.5 they can."""
     assert optimum(chain()) == 8.0
-    assert Chain().prove(chain(), {"target": 8.0, "weights": ALL, "most": [1, 1]}, Limits()) == 8.0
+    assert ChainCertificate().prove(chain(), {"target": 8.0, "weights": ALL, "most": [1, 1]}, Limits()) == 8.0
     with pytest.raises(Refused, match="can hold nodes that weigh more"):
-        Chain().prove(chain(), {"target": 8.5, "weights": ALL, "most": [1, 1]}, Limits())
+        ChainCertificate().prove(chain(), {"target": 8.5, "weights": ALL, "most": [1, 1]}, Limits())
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_chain_of_four_on_two() -> None:
 def test_malformed_chains_are_refused(data: dict[str, object]) -> None:
     """Nothing in a certificate is believed."""
     with pytest.raises(Refused):
-        Chain().prove(chain(), data, Limits())
+        ChainCertificate().prove(chain(), data, Limits())
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_chains_are_for_equal_devices_in_a_pipeline(problem: Problem) -> None:
     """Where the argument does not hold the certificate is refused, whatever it says."""
     most = [0] * problem.k
     with pytest.raises(Refused, match="says nothing here"):
-        Chain().prove(problem, {"target": 1.0, "weights": ALL, "most": most}, Limits())
+        ChainCertificate().prove(problem, {"target": 1.0, "weights": ALL, "most": most}, Limits())
 
 
 def test_too_little_time_is_said() -> None:
@@ -159,4 +159,4 @@ def test_too_little_time_is_said() -> None:
     share = -(-sum(weights.values()) // 4) - 1
     data = {"target": 1.2 * graph.work.sum() / 4, "weights": weights, "most": [share] * 4}
     with pytest.raises(UsageError, match="time is not enough"):
-        Chain().prove(problem, data, Limits(time=0.2))
+        ChainCertificate().prove(problem, data, Limits(time=0.2))

@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 
 
 def chain(*constraints: Pin) -> Problem:
@@ -116,7 +116,7 @@ def test_it_ends_when_asked_and_when_time_is_up() -> None:
     ):
         incumbent = Incumbent("test", problem, limits, progress)
         assert incumbent.done
-        with pytest.raises(Ended):
+        with pytest.raises(SearchEnded):
             incumbent.pause()
         incumbent.take(plan_of(problem, 0, 0, 1, 1))
         assert incumbent.result().termination == why

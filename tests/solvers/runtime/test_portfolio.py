@@ -26,10 +26,10 @@ from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.regal import regal
-from mtpp_dsl.solvers.methods.auto.steps import Steps
+from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.bounds import Simple
 from mtpp_dsl.solvers.methods.partition import SliceGraph
-from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
 from mtpp_dsl.solving.api import solve
 from tests.tree import ROOT
@@ -163,7 +163,9 @@ def test_lanes_hear_of_one_another() -> None:
     """A plan found in one process and a bound known before are told to another, and its bound comes back."""
     problem, progress = problem_of(), Progress()
     Simple().solve(problem, Limits(), progress)
-    results, notes = run_together(problem, [[Task(SliceGraph())], [Task(Waits())]], Limits(time=60, gap=0.2), progress)
+    results, notes = run_together(
+        problem, [[LaneTask(SliceGraph())], [LaneTask(Waits())]], Limits(time=60, gap=0.2), progress
+    )
     assert notes == ()
     assert progress.plan is not None
     assert not verify(problem, progress.plan)
@@ -176,7 +178,7 @@ def test_a_closed_gap_ends_all() -> None:
     """When plan and bound meet, a process that does not listen is stopped too."""
     problem, progress = problem_of(k=1), Progress()
     began = monotonic()
-    run_together(problem, [[Task(Sleeps())], [Task(Simple())]], Limits(time=300), progress)
+    run_together(problem, [[LaneTask(Sleeps())], [LaneTask(Simple())]], Limits(time=300), progress)
     assert monotonic() - began < 30
     assert progress.bound is not None
     assert progress.cost == pytest.approx(progress.bound.cost)
@@ -187,7 +189,7 @@ def test_a_closed_gap_ends_all() -> None:
 def test_one_that_does_not_read_holds_up_nobody() -> None:
     """A process that reads none of what it is told, however much that is, is stopped with the others."""
     progress, began = Progress(), monotonic()
-    results, _ = run_together(problem_of(), [[Task(Deaf())], [Task(Talks())]], Limits(time=6.0), progress)
+    results, _ = run_together(problem_of(), [[LaneTask(Deaf())], [LaneTask(Talks())]], Limits(time=6.0), progress)
     assert monotonic() - began < 25
     assert [result.method for result in results] == ["talks"]
     assert progress.cost == 1e9 - 1999
@@ -198,7 +200,9 @@ def test_files_of_the_working_folder_are_no_modules(tmp_path: Path, monkeypatch:
     (tmp_path / "random.py").write_text("raise SystemExit('not this one')", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     progress = Progress()
-    _, notes = run_together(problem_of(), [[Task(SliceGraph(orders=1))], [Task(Simple())]], Limits(time=60), progress)
+    _, notes = run_together(
+        problem_of(), [[LaneTask(SliceGraph(orders=1))], [LaneTask(Simple())]], Limits(time=60), progress
+    )
     assert notes == ()
     assert progress.plan is not None
 
@@ -209,7 +213,7 @@ def test_time_and_interrupts_end_it() -> None:
     asked = Progress(lambda progress, _: progress.stop() if progress.plan is not None else None)
     for progress, limits in ((asked, Limits()), (Progress(), Limits(time=8.0))):
         began = monotonic()
-        run_together(problem_of(), [[Task(Sleeps())]], limits, progress)
+        run_together(problem_of(), [[LaneTask(Sleeps())]], limits, progress)
         assert monotonic() - began < 30
         assert progress.plan is not None
 
@@ -218,7 +222,7 @@ def test_time_and_interrupts_end_it() -> None:
 def test_a_task_that_fails_is_told_of(how: str, said: str) -> None:
     """The others go on, so does the lane, and the results say what failed; a process that dies is started once more."""
     problem, progress = problem_of(), Progress()
-    lanes = [[Task(Breaks(how)), Task(Simple())], [Task(SliceGraph())]]
+    lanes = [[LaneTask(Breaks(how)), LaneTask(Simple())], [LaneTask(SliceGraph())]]
     results, notes = run_together(problem, lanes, Limits(time=60), progress)
     assert progress.plan is not None
     assert progress.bound is not None
@@ -249,7 +253,7 @@ class Killed(Sleeps):
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
 def test_one_killed_once_ends_its_work(tmp_path: Path) -> None:
     """The method that a killed process was at is run again; nothing is missing, and a note tells of it."""
-    results, notes = run_together(problem_of(), [[Task(Killed(folder=tmp_path))]], Limits(time=60), Progress())
+    results, notes = run_together(problem_of(), [[LaneTask(Killed(folder=tmp_path))]], Limits(time=60), Progress())
     assert [result.termination for result in results] == ["complete"]
     assert len(notes) == 1
     assert "it was killed" in notes[0]
@@ -262,9 +266,9 @@ def test_all_killed_is_not_complete(tmp_path: Path) -> None:
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
-        lanes.append([Task(Killed(folder=folder, times=9, name=name))])
+        lanes.append([LaneTask(Killed(folder=folder, times=9, name=name))])
 
-    class Run(Steps):
+    class Run(AutoSteps):
         def result(self) -> Result:
             self.at_once(lanes)
             return self.answer()
@@ -279,7 +283,7 @@ def test_a_solver_that_fails_ends_its_own_work_alone() -> None:
     """In a lane the next method has its turn; alone, what the method has reported is kept, and nothing hides that."""
     problem = problem_of()
     progress = Progress()
-    results = run_lane(problem, [Task(Fails()), Task(Simple())], Limits(time=60), progress)
+    results = run_lane(problem, [LaneTask(Fails()), LaneTask(Simple())], Limits(time=60), progress)
     assert [result.termination for result in results] == ["error", "complete"]
     alone = solve(problem, Fails())
     assert alone.termination == "error"
@@ -291,7 +295,7 @@ def test_a_solver_that_fails_ends_its_own_work_alone() -> None:
 
 def test_what_a_method_prints_is_no_message() -> None:
     """Standard output of a lane does not disturb what it tells."""
-    results, notes = run_together(problem_of(), [[Task(Breaks("prints"))]], Limits(time=60), Progress())
+    results, notes = run_together(problem_of(), [[LaneTask(Breaks("prints"))]], Limits(time=60), Progress())
     assert [result.termination for result in results] == ["complete"]
     assert notes == ()
 
@@ -300,7 +304,7 @@ def test_infeasible_ends_all() -> None:
     """A proof that there is no plan is handed over, and nobody goes on."""
     began = monotonic()
     results, _ = run_together(
-        problem_of(), [[Task(Breaks("infeasible"))], [Task(Sleeps())]], Limits(time=300), Progress()
+        problem_of(), [[LaneTask(Breaks("infeasible"))], [LaneTask(Sleeps())]], Limits(time=300), Progress()
     )
     assert monotonic() - began < 30
     assert [result.infeasibility.reason for result in results if result.infeasibility] == ["there is no room"]
@@ -314,7 +318,7 @@ def test_without_processes_lanes_run_here(monkeypatch: pytest.MonkeyPatch) -> No
             monkeypatch.setattr(sys, "executable", "/nowhere/python")
         progress = Progress()
         Simple().solve(problem, Limits(), progress)
-        lanes = [[Task(SliceGraph())], [Task(Unpicklable())]]
+        lanes = [[LaneTask(SliceGraph())], [LaneTask(Unpicklable())]]
         results, notes = run_together(problem, lanes, Limits(time=60), progress)
         assert notes == ()
         assert "unpicklable" in {result.method for result in results}
@@ -323,7 +327,7 @@ def test_without_processes_lanes_run_here(monkeypatch: pytest.MonkeyPatch) -> No
 def test_tasks_follow_one_another() -> None:
     """A lane runs its tasks in order; one that does not accept the problem is left out."""
     progress = Progress()
-    tasks = [Task(Choosy()), Task(SliceGraph(), seconds=5.0), Task(Simple())]
+    tasks = [LaneTask(Choosy()), LaneTask(SliceGraph(), seconds=5.0), LaneTask(Simple())]
     results, _ = run_together(problem_of(), [tasks], Limits(time=60), progress)
     assert [result.method for result in results] == ["slicegraph", "simple"]
 
@@ -337,7 +341,7 @@ def test_threads_are_the_number_of_processes() -> None:
 def test_many_reports_at_once_are_kept_in_order() -> None:
     """Costs only fall and bounds only rise in the log, however the lanes' messages interleave."""
     problem, progress = problem_of(40, 6), Progress()
-    lanes = [[Task(SliceGraph(), seed=seed)] for seed in range(2)] + [[Task(Simple())]]
+    lanes = [[LaneTask(SliceGraph(), seed=seed)] for seed in range(2)] + [[LaneTask(Simple())]]
     run_together(problem, lanes, Limits(time=60), progress)
     costs = [entry.incumbent for entry in progress.log if entry.incumbent is not None]
     assert costs == sorted(costs, reverse=True)

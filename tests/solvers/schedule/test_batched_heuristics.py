@@ -21,7 +21,7 @@ from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.batch_tasks import BatchInstance
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.methods.annealing import Annealing
@@ -30,8 +30,16 @@ from mtpp_dsl.solvers.methods.schedules import Ea
 from mtpp_dsl.solvers.schedule.list.chunk_splits import best_sizes, by_arrival, menus
 from mtpp_dsl.solvers.schedule.list.uniform_split import parted
 from mtpp_dsl.solvers.schedule.search.batch_annealing import MOVES, improve
-from mtpp_dsl.solvers.schedule.search.batch_moves import SEARCH, Best, most_draws
-from mtpp_dsl.solvers.schedule.state.batch_state import Field, State, field_of, is_plan, order_of, plan_of, state_of
+from mtpp_dsl.solvers.schedule.search.batch_moves import SEARCH, BestBatch, most_draws
+from mtpp_dsl.solvers.schedule.state.batch_state import (
+    BatchField,
+    BatchState,
+    field_of,
+    is_plan,
+    order_of,
+    plan_of,
+    state_of,
+)
 from mtpp_dsl.solvers.schedule.state.batch_timing import trial_of
 from tests.batch_problems import random_batches
 from tests.makespans import makespan_problem
@@ -96,7 +104,7 @@ def test_annealing_finds_the_best_of_small_ones() -> None:
     assert sum(hits) >= 0.9 * len(hits)
 
 
-def searched(problem: Problem, seed: int, steps: int, *, compiled: bool) -> tuple[Field, State, Best]:
+def searched(problem: Problem, seed: int, steps: int, *, compiled: bool) -> tuple[BatchField, BatchState, BestBatch]:
     """Run the search for some moves at a high temperature, from batches on any devices."""
     instance = BatchInstance.of(problem)
     field = field_of(instance)
@@ -107,7 +115,7 @@ def searched(problem: Problem, seed: int, steps: int, *, compiled: bool) -> tupl
     home = np.zeros((len(field.may), instance.chunks), np.int64)
     home[field.group] = where
     state = state_of(field, home, begun)
-    best = Best(home.copy(), state.place.copy(), np.full(1, np.inf))
+    best = BestBatch(home.copy(), state.place.copy(), np.full(1, np.inf))
     draws = np.random.default_rng(seed).random(most_draws(instance.k) + 64 * steps)
     run = SEARCH.compiled() if compiled else SEARCH.plain
     run(draws, steps, 0.1 * cost_of(problem, plan), 1.0, MOVES, field, state, trial_of(field, state), best)
@@ -154,7 +162,7 @@ def test_a_batch_of_one_is_a_sample() -> None:
             continue
         instance = BatchInstance.of(batch)
         device, begun = order_of(instance, plan)
-        own = timed(Instance.of(sample), device[:, 0], begun[np.arange(sample.graph.n), device[:, 0]])
+        own = timed(ScheduleInstance.of(sample), device[:, 0], begun[np.arange(sample.graph.n), device[:, 0]])
         assert cost_of(sample, own) <= cost_of(batch, plan) * (1 + 1e-12)
         other = Heft().solve(sample, Limits(), Progress())
         assert other.cost is not None

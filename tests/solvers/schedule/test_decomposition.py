@@ -21,9 +21,9 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.formats.moirai import Moirai
-from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module, modules
-from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.exchange.formats.moirai import MoiraiFormat
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, CutModule, modules
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
 from mtpp_dsl.solvers.methods.modules import ChainRelaxation, Decomposition
@@ -38,7 +38,7 @@ from mtpp_dsl.solvers.schedule.decomposition.shortest_chain import shortest
 from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling
 from mtpp_dsl.solvers.schedule.decomposition.weighted_module import told, weights_for
 from mtpp_dsl.solvers.schedule.modules.canonical import canonical
-from mtpp_dsl.solvers.schedule.modules.piece import Piece, piece_of
+from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece, piece_of
 from tests.amount import part
 from tests.makespans import best_of, makespan_problem
 
@@ -46,8 +46,8 @@ MAKESPAN = Objective("makespan")
 
 
 @pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    with Pool(1) as shared:
+def pool() -> Iterator[ProcessPool]:
+    with ProcessPool(1) as shared:
         yield shared
 
 
@@ -97,13 +97,13 @@ def modular(
     )
 
 
-def pieces_of(problem: Problem, found: list[Module], exclusive: bool | None = None) -> list[Piece]:
+def pieces_of(problem: Problem, found: list[CutModule], exclusive: bool | None = None) -> list[ModulePiece]:
     whole = lower(problem)
     exclusive = whole.instance.exclusive if exclusive is None else exclusive
     return [piece_of(whole, module, exclusive=exclusive) for module in found]
 
 
-def settled(problem: Problem, found: list[Module], pool: Pool) -> Settling:
+def settled(problem: Problem, found: list[CutModule], pool: ProcessPool) -> Settling:
     settling = Settling(grouped(pieces_of(problem, found)), pool)
     settling.run(lambda: inf, lambda: False, lambda: None)
     return settling
@@ -160,7 +160,7 @@ def test_canonical_forms_tell_equal_modules(seed: int) -> None:
     random = np.random.default_rng(seed)
     problem = makespan_problem(seed, 7, 3, plain=True)
     graph = problem.graph
-    whole = Module(NONE, NONE, tuple(graph.topological_order.tolist()), tuple(range(graph.m)))
+    whole = CutModule(NONE, NONE, tuple(graph.topological_order.tolist()), tuple(range(graph.m)))
     (piece,) = pieces_of(problem, [whole])
     order = random.permutation(piece.size)
     place = np.argsort(order)
@@ -196,7 +196,7 @@ def test_schedules_by_lists_keep_everything_and_bounds_lie_below(seed: int) -> N
                 check_arrangement(piece, found, a, b)
 
 
-def check_arrangement(piece: Piece, found: Arrangement, first: int, last: int) -> None:
+def check_arrangement(piece: ModulePiece, found: Arrangement, first: int, last: int) -> None:
     takes = piece.time[np.arange(piece.size), found.device]
     end = found.start + takes
     assert np.isfinite(takes).all()
@@ -221,7 +221,7 @@ def check_arrangement(piece: Piece, found: Arrangement, first: int, last: int) -
 
 
 @pytest.mark.parametrize("seed", range(part(40, 2)))
-def test_decomposition_is_exact(seed: int, pool: Pool) -> None:
+def test_decomposition_is_exact(seed: int, pool: ProcessPool) -> None:
     """Without memories that bind, the settled modules give the least makespan by trying everything; else a bound."""
     problem, best = makespan_problem(seed), best_of(seed)
     held = [c.nodes for kind in (Colocate, Separate) for c in problem.of(kind)]
@@ -235,7 +235,7 @@ def test_decomposition_is_exact(seed: int, pool: Pool) -> None:
 
 
 @pytest.mark.parametrize("seed", [*range(part(60)), *range(60, 60 + part(140))])
-def test_chains_of_anchors_bound_from_below(seed: int, pool: Pool) -> None:
+def test_chains_of_anchors_bound_from_below(seed: int, pool: ProcessPool) -> None:
     """What a chain of anchors leaves is a relaxation: its least makespan is at most that of the whole."""
     problem, best = makespan_problem(seed, 5 if seed < 60 else 4), best_of(seed, 5 if seed < 60 else 4)
     weight = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
@@ -276,7 +276,7 @@ def test_ways_by_two_lengths_stay_few_and_bounds() -> None:
 
 
 @pytest.mark.parametrize("seed", [*range(part(60)), *range(60, 60 + part(90))])
-def test_balances_bound_from_below(seed: int, pool: Pool) -> None:
+def test_balances_bound_from_below(seed: int, pool: ProcessPool) -> None:
     """The mean of time, load and what a device receives is at most the least makespan by trying everything."""
     n = 5 if seed < 60 else 4
     problem, best = makespan_problem(seed, n), best_of(seed, n)
@@ -353,7 +353,7 @@ def test_constraints_across_modules_keep_these_together(held: Constraint) -> Non
     assert result.cost == pytest.approx(whole.cost, rel=1e-9)
 
 
-def test_equal_modules_are_solved_once(pool: Pool) -> None:
+def test_equal_modules_are_solved_once(pool: ProcessPool) -> None:
     """Eight equal modules are one class, and take no more solves than it has pairs of devices."""
     problem = modular(7, 8, 4, 3, same=True)
     settling = settled(problem, modules(problem.graph), pool)
@@ -380,12 +380,12 @@ def test_similar_modules_lend_schedules_and_bounds() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_bounds_that_are_lent_hold(seed: int, pool: Pool) -> None:
+def test_bounds_that_are_lent_hold(seed: int, pool: ProcessPool) -> None:
     """What the least makespan of one graph says of the same graph with other times is never above its own least."""
     random = np.random.default_rng(seed)
     problem = makespan_problem(seed, 6, 3, plain=True)
     graph = problem.graph
-    whole = Module(NONE, NONE, tuple(graph.topological_order.tolist()), tuple(range(graph.m)))
+    whole = CutModule(NONE, NONE, tuple(graph.topological_order.tolist()), tuple(range(graph.m)))
     (piece,) = pieces_of(problem, [whole])
     piece = replace(piece, exclusive=bool(random.random() < 0.5))
     noise = [np.ceil(table * random.uniform(0.9, 1.1, table.shape)) for table in (piece.time, piece.carry)]
@@ -499,7 +499,7 @@ def test_another_solver_is_refused() -> None:
 @pytest.mark.parametrize(("name", "best"), [("example-1", 30.0), ("GoogLeNet", 1.24132)])
 def test_published_graphs_are_proved(name: str, best: float, data: Path) -> None:
     """The optimum of the smaller published graphs is found and proved."""
-    read = Moirai().read(data / "moirai" / f"{name}.json")
+    read = MoiraiFormat().read(data / "moirai" / f"{name}.json")
     assert read.interconnect is not None
     problem = Problem.create(read.graph, read.devices, read.interconnect, MAKESPAN, [Memory()])
     result = Decomposition().solve(problem, Limits(time=60), Progress())

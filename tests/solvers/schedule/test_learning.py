@@ -13,7 +13,7 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.methods.learned import Placeto
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.learning.episodes import Course, Episodes
@@ -28,7 +28,7 @@ from tests.solvers.algorithms.test_timing import linked
 
 def course_of(problem: Problem) -> Course:
     """Return the course of a problem that has schedules."""
-    lister = Lister.of(Instance.of(problem))
+    lister = Lister.of(ScheduleInstance.of(problem))
     assert lister is not None
     return Course(lister)
 
@@ -85,7 +85,7 @@ def test_episodes_are_drawn_as_they_say() -> None:
 def test_features_have_no_units() -> None:
     """Features are finite for every mixture, of times from 1e-9 to 1e9, and of moderate size."""
     for seed in range(40):
-        instance = Instance.of(makespan_problem(seed, n=8))
+        instance = ScheduleInstance.of(makespan_problem(seed, n=8))
         assert node_features(instance).shape == (instance.n, len(NODE_FEATURES))
         assert (np.abs(node_features(instance)) < 50).all()
 

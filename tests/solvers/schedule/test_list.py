@@ -27,8 +27,8 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.tasks import Instance
-from mtpp_dsl.exchange.formats.moirai import Moirai
+from mtpp_dsl.core.views.tasks import ScheduleInstance
+from mtpp_dsl.exchange.formats.moirai import MoiraiFormat
 from mtpp_dsl.solvers.algorithms.timing import compressed, timed
 from mtpp_dsl.solvers.methods.list_schedules import Cpop, Etf, Getf, Greedy, Heft, ListScheduler, Met, Peft, Sct
 from mtpp_dsl.solvers.schedule.list.complete import complete, scheduled
@@ -130,7 +130,7 @@ def test_published_examples(problem: Problem, scheduler: type[ListScheduler], ma
 def test_published_ranks() -> None:
     """Upward ranks are those of topcuoglu2002, Table 2."""
     ranks = [108.0, 77.0, 80.0, 80.0, 69.0, 63.333, 42.667, 35.667, 44.333, 14.667]
-    np.testing.assert_allclose(upward_ranks(Instance.of(TOPCUOGLU)), ranks, atol=1e-3)
+    np.testing.assert_allclose(upward_ranks(ScheduleInstance.of(TOPCUOGLU)), ranks, atol=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -163,7 +163,7 @@ def test_heft_agrees_with_another_library(seed: int, monkeypatch: pytest.MonkeyP
         ranks = upward(graph, problem.time.mean(axis=1), graph.sizes * counted)
         said = heft.upward_rank(network, tasks)
         np.testing.assert_allclose(ranks, [said[name] for name in graph.names], rtol=1e-12)
-        lister = Lister.of(Instance.of(problem))
+        lister = Lister.of(ScheduleInstance.of(problem))
         assert lister is not None
         ours = lister.in_turn(in_order(graph, ranks))
         assert cost_of(problem, ours) == pytest.approx(theirs.makespan, rel=1e-12)
@@ -184,7 +184,7 @@ def test_memory_is_packed_ahead(seed: int, slack: float) -> None:
 
 def test_memory_of_the_published_example(data: Path) -> None:
     """The tasks of example-1 take all the memory there is; everything finds a schedule, none below the optimum 30."""
-    workload = Moirai().read(data / "moirai" / "example-1.json")
+    workload = MoiraiFormat().read(data / "moirai" / "example-1.json")
     for constraints in ([Memory()], [Memory(), ExclusiveLinks()]):
         problem = Problem.create(
             workload.graph, workload.devices, workload.interconnect, Objective("makespan"), constraints
@@ -241,7 +241,7 @@ def test_no_plan_is_said() -> None:
 @given(link_problems(5), st.integers(0, 10_000))
 def test_completion(problem: Problem, seed: int) -> None:
     """An assignment without times becomes a schedule of it, that timing cannot shorten; or it is refused."""
-    instance = Instance.of(problem)
+    instance = ScheduleInstance.of(problem)
     device = np.random.default_rng(seed).integers(0, problem.k, instance.n)
     try:
         plan = complete(problem, Plan.create(problem, device))
@@ -259,7 +259,7 @@ def test_completion_by_latest_starts() -> None:
     graph = Graph.create("abc", [(1, 2)], work=[3.0, 1.0, 5.0])
     links = Links(np.ones((2, 2)), np.zeros((2, 2)))
     problem = Problem.create(graph, [Device("d0"), Device("d1")], links, Objective("makespan"))
-    instance = Instance.of(problem)
+    instance = ScheduleInstance.of(problem)
     assert cost_of(problem, scheduled(instance, [0, 0, 1])) == 6.0
     assert cost_of(problem, scheduled(instance, [0, 0, 1], [1.0, 0.0, 0.0])) == 9.0
 
@@ -284,7 +284,7 @@ def test_compiled_is_plain() -> None:
 def test_etf_takes_the_earliest_start(seed: int) -> None:
     """etf is what its definition says, step by step, ties by upward ranks."""
     problem = related(seed, n=25)
-    instance = Instance.of(problem)
+    instance = ScheduleInstance.of(problem)
     graph, rank = problem.graph, upward_ranks(instance)
     placed: dict[int, tuple[int, float, float]] = {}
     free = [0.0] * problem.k
@@ -313,7 +313,7 @@ def test_shares_of_a_chain() -> None:
         graph = Graph.create("abc", edges, work=2.0)
         devices = [Device("d0", speed=4.0), Device("d1", speed=1.0)]
         links = Links(np.ones((2, 2)), np.zeros((2, 2)))
-        lister = Lister.of(Instance.of(Problem.create(graph, devices, links, Objective("makespan"))))
+        lister = Lister.of(ScheduleInstance.of(Problem.create(graph, devices, links, Objective("makespan"))))
         assert lister is not None
         found = shares(lister, np.array([True, True]))
         assert found is not None
@@ -324,14 +324,14 @@ def test_shares_of_a_chain() -> None:
 def test_favourites_are_matched() -> None:
     """A chain keeps its heavy edges together; nobody has two favourites, and nobody is the favourite of two."""
     chain = tabled([[1.0, 1.0]] * 4, [(1, 2, 5.0), (2, 3, 5.0), (3, 4, 5.0)])
-    lister = Lister.of(Instance.of(chain))
+    lister = Lister.of(ScheduleInstance.of(chain))
     assert lister is not None
     found = favourites(lister)
     assert found is not None
     assert found.tolist() == [1, 2, 3, -1]
     for seed in range(5):
         problem = related(seed)
-        lister = Lister.of(Instance.of(problem))
+        lister = Lister.of(ScheduleInstance.of(problem))
         assert lister is not None
         found = favourites(lister)
         assert found is not None
@@ -358,7 +358,7 @@ def test_groups_of_devices() -> None:
     fast = [8.0, 7.0, 2.0, 1.5, 0.4]
     devices = [Device(f"d{i}", speed=s) for i, s in enumerate(fast)]
     links = Links(np.ones((5, 5)), np.zeros((5, 5)))
-    instance = Instance.of(Problem.create(graph, devices, links, Objective("makespan")))
+    instance = ScheduleInstance.of(Problem.create(graph, devices, links, Objective("makespan")))
     np.testing.assert_allclose(speeds(instance), np.array(fast) / 8)
     group = speed_groups(speeds(instance))
     assert group.tolist() == [2, 1, 0, -1, -1]
@@ -366,7 +366,7 @@ def test_groups_of_devices() -> None:
     assert rounded(instance, share, group, speeds(instance)).tolist() == [2, 2, 2]
     slow = [2.0, 1.0, 1.0, 1.0, 1.0]
     devices = [Device(f"d{i}", speed=s) for i, s in enumerate(slow)]
-    instance = Instance.of(Problem.create(graph, devices, links, Objective("makespan")))
+    instance = ScheduleInstance.of(Problem.create(graph, devices, links, Objective("makespan")))
     group = speed_groups(speeds(instance))
     assert group.tolist() == [1, 0, 0, 0, 0]
     assert rounded(instance, share, group, speeds(instance)).tolist() == [1, 0, 0]
@@ -427,7 +427,7 @@ def test_classes_keep_to_all_rules() -> None:
         problem = related(seed, n=14, k=3, memory=1.3)
         some = tuple(sorted(random.choice(14, 3, replace=False).tolist()))
         problem = problem.with_constraints([*problem.constraints, Separate(nodes=some)])
-        lister = Lister.of(Instance.of(problem))
+        lister = Lister.of(ScheduleInstance.of(problem))
         if lister is None:
             continue
         found = rules(lister.instance)
@@ -480,7 +480,7 @@ def test_times_left_over_are_as_long_as_what_was_promised_them(seed: int) -> Non
     links = Links(np.ones((k, k)), np.zeros((k, k)))
     devices = [Device(f"d{d}") for d in range(k)]
     problem = Problem.create(graph, devices, links, Objective("makespan"), [ExclusiveLinks()])
-    lister = Lister.of(Instance.of(problem))
+    lister = Lister.of(ScheduleInstance.of(problem))
     assert lister is not None
     tier = np.ones((n, k))
     tier[np.arange(n), random.integers(0, k, n)] = 0.0

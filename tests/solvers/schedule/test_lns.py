@@ -18,14 +18,14 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import timed
-from mtpp_dsl.solvers.backends.cpsat.engine import Engine, availability
+from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, availability
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower, timetable
 from mtpp_dsl.solvers.methods.schedules import Lns
-from mtpp_dsl.solvers.schedule.lns.choice import Kind
-from mtpp_dsl.solvers.schedule.lns.sample_timeline import Timeline
+from mtpp_dsl.solvers.schedule.lns.choice import PartKind
+from mtpp_dsl.solvers.schedule.lns.sample_timeline import SampleTimeline
 from mtpp_dsl.solvers.schedule.lns.sample_window import Window
 from mtpp_dsl.solving.api import solve
 from tests.oracle import optimum
@@ -35,8 +35,8 @@ pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not in
 
 
 @pytest.fixture(scope="module")
-def cpsat() -> Iterator[Engine]:
-    with Engine() as engine:
+def cpsat() -> Iterator[CpSatProcess]:
+    with CpSatProcess() as engine:
         yield engine
 
 
@@ -55,15 +55,17 @@ def with_memory(problem: Problem, share: float, *constraints: Constraint) -> Pro
 
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("whole_numbers", [False, True])
-def test_a_window_holds_the_schedule_and_what_is_better(cpsat: Engine, exclusive: bool, whole_numbers: bool) -> None:
+def test_a_window_holds_the_schedule_and_what_is_better(
+    cpsat: CpSatProcess, exclusive: bool, whole_numbers: bool
+) -> None:
     """Any window of any schedule: it has an answer no longer than what there is, which is a plan as long as it says."""
     for seed in range(8):
         random = np.random.default_rng(seed)
         problem = linked(seed, 14, 3, exclusive=exclusive, whole=whole_numbers)
-        instance = Instance.of(problem)
+        instance = ScheduleInstance.of(problem)
         plan = timed(instance, random.integers(0, 3, 14), random.random(14), random.random(instance.m))
         whole = lower(problem, plan, strict=True)
-        line = Timeline.of(whole, plan)
+        line = SampleTimeline.of(whole, plan)
         first = int(random.integers(0, 12))
         last = int(random.integers(first + 1, 15))
         may = (random.random((14, 3)) < 0.5) | (np.arange(3) == line.device[:, None])
@@ -80,13 +82,15 @@ def test_a_window_holds_the_schedule_and_what_is_better(cpsat: Engine, exclusive
         assert may[np.flatnonzero(changed), found.assignment[changed]].all()
 
 
-def test_a_window_keeps_rows_on_placements(cpsat: Engine) -> None:
+def test_a_window_keeps_rows_on_placements(cpsat: CpSatProcess) -> None:
     """Whatever is inside and outside, a plan with an answer put in keeps the rows; at their limits, too."""
     moved = 0
     for seed in range(12):
         random = np.random.default_rng(seed)
         bare = linked(seed, 14, 3)
-        plan = timed(Instance.of(bare), random.integers(0, 3, 14), random.random(14), random.random(bare.graph.m))
+        plan = timed(
+            ScheduleInstance.of(bare), random.integers(0, 3, 14), random.random(14), random.random(bare.graph.m)
+        )
         some = random.choice(14, 8, replace=False).tolist()
         counts = np.bincount(plan.assignment[some], minlength=3).tolist()
         loads = evaluate(bare, plan).load.tolist()
@@ -98,7 +102,7 @@ def test_a_window_keeps_rows_on_placements(cpsat: Engine) -> None:
         rules.append(Linear(label="soon", terms=((Finish(3), 1.0),), sense="<=", rhs=1e6))
         problem = bare.with_constraints([*bare.constraints, *rules])
         whole = lower(problem, plan, strict=True)
-        line = Timeline.of(whole, plan)
+        line = SampleTimeline.of(whole, plan)
         first = int(random.integers(0, 8))
         window = Window(whole, line, first, int(random.integers(first + 3, 15)), np.ones((14, 3), np.bool_))
         answer = cpsat.solve(window.request(line.makespan, hint=True), Effort(options={"max_deterministic_time": 0.05}))
@@ -114,17 +118,17 @@ def test_rests_are_what_is_left() -> None:
     graph = Graph.create("abc", [(0, 1), (1, 2)], work=[1.0, 2.0, 3.0])
     links = Links(np.ones((2, 2)), np.ones((2, 2)))
     problem = Problem.create(graph, [Device("x"), Device("y")], links, Objective("makespan"))
-    plan = timed(Instance.of(problem), [0, 0, 1], [0, 1, 2])
+    plan = timed(ScheduleInstance.of(problem), [0, 0, 1], [0, 1, 2])
     whole = lower(problem, plan)
-    line = Timeline.of(whole, plan)
+    line = SampleTimeline.of(whole, plan)
     units = (np.array([1.0, 2.0, 3.0]) / whole.scale.unit).astype(np.int64)
     assert line.takes.tolist() == units.tolist()
     assert (line.end + line.rest == line.makespan).all()
     for seed in range(20):
         problem = linked(seed, 12, 3, exclusive=True)
         random = np.random.default_rng(seed)
-        plan = timed(Instance.of(problem), random.integers(0, 3, 12), random.random(12))
-        line = Timeline.of(lower(problem, plan), plan)
+        plan = timed(ScheduleInstance.of(problem), random.integers(0, 3, 12), random.random(12))
+        line = SampleTimeline.of(lower(problem, plan), plan)
         assert (line.end + line.rest <= line.makespan).all()
         assert (line.sent + line.carried + line.rest_sent <= line.makespan).all()
 
@@ -177,7 +181,7 @@ def test_first_plans_come_from_cp_sat_where_memory_is_short() -> None:
 def test_a_stop_is_heard() -> None:
     """Stopped before it began it returns at once, with the plan that was given."""
     problem = linked(3, 60, 3)
-    start = timed(Instance.of(problem), np.zeros(60, np.int64), np.arange(60))
+    start = timed(ScheduleInstance.of(problem), np.zeros(60, np.int64), np.arange(60))
     progress = Progress()
     progress.stop()
     result = Lns().solve(problem, Limits(time=60.0, threads=1, start=start), progress)
@@ -195,7 +199,7 @@ def test_what_it_does_not_use_is_refused() -> None:
 
 def test_sizes_follow_what_can_be_solved() -> None:
     """Windows grow while they are solved and shrink when they are not, and what helps comes more often."""
-    kind = Kind("all", 20.0)
+    kind = PartKind("all", 20.0)
     kind.learn("optimal", True)
     assert kind.size > 20.0
     assert kind.success > 0.5

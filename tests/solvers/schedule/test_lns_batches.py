@@ -16,9 +16,9 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches, lower_batches
-from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
+from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, ProcessPool, availability
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
-from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.lns.batch_search import BatchParts
 from mtpp_dsl.solvers.schedule.lns.batch_timeline import BatchTimeline
 from mtpp_dsl.solvers.schedule.lns.batch_window import BatchWindow
@@ -30,8 +30,8 @@ pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not in
 
 
 @pytest.fixture(scope="module")
-def cpsat() -> Iterator[Engine]:
-    with Engine() as engine:
+def cpsat() -> Iterator[CpSatProcess]:
+    with CpSatProcess() as engine:
         yield engine
 
 
@@ -66,7 +66,7 @@ def windows(whole: WholeBatches, line: BatchTimeline, number: int) -> Iterator[B
 
 
 @pytest.mark.parametrize("problem", [module(12, 8), constrained()], ids=["plain", "constrained"])
-def test_a_window_contains_its_schedule_and_gives_plans(cpsat: Engine, problem: Problem) -> None:
+def test_a_window_contains_its_schedule_and_gives_plans(cpsat: CpSatProcess, problem: Problem) -> None:
     """Asked for what is no longer, there is something; put in, it is a plan that takes no longer than said."""
     whole, plan = started(problem)
     line = BatchTimeline.of(whole, plan)
@@ -92,7 +92,7 @@ def test_a_window_contains_its_schedule_and_gives_plans(cpsat: Engine, problem: 
     assert asked > 3
 
 
-def test_a_window_of_everything_is_the_problem(cpsat: Engine) -> None:
+def test_a_window_of_everything_is_the_problem(cpsat: CpSatProcess) -> None:
     """With all nodes free in an optimal schedule there is nothing to find, but for what rounding leaves."""
     for seed in range(20):
         problem = random_batches(seed)
@@ -118,7 +118,7 @@ def test_the_search_makes_schedules_shorter() -> None:
     limits = Limits(time=60.0)
     incumbent = Incumbent("lns", problem, limits, progress)
     incumbent.take(plan)
-    with Pool(1) as pool, contextlib.suppress(Ended):
+    with ProcessPool(1) as pool, contextlib.suppress(SearchEnded):
         improve_parts(BatchParts(whole, np.random.default_rng(0)), plan, pool, incumbent, limits, progress)
     assert incumbent.plan is not None
     assert not verify(problem, incumbent.plan)

@@ -20,14 +20,14 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.tasks import Instance
+from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.learned import Placeto
 from mtpp_dsl.solvers.methods.schedules import BranchAndBound, Ea
-from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, Best, Moves
+from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, BestSample, SampleMoves
 from mtpp_dsl.solvers.schedule.search.sample_starts import starts
-from mtpp_dsl.solvers.schedule.search.sample_state import Field, field_of, order_of, plan_of, state_of
-from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, Found, tree_of
+from mtpp_dsl.solvers.schedule.search.sample_state import SampleField, field_of, order_of, plan_of, state_of
+from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, BestInTree, tree_of
 from tests.amount import part
 from tests.makespans import best_of, makespan_problem
 from tests.solvers.algorithms.test_timing import linked
@@ -73,12 +73,12 @@ def test_the_tree_holds_every_optimum(informed: bool) -> None:
     """Without a plan to beat, and without bounds on what follows, the whole tree finds the optimum, or that none is."""
     for seed in range(part(120, 2)):
         problem, best = makespan_problem(seed), best_of(seed)
-        instance = Instance.of(problem)
+        instance = ScheduleInstance.of(problem)
         field = field_of(instance)
         if not informed:
             field = field._replace(tail=np.zeros_like(field.tail))
         tree = tree_of(field)
-        found = Found(
+        found = BestInTree(
             cut=np.full(1, np.inf),
             best=np.full(1, np.inf),
             loose=np.full(1, np.inf),
@@ -115,14 +115,14 @@ def test_large_graphs_are_refused() -> None:
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_the_kernel_times_what_it_holds(exclusive: bool) -> None:
     """After thousands of moves the ends, the order and the cost kept are those of the plan."""
-    moves = Moves(orders=0.4, near=0.5, critical=0.5, blocks=0.5, grown=8.0, swaps=0.3, along=0.5)
+    moves = SampleMoves(orders=0.4, near=0.5, critical=0.5, blocks=0.5, grown=8.0, swaps=0.3, along=0.5)
     for seed in range(6):
         problem = linked(seed, 40, 3, exclusive=exclusive, whole=seed % 2 == 0)
-        instance = Instance.of(problem)
+        instance = ScheduleInstance.of(problem)
         field = field_of(instance)
         first = starts(instance, Limits(), Progress())[0]
         state = state_of(field, order_of(instance, first), first.assignment)
-        best = Best(state.order.copy(), state.device.copy(), np.full(1, np.inf))
+        best = BestSample(state.order.copy(), state.device.copy(), np.full(1, np.inf))
         random = np.random.default_rng(seed)
         run = SEARCH.compiled()
         for _ in range(20):
@@ -141,14 +141,14 @@ def test_what_is_over_a_limit_is_never_the_best() -> None:
     """Devices may be over their limits on the way; the best state is not."""
     for seed in range(30):
         problem = makespan_problem(seed)
-        instance = Instance.of(problem)
-        field: Field = field_of(instance)
+        instance = ScheduleInstance.of(problem)
+        field: SampleField = field_of(instance)
         valid = [plan for plan in starts(instance, Limits(), Progress()) if not verify(problem, plan)]
         for first in valid[:1]:
             state = state_of(field, order_of(instance, first), first.assignment)
-            best = Best(state.order.copy(), state.device.copy(), np.full(1, np.inf))
+            best = BestSample(state.order.copy(), state.device.copy(), np.full(1, np.inf))
             draws = np.random.default_rng(seed).random(20 * DRAWS)
-            moves = Moves(orders=0.2, near=0.5, critical=0.5, blocks=0.5, grown=8.0, swaps=0.3, along=0.5)
+            moves = SampleMoves(orders=0.2, near=0.5, critical=0.5, blocks=0.5, grown=8.0, swaps=0.3, along=0.5)
             SEARCH.compiled()(draws, 300, 1.0, 1e-3, moves, field, state, best, None)
             if best.cost[0] < np.inf:
                 assert verify(problem, plan_of(instance, best.order, best.device)) == []

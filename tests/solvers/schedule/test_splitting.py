@@ -20,11 +20,11 @@ from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.rwnn import rwnn
-from mtpp_dsl.solvers.algorithms.module_rows import Split, split
+from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow, split
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
 from mtpp_dsl.solvers.methods.modules import MilpSplit
 from mtpp_dsl.solvers.schedule.modules.part import parts
-from mtpp_dsl.solvers.schedule.splitting.boundary_states import Walk
+from mtpp_dsl.solvers.schedule.splitting.boundary_states import BoundaryWalk
 from mtpp_dsl.solvers.schedule.splitting.module_engines import ByMethod
 from mtpp_dsl.solvers.schedule.splitting.same_modules import grouped
 from tests.amount import part
@@ -43,7 +43,7 @@ def _graph(n: int, edges: list[tuple[int, int]]) -> Graph:
     return Graph.create([f"v{i}" for i in range(n)], edges, work=1.0, output=1.0)
 
 
-def _is_row(found: Split) -> None:
+def _is_row(found: ModuleRow) -> None:
     graph = found.graph
     assert sorted(np.concatenate(found.modules).tolist()) == list(range(graph.n))
     assert (found.of[graph.tails] <= found.of[graph.heads]).all()
@@ -229,11 +229,13 @@ def test_equal_modules_hold_the_same_nodes_together() -> None:
     assert different((11, 12), (12, 13)) == 5
 
 
-def walk_of(problem: Problem, found: Split) -> Walk:
+def walk_of(problem: Problem, found: ModuleRow) -> BoundaryWalk:
     """Return a walk through modules solved by lists."""
     rooms = np.full((len(found.modules), problem.k), np.inf)
     engine = ByMethod(registry.load(registry.METHODS, "heft")(), Limits(), 1, lambda: False)
-    return Walk(problem, found, grouped(parts(problem, found, rooms)), engine, 1.0, Limits(time=60.0), lambda: False)
+    return BoundaryWalk(
+        problem, found, grouped(parts(problem, found, rooms)), engine, 1.0, Limits(time=60.0), lambda: False
+    )
 
 
 def test_one_process_or_two_give_one_answer() -> None:

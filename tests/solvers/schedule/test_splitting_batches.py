@@ -21,7 +21,7 @@ from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.methods.modules import MilpSplit
 from mtpp_dsl.solvers.schedule.modules.part import parts
-from mtpp_dsl.solvers.schedule.splitting.boundary_states import Walk
+from mtpp_dsl.solvers.schedule.splitting.boundary_states import BoundaryWalk
 from mtpp_dsl.solvers.schedule.splitting.join import joined
 from mtpp_dsl.solvers.schedule.splitting.module_engines import ByMethod
 from mtpp_dsl.solvers.schedule.splitting.same_modules import grouped
@@ -40,12 +40,12 @@ def batched(graph: Graph, *rules: object, memory: float | None = None, transfer:
     return Problem.create(graph, devices, links, objective, [BatchSizes(sizes=(2, 4, 6, 8)), *rules])  # type: ignore[list-item]
 
 
-def walked(problem: Problem, wanted: int) -> tuple[Walk, Plan | None]:
+def walked(problem: Problem, wanted: int) -> tuple[BoundaryWalk, Plan | None]:
     """Return a walk through modules solved by lists, and the plan that comes of it."""
     found = split(problem.graph, 3, wanted=wanted, cuts=False)
     classes = grouped(parts(problem, found, np.full((len(found.modules), problem.k), np.inf)))
     engine = ByMethod(registry.load(registry.METHODS, "heft")(), Limits(), 1, lambda: False)
-    walk = Walk(problem, found, classes, engine, 1.0, Limits(time=60.0), lambda: False)
+    walk = BoundaryWalk(problem, found, classes, engine, 1.0, Limits(time=60.0), lambda: False)
     last = walk.run(lambda i: None)
     return walk, None if last is None else joined(problem, classes, last)
 
@@ -67,7 +67,7 @@ def test_nothing_waits_for_boundaries_in_the_end() -> None:
     found = split(problem.graph, 2, wanted=5, cuts=False)
     classes = grouped(parts(problem, found, np.full((len(found.modules), 3), np.inf)))
     engine = ByMethod(registry.load(registry.METHODS, "heft")(), Limits(), 1, lambda: False)
-    last = Walk(problem, found, classes, engine, 1.0, Limits(time=60.0), lambda: False).run(lambda i: None)
+    last = BoundaryWalk(problem, found, classes, engine, 1.0, Limits(time=60.0), lambda: False).run(lambda i: None)
     assert last is not None
     assert evaluate(problem, joined(problem, classes, last)).cost <= last.cost * (1 + 1e-9)
 

@@ -26,7 +26,7 @@ from mtpp_dsl.models.formulations.batched import Batched
 from mtpp_dsl.models.formulations.batched_as_published import BatchedAsPublished
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.formulations.fig3 import Fig3
-from mtpp_dsl.models.formulations.latency import Latency
+from mtpp_dsl.models.formulations.latency import LatencyModel
 from mtpp_dsl.models.formulations.moirai import Moirai
 from mtpp_dsl.models.formulations.moirai_as_published import MoiraiAsPublished
 from mtpp_dsl.models.relaxations.guess import Guess
@@ -69,8 +69,8 @@ CASES: list[tuple[type, str, int]] = [
     *((Exact, name, 3) for name in ("anything goes", "few", "unsupported", "convex", "dear tensors", "one node")),
     *((Moirai, name, 3) for name in ("makespan", "exclusive links", "unequal devices", "makespan together")),
     *((MoiraiAsPublished, name, 3) for name in ("makespan", "makespan together")),
-    *((Latency, name, 2) for name in ("latency", "latency by pieces")),
-    (Latency, "latency on shared", 3),
+    *((LatencyModel, name, 2) for name in ("latency", "latency by pieces")),
+    (LatencyModel, "latency on shared", 3),
     *((Batched, name, 5) for name in ("batch throughput", "batches of chunks", "batches together", "measured batches")),
     (BatchedAsPublished, "batch throughput", 5),
 ]
@@ -103,7 +103,7 @@ def test_an_extension_may_say_that_it_is_symmetric(name: str) -> None:
 def test_random_caps_on_random_problems(seed: int) -> None:
     """Whatever the cap, the devices it is on and the plan given, the optimum is that under the cap."""
     random = np.random.default_rng(seed)
-    problem, base = (makespan_problem(seed, 4, 3), Moirai) if seed % 2 else (latency_problem(seed, 4), Latency)
+    problem, base = (makespan_problem(seed, 4, 3), Moirai) if seed % 2 else (latency_problem(seed, 4), LatencyModel)
     most = int(random.integers(1, max(2, problem.graph.n)))
     devices = None if random.random() < 0.5 else (int(random.integers(problem.k)),)
     form = capped(base, most, devices, **({} if devices or random.random() < 0.5 else {"symmetric": True}))

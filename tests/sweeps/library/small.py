@@ -8,7 +8,7 @@ from typing import Any
 
 import mtpp_dsl
 from mtpp_dsl.sweeps.library.collection import Library
-from mtpp_dsl.sweeps.library.store import Found
+from mtpp_dsl.sweeps.library.store import Finder
 
 __all__ = ["FOUND", "answer", "small_library"]
 
@@ -31,7 +31,7 @@ group = "chain"
 name = "chain-{k}"
 params = {k = [2, 3]}
 """
-FOUND = Found("ideals", "0.1.0", 0, 0.5, "2026-01-02")
+FOUND = Finder("ideals", "0.1.0", 0, 0.5, "2026-01-02")
 
 
 def small_library(folder: Path) -> Library:

@@ -13,7 +13,7 @@ import pytest
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.sweeps.library.auditing import audit
 from mtpp_dsl.sweeps.library.collection import Library, certificate_of, current
-from mtpp_dsl.sweeps.library.record import Record
+from mtpp_dsl.sweeps.library.record import BestKnown
 from tests import amount
 
 FOLDER = Path(__file__).resolve().parents[3] / "benchmarks" / "mtpplib"
@@ -30,7 +30,7 @@ def library() -> Library:
 
 
 @cache
-def records() -> dict[str, Record]:
+def records() -> dict[str, BestKnown]:
     return library().records.read()
 
 
@@ -84,7 +84,7 @@ LOOSER = {"rule": ["free", "contiguous", "acyclic"], "order": ["free", "contiguo
 
 
 def test_what_allows_more_plans_has_no_bound_beyond_a_plan_of_what_allows_fewer() -> None:
-    families: dict[object, list[tuple[int, Record]]] = {}
+    families: dict[object, list[tuple[int, BestKnown]]] = {}
     for name, run in library().runs.items():
         for param in LOOSER.keys() & run.params.keys():
             if run.params[param] in LOOSER[param]:

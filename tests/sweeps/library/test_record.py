@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.sweeps.library.record import Record, read_records, records_text
+from mtpp_dsl.sweeps.library.record import BestKnown, read_records, records_text
 
-LEAST = Record("b", nodes=3, unit="s", value=0.1 + 0.2, bound=0.25, found_by="a, b", found_seed=0, proof="checked")
-MOST = Record("a", sense="maximize", unit="1/s", value=4.0, bound=5.0, later="1.0;2.5", proof="certificate")
+LEAST = BestKnown("b", nodes=3, unit="s", value=0.1 + 0.2, bound=0.25, found_by="a, b", found_seed=0, proof="checked")
+MOST = BestKnown("a", sense="maximize", unit="1/s", value=4.0, bound=5.0, later="1.0;2.5", proof="certificate")
 
 
 def test_a_table_gives_back_every_figure_exactly(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.executors.local import LOCAL
 from mtpp_dsl.sweeps.library.collection import Library
-from mtpp_dsl.sweeps.library.session import Asked, improve
+from mtpp_dsl.sweeps.library.session import SessionRequest, improve
 from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.library.small import small_library
 
@@ -19,13 +19,13 @@ def test_a_session_fills_the_records_and_the_next_has_nothing_to_do(tmp_path: Pa
     library = small_library(tmp_path)
     lines: list[str] = []
     with Store.open(tmp_path / "runs.sqlite") as store:
-        found = improve(library, store, LOCAL, Asked(), jobs=1, say=lines.append)
+        found = improve(library, store, LOCAL, SessionRequest(), jobs=1, say=lines.append)
         assert (found.better, found.wrong) == (["chain-2", "chain-3"], [])
         assert len(lines) == 2
         records = library.records.read()
         assert {record.status for record in records.values()} == {"optimal"}
         (tmp_path / "best.csv").unlink()  # as if the process had been killed before it wrote
-        again = improve(library, store, LOCAL, Asked(closed=True), jobs=1, say=lines.append)
+        again = improve(library, store, LOCAL, SessionRequest(closed=True), jobs=1, say=lines.append)
     assert (again.summary.recorded, again.summary.skipped) == (0, 2)
     assert library.records.read() == records
 
@@ -34,13 +34,13 @@ def test_an_answer_that_contradicts_a_record_is_kept_as_evidence(tmp_path: Path)
     library = small_library(tmp_path)
     lines: list[str] = []
     with Store.open(tmp_path / "runs.sqlite") as store:
-        improve(library, store, LOCAL, Asked(only=("chain-2",)), jobs=1, say=lines.append)
+        improve(library, store, LOCAL, SessionRequest(only=("chain-2",)), jobs=1, say=lines.append)
         table = tmp_path / "best.csv"
         record = library.records.read()["chain-2"]
         assert record.value is not None
         lied = repr(record.value * 1.1)
         table.write_text(table.read_text().replace(repr(record.value), lied))
-        found = improve(library, store, LOCAL, Asked(only=("chain-2",), closed=True), jobs=1, say=lines.append)
+        found = improve(library, store, LOCAL, SessionRequest(only=("chain-2",), closed=True), jobs=1, say=lines.append)
     assert len(found.wrong) == 1
     (evidence,) = (tmp_path / "evidence").glob("chain-2-*.json")
     assert json.loads(evidence.read_text())["objective"]["value"] == record.value

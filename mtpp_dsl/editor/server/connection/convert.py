@@ -10,9 +10,9 @@ from mtpp_dsl.core.text.source import Edit, Span
 from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.editor.server.document import Document, Replacement
 from mtpp_dsl.editor.server.features.folding import Fold
-from mtpp_dsl.editor.server.features.problems import Problem
-from mtpp_dsl.editor.server.features.symbols import Symbol
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.features.problems import EditorMessage
+from mtpp_dsl.editor.server.features.symbols import TextSymbol
+from mtpp_dsl.editor.server.reading import TextReading
 
 __all__ = ["changes_of", "diagnostic", "fold", "location", "range_of", "replacement", "symbol", "text_edits"]
 
@@ -43,13 +43,13 @@ _KINDS = {
 }
 
 
-def range_of(reading: Reading, span: Span) -> types.Range:
+def range_of(reading: TextReading, span: Span) -> types.Range:
     """Return the range of a span, in its own text."""
     (line, column), (last, end) = reading.position(span)
     return types.Range(types.Position(line, column), types.Position(last, end))
 
 
-def location(reading: Reading, span: Span) -> types.Location | None:
+def location(reading: TextReading, span: Span) -> types.Location | None:
     """Return the place of a span; None where its text is in no file."""
     uri = reading.uri_of(span.source)
     return None if uri is None else types.Location(uri, range_of(reading, span))
@@ -63,7 +63,7 @@ def replacement(change: types.TextDocumentContentChangeEvent) -> Replacement:
     return Replacement(change.text, ((start.line, start.character), (end.line, end.character)))
 
 
-def diagnostic(reading: Reading, problem: Problem, link: str | None) -> types.Diagnostic:
+def diagnostic(reading: TextReading, problem: EditorMessage, link: str | None) -> types.Diagnostic:
     """Return a message; *link* is what its code is added to, for the page that explains it."""
     found = problem.diagnostic
     places = [(place, location(reading, place.span)) for place in problem.places]
@@ -84,13 +84,13 @@ def diagnostic(reading: Reading, problem: Problem, link: str | None) -> types.Di
     )
 
 
-def text_edits(reading: Reading, edits: Iterable[Edit], document: Document | None) -> list[types.TextEdit]:
+def text_edits(reading: TextReading, edits: Iterable[Edit], document: Document | None) -> list[types.TextEdit]:
     """Return changes of one text, with the line ends that the editor's text has."""
     end = "\r\n" if document is not None and "\r\n" in document.text else "\n"
     return [types.TextEdit(range_of(reading, edit.span), edit.text.replace("\n", end)) for edit in edits]
 
 
-def changes_of(reading: Reading, edits: Iterable[Edit], documents: dict[str, Document]) -> types.WorkspaceEdit:
+def changes_of(reading: TextReading, edits: Iterable[Edit], documents: dict[str, Document]) -> types.WorkspaceEdit:
     """Return changes of several texts."""
     by_uri: dict[str, list[Edit]] = {}
     for edit in edits:
@@ -102,7 +102,7 @@ def changes_of(reading: Reading, edits: Iterable[Edit], documents: dict[str, Doc
     )
 
 
-def symbol(reading: Reading, found: Symbol) -> types.DocumentSymbol:
+def symbol(reading: TextReading, found: TextSymbol) -> types.DocumentSymbol:
     """Return a part of the outline, with what is in it."""
     return types.DocumentSymbol(
         found.name,

@@ -10,7 +10,7 @@ from mtpp_dsl.editor.server.connection.handling import handles
 from mtpp_dsl.editor.server.connection.server import Refusal, Server
 from mtpp_dsl.editor.server.features import completion, definition, hover, inlay, references, rename
 from mtpp_dsl.editor.server.features.search import found_symbols
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 
 
 @handles(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=list(completion.TRIGGERS)))
@@ -121,7 +121,7 @@ def kinds_of(options: Mapping[str, object]) -> tuple[str, ...]:
     return () if said is False else inlay.KINDS
 
 
-async def _others(ls: Server, reading: Reading, *, whole: bool = False) -> list[Reading]:
+async def _others(ls: Server, reading: TextReading, *, whole: bool = False) -> list[TextReading]:
     """Return the readings of the other open texts."""
     found = [await ls.reading(uri, whole=whole) for uri in list(ls.texts.documents) if uri != reading.uri]
     return [each for each in found if each is not None]

@@ -17,7 +17,7 @@ from mtpp_dsl.editor.server.features.folding import folds
 from mtpp_dsl.editor.server.features.formatting import format_lines, format_text
 from mtpp_dsl.editor.server.features.symbols import symbols
 from mtpp_dsl.editor.server.features.tokens import MODIFIERS, TYPES, encoded, tokens
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 
 FIX_ALL = "source.fixAll.mtpp"
 MAX_COLOURED = 1_000_000
@@ -117,7 +117,7 @@ async def formatting(ls: Server, params: types.DocumentFormattingParams) -> list
     return _still(ls, reading, edits)
 
 
-def _still(ls: Server, reading: Reading, edits: list[Edit]) -> list[types.TextEdit] | None:
+def _still(ls: Server, reading: TextReading, edits: list[Edit]) -> list[types.TextEdit] | None:
     """Return changes of a text that was not edited while they were being found; else None."""
     document = ls.texts.documents.get(reading.uri)
     if document is None or ls.texts.plain(reading.uri) != reading.text:

@@ -18,9 +18,9 @@ from pygls.protocol.language_server import lsp_method
 from mtpp_dsl.editor.server.connection import convert
 from mtpp_dsl.editor.server.connection.worker import Worker
 from mtpp_dsl.editor.server.features.problems import problems
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.editor.server.uris import path_of
-from mtpp_dsl.editor.server.workspace import Job, Workspace
+from mtpp_dsl.editor.server.workspace import ReadingJob, Workspace
 
 __all__ = ["PATIENCE", "Refusal", "Server"]
 
@@ -125,7 +125,7 @@ class Server(LanguageServer):
         self._show({uri, *old}, uri)
         self.touch(touched)
 
-    async def reading(self, uri: str, *, whole: bool = False, named: bool = False) -> Reading | None:
+    async def reading(self, uri: str, *, whole: bool = False, named: bool = False) -> TextReading | None:
         """Return what a text says as it is now; with its meaning where *whole*, if that is known soon.
 
         After :data:`PATIENCE` it is a reading with the meaning of the text before, or None where there is none; a text
@@ -157,11 +157,11 @@ class Server(LanguageServer):
 
     # what the worker tells
 
-    def _delivered(self, job: Job, reading: Reading) -> None:
+    def _delivered(self, job: ReadingJob, reading: TextReading) -> None:
         """Take a reading over to the server's thread."""
         self._soon(self._learn, job, reading)
 
-    def _failed(self, job: Job) -> None:
+    def _failed(self, job: ReadingJob) -> None:
         """Have nobody wait for a text that an error of ours keeps from being read."""
         self._soon(self._give_up, job)
 
@@ -173,12 +173,12 @@ class Server(LanguageServer):
         except RuntimeError:  # the server has ended
             self.worker.end()
 
-    def _give_up(self, job: Job) -> None:
+    def _give_up(self, job: ReadingJob) -> None:
         if not self.texts.is_late(job):
             self._unreadable.add(job.uri)
             self._wake(job.uri)
 
-    def _learn(self, job: Job, reading: Reading) -> None:
+    def _learn(self, job: ReadingJob, reading: TextReading) -> None:
         if not self.texts.learn(job, reading):
             return
         self._wake(job.uri)
@@ -196,12 +196,12 @@ class Server(LanguageServer):
             if not future.done():
                 future.set_result(None)
 
-    def _tell_syntax(self, reading: Reading) -> None:
+    def _tell_syntax(self, reading: TextReading) -> None:
         """Tell errors of syntax where the meaning of the text takes longer."""
         if self.texts.readings.get(reading.uri) is reading:
             self._tell(reading)
 
-    def _tell(self, reading: Reading) -> None:
+    def _tell(self, reading: TextReading) -> None:
         """Tell the client what is wrong with a text and with what it includes."""
         found = {
             uri: [convert.diagnostic(reading, problem, self.link) for problem in own]

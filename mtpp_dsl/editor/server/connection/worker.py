@@ -9,10 +9,10 @@ from pathlib import Path
 from threading import Condition, Thread
 from time import monotonic
 
-from mtpp_dsl.editor.server.reading import Reading
-from mtpp_dsl.editor.server.workspace import Job
-from mtpp_dsl.language.syntax.rereading import Memory
-from mtpp_dsl.language.values.scope import Scope, Stopped
+from mtpp_dsl.editor.server.reading import TextReading
+from mtpp_dsl.editor.server.workspace import ReadingJob
+from mtpp_dsl.language.syntax.rereading import ParsedBefore
+from mtpp_dsl.language.values.scope import ReadingStopped, SpecScope
 
 __all__ = ["Worker"]
 
@@ -33,19 +33,21 @@ class Worker:
         failed: is told of a text that cannot be read, by an error of ours, which is logged.
     """
 
-    def __init__(self, deliver: Callable[[Job, Reading], None], failed: Callable[[Job], None]) -> None:
+    def __init__(
+        self, deliver: Callable[[ReadingJob, TextReading], None], failed: Callable[[ReadingJob], None]
+    ) -> None:
         self.deliver, self.failed = deliver, failed
-        self._jobs: dict[str, tuple[Job, Reading | None]] = {}
+        self._jobs: dict[str, tuple[ReadingJob, TextReading | None]] = {}
         self._news = Condition()
         self._running: str | None = None
         self._late = False
-        self._scope: Scope | None = None
+        self._scope: SpecScope | None = None
         self._ended = False
-        self._memories: dict[str, dict[Path | None, Memory]] = {}
+        self._memories: dict[str, dict[Path | None, ParsedBefore]] = {}
         self._thread: Thread | None = None
         self._uncollected = 0
 
-    def ask(self, job: Job, last: Reading | None) -> None:
+    def ask(self, job: ReadingJob, last: TextReading | None) -> None:
         """Have a text read, in place of an earlier one of the same URI, whose reading ends."""
         with self._news:
             self._jobs.pop(job.uri, None)
@@ -78,7 +80,7 @@ class Worker:
             if self._scope is not None:
                 self._scope.stop()
 
-    def _begun(self, scope: Scope) -> None:
+    def _begun(self, scope: SpecScope) -> None:
         """Take over by what the reading can be stopped."""
         with self._news:
             self._scope = scope
@@ -100,7 +102,7 @@ class Worker:
                 self._running, self._late, self._scope = uri, False, None
             try:
                 self._read(job, last)
-            except Stopped:
+            except ReadingStopped:
                 pass
             except Exception:
                 logger.exception("cannot read %s", job.uri)
@@ -112,7 +114,7 @@ class Worker:
                 gc.collect()
                 self._uncollected = 0
 
-    def _read(self, job: Job, last: Reading | None) -> None:
+    def _read(self, job: ReadingJob, last: TextReading | None) -> None:
         began = monotonic()
         memories = self._memories.pop(job.uri, {})  # whoever stops in between leaves none
         reading = job.read(last, memories)

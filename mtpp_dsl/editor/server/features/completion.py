@@ -16,7 +16,7 @@ from mtpp_dsl.editor.server.features.files import files
 from mtpp_dsl.editor.server.features.markdown import told
 from mtpp_dsl.editor.server.features.naming import named, wanted
 from mtpp_dsl.editor.server.features.places import range_of
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax.syntax_errors import RULES, STATEMENTS, TERMINALS
 from mtpp_dsl.language.words import meanings
 from mtpp_dsl.language.words.meanings import Meaning
@@ -44,7 +44,7 @@ _DECLARING = (
 
 
 def complete(
-    reading: Reading, line: int, column: int, *, with_snippets: bool = True, docs: str = "", typed: str = ""
+    reading: TextReading, line: int, column: int, *, with_snippets: bool = True, docs: str = "", typed: str = ""
 ) -> types.CompletionList:
     """Return what may be written at a place, whether or not the text parses.
 
@@ -100,7 +100,7 @@ def _documentation(meaning: Meaning | None, docs: str) -> types.MarkupContent | 
     return types.MarkupContent(types.MarkupKind.Markdown, told(meaning, docs))
 
 
-def candidates(reading: Reading, context: Context) -> Iterator[Candidate]:
+def candidates(reading: TextReading, context: Context) -> Iterator[Candidate]:
     """Yield what may be written at a place, some of it perhaps twice."""
     if context.comment:
         return

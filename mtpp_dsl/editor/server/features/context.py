@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mtpp_dsl.core.problem.objective import OBJECTIVES
 from mtpp_dsl.core.text.source import Source
-from mtpp_dsl.editor.server.features.marks import LEX, Mark, marks_before
+from mtpp_dsl.editor.server.features.marks import LEX, TextMark, marks_before
 from mtpp_dsl.language.syntax.grammar import run
 from mtpp_dsl.language.syntax.syntax_errors import ITEMS, RULES, STATEMENTS
 from mtpp_dsl.language.syntax.tables import Failure
@@ -87,7 +87,7 @@ class Context:
     comment: bool
     string: str | None
     number: bool
-    marks: tuple[Mark, ...]
+    marks: tuple[TextMark, ...]
     frames: tuple[Frame, ...]
     fresh: bool
     column: int
@@ -186,7 +186,7 @@ def context_at(source: Source, offset: int) -> Context:
     )
 
 
-def _frames(marks: Sequence[Mark]) -> list[Frame]:
+def _frames(marks: Sequence[TextMark]) -> list[Frame]:
     """Return the brackets that are open behind marks; a statement in the first column closes all of them."""
     frames = [Frame("", "text", "", -1)]
     for number, mark in enumerate(marks):
@@ -208,7 +208,7 @@ def _frames(marks: Sequence[Mark]) -> list[Frame]:
     return frames
 
 
-def _begins(marks: Sequence[Mark], number: int, frames: Sequence[Frame], holder: int) -> bool:
+def _begins(marks: Sequence[TextMark], number: int, frames: Sequence[Frame], holder: int) -> bool:
     """Return whether a mark begins a statement or an item in the innermost container."""
     word, kind = marks[number].text, frames[holder].kind
     inside = len(frames) - 1 - holder
@@ -225,7 +225,7 @@ def _begins(marks: Sequence[Mark], number: int, frames: Sequence[Frame], holder:
     return (marks[number].begins_line and not inside) or frames[holder].begun < 0 or (before == "{" and not inside)
 
 
-def _opened(marks: Sequence[Mark], number: int, begun: int, frames: Sequence[Frame]) -> Frame:
+def _opened(marks: Sequence[TextMark], number: int, begun: int, frames: Sequence[Frame]) -> Frame:
     """Return the frame of a bracket."""
     sign, before = marks[number].text, marks[number - 1].text if number else ""
     statement = marks[begun:number] if begun >= 0 else ()
@@ -249,7 +249,7 @@ def _opened(marks: Sequence[Mark], number: int, begun: int, frames: Sequence[Fra
     return Frame(sign, "call" if called else "group", before if called else "", number, marks[number].offset)
 
 
-def _takes_options(statement: Sequence[Mark], before: str) -> bool:
+def _takes_options(statement: Sequence[TextMark], before: str) -> bool:
     """Return whether a bracket behind a statement's words holds options."""
     if not statement or before in ("for", "if", "in", "=", "<=", ">=", "+", "-", "*", "/", ":"):
         return False
@@ -270,7 +270,7 @@ def _takes_options(statement: Sequence[Mark], before: str) -> bool:
     return False
 
 
-def _owner(marks: Sequence[Mark]) -> str:
+def _owner(marks: Sequence[TextMark]) -> str:
     """Return what takes the options of a statement, by its words."""
     words = [mark.text for mark in marks]
     keyword, second = words[0] if words else "", words[1] if len(words) > 1 else ""
@@ -305,7 +305,7 @@ def _expected(text: str, kind: str, begin: int, stop: int) -> frozenset[str] | N
     return None
 
 
-def _given(text: str, marks: Sequence[Mark], frame: Frame, offset: int) -> frozenset[str]:
+def _given(text: str, marks: Sequence[TextMark], frame: Frame, offset: int) -> frozenset[str]:
     """Return the names of the options between the brackets that are open, before and behind an offset."""
     if frame.kind not in ("options", "call"):
         return frozenset()
@@ -331,7 +331,7 @@ def _given(text: str, marks: Sequence[Mark], frame: Frame, offset: int) -> froze
     return frozenset(found)
 
 
-def rule_of(marks: Sequence[Mark]) -> str:
+def rule_of(marks: Sequence[TextMark]) -> str:
     """Return the rule of a constraint; "" where it is labelled, or none is written yet."""
     word = marks[1].text if len(marks) > 1 and marks[0].text == "constraint" else ""
     return word if word in RULES and not (len(marks) > 2 and marks[2].text == ":") else ""

@@ -10,7 +10,7 @@ from lsprotocol import types
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.editor.server.features.places import location_of
 from mtpp_dsl.editor.server.index import Occurrence
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.editor.server.uris import uri_of
 from mtpp_dsl.exchange.library.entries import FOLDER
 from mtpp_dsl.language.lowering.choosing import all_of
@@ -21,7 +21,7 @@ __all__ = ["definition", "file_named", "occurrence_at", "word_at"]
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def definition(reading: Reading, line: int, column: int) -> list[types.Location]:
+def definition(reading: TextReading, line: int, column: int) -> list[types.Location]:
     """Return where the name at a line and column is declared, all places of one that is declared several times.
 
     A file is where it is, also one of the library; a node of a graph from a file or a generator is where the graph is
@@ -40,7 +40,7 @@ def definition(reading: Reading, line: int, column: int) -> list[types.Location]
     return [location for span in spans if (location := location_of(reading, span)) is not None]
 
 
-def occurrence_at(reading: Reading, offset: int) -> Occurrence | None:
+def occurrence_at(reading: TextReading, offset: int) -> Occurrence | None:
     """Return the name at an offset of the text; in a statement that does not parse, what the spec calls so."""
     found = reading.index.at(reading.source, offset)
     if found is not None:
@@ -55,7 +55,7 @@ def occurrence_at(reading: Reading, offset: int) -> Occurrence | None:
     return Occurrence(span.text, known[0].kind, "reference", span, known[0].within, known[0].home)
 
 
-def word_at(reading: Reading, offset: int) -> Span | None:
+def word_at(reading: TextReading, offset: int) -> Span | None:
     """Return the word at an offset of the text, or just before it; None in a comment or where there is none."""
     text = reading.text
     start = text.rfind("\n", 0, offset) + 1
@@ -70,7 +70,7 @@ def word_at(reading: Reading, offset: int) -> Span | None:
     return None
 
 
-def file_named(reading: Reading, occurrence: Occurrence) -> Path | None:
+def file_named(reading: TextReading, occurrence: Occurrence) -> Path | None:
     """Return the file that a string names, where it is there: of an include, or of data."""
     name, source = occurrence.name, occurrence.span.source
     for each in reading.sources:
@@ -85,7 +85,7 @@ def file_named(reading: Reading, occurrence: Occurrence) -> Path | None:
         return None
 
 
-def _of_data(reading: Reading, name: str) -> list[Span]:
+def _of_data(reading: TextReading, name: str) -> list[Span]:
     """Return the statement that a node or a device of a data file or a generator comes from."""
     scope = reading.scope
     called = scope.called(name)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mtpp_dsl.core.errors import MtppError
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.expressions import evaluate
-from mtpp_dsl.language.values.scope import Complaint, Stopped
+from mtpp_dsl.language.values.scope import Complaint, ReadingStopped
 from mtpp_dsl.language.values.values import Value
 
 __all__ = ["MAX_EVALUATED", "value_of"]
@@ -15,7 +15,7 @@ MAX_EVALUATED = 20_000
 """Steps that the value of one expression may take."""
 
 
-def value_of(reading: Reading, expression: tree.Expression) -> Value | None:
+def value_of(reading: TextReading, expression: tree.Expression) -> Value | None:
     """Return the value of an expression without free variables; None where it has none, or takes many steps."""
     if reading.analysis is None or not reading.current:
         return None
@@ -25,7 +25,7 @@ def value_of(reading: Reading, expression: tree.Expression) -> Value | None:
     scope.steps, scope.most, scope.compared = 0, MAX_EVALUATED, 0
     try:
         return evaluate(expression, scope)
-    except (Complaint, MtppError, Stopped, RecursionError, ArithmeticError):
+    except (Complaint, MtppError, ReadingStopped, RecursionError, ArithmeticError):
         return None
     finally:
         scope.steps, scope.most, scope.compared, scope.warnings = steps, most, compared, warnings

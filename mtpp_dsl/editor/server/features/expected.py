@@ -12,7 +12,7 @@ from mtpp_dsl.editor.server.features.candidate import KINDS, Candidate, Kind
 from mtpp_dsl.editor.server.features.context import Context
 from mtpp_dsl.editor.server.features.included import library_types
 from mtpp_dsl.editor.server.features.sorts import Sort, dimensions_of, fits, gives, sort_at
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.words import meanings
 from mtpp_dsl.language.words.meanings_of_options import meaning_of_option
 from mtpp_dsl.language.words.vocabulary import BUILT_IN, NUMBERS, choices_of, functions, options_of, signature_of
@@ -34,7 +34,7 @@ _TOLD: dict[Dimension, tuple[str, ...]] = {
 _USUAL = ("ms", "us", "s", "GiB", "MiB", "GB", "MB", "GB/s", "GiB/s", "FLOP", "TFLOP/s", "W", "USD/h", "%")
 
 
-def in_brackets(reading: Reading, context: Context) -> Iterator[Candidate]:
+def in_brackets(reading: TextReading, context: Context) -> Iterator[Candidate]:
     """Yield options, their values, or what an expression may hold."""
     frame, option = context.frame, context.option
     if frame.kind == "options" and not option:
@@ -53,7 +53,7 @@ def in_brackets(reading: Reading, context: Context) -> Iterator[Candidate]:
         yield from expressions(reading, context)
 
 
-def _options(reading: Reading, context: Context) -> Iterator[Candidate]:
+def _options(reading: TextReading, context: Context) -> Iterator[Candidate]:
     """Yield the options that are not given yet."""
     owner = context.owner
     names: tuple[str, ...] = options_of(owner)
@@ -71,7 +71,7 @@ def _options(reading: Reading, context: Context) -> Iterator[Candidate]:
         yield Candidate(name, Kind.Property, rank, detail or "option", meaning, f"{name} = {value}", f"{name} = ")
 
 
-def _values(reading: Reading, context: Context, option: str) -> Iterator[Candidate]:
+def _values(reading: TextReading, context: Context, option: str) -> Iterator[Candidate]:
     """Yield the words that the value of an option may be."""
     owner = context.owner
     meaning = meaning_of_option(owner, option)
@@ -93,7 +93,7 @@ def _values(reading: Reading, context: Context, option: str) -> Iterator[Candida
         yield from (Candidate(name, Kind.Module, 0, "switch") for name in sorted(declared.kinds.get("switch", ())))
 
 
-def _keys(reading: Reading, option: str) -> Iterator[Candidate]:
+def _keys(reading: TextReading, option: str) -> Iterator[Candidate]:
     """Yield the keys that the map of an option may have: devices, phases, kinds of operators, types of numbers."""
     if option in ("efficiency", "peak"):
         words = [f'"{kind}"' for kind in _given(reading, "kind")] if option == "efficiency" else list(NUMBERS)
@@ -105,7 +105,7 @@ def _keys(reading: Reading, option: str) -> Iterator[Candidate]:
             yield Candidate(name, KINDS[sort], 0, sort, None, f"{name}: $1", f"{name}: ")
 
 
-def expressions(reading: Reading, context: Context) -> Iterator[Candidate]:
+def expressions(reading: TextReading, context: Context) -> Iterator[Candidate]:
     """Yield what an expression may begin with: names of the spec, options of the item, functions.
 
     Where the sort of the expression is known, no name, function or word is among it that is of another one.
@@ -156,7 +156,7 @@ def _is_of(word: str, sort: Sort) -> bool:
     return "number" in sort and sort.decided
 
 
-def _literals(reading: Reading, context: Context, sort: Sort) -> Iterator[Candidate]:
+def _literals(reading: TextReading, context: Context, sort: Sort) -> Iterator[Candidate]:
     """Yield what may be written out: amounts with their units, strings that the spec has elsewhere."""
     if {"kind", "dtype", "string"} & set(sort.names):
         option = "kind" if "kind" in sort else "dtype" if "dtype" in sort else context.option
@@ -173,7 +173,7 @@ def _literals(reading: Reading, context: Context, sort: Sort) -> Iterator[Candid
             yield Candidate(f"1 {unit}", Kind.Unit, 0, str(dimension), None, f"${{1:1}} {unit}")
 
 
-def _given(reading: Reading, option: str) -> list[str]:
+def _given(reading: TextReading, option: str) -> list[str]:
     """Return the strings that a text gives options of this name, or the nodes of its graph have as kinds."""
     if option in ("device", "phase"):
         declared = reading.index.declared.kinds
@@ -200,7 +200,7 @@ def units(context: Context) -> Iterator[Candidate]:
         yield Candidate(unit, Kind.Unit, rank, f"{dimension}, {base}" if base != unit else str(dimension))
 
 
-def strings(reading: Reading, context: Context, wanted: str) -> Iterator[Candidate]:
+def strings(reading: TextReading, context: Context, wanted: str) -> Iterator[Candidate]:
     """Yield what a string may be: kinds of nodes, names that must be quoted, runtimes."""
     of_kinds = context.before == "==" and "kind" in [m.text for m in context.marks]
     sort = sort_at(reading, context)

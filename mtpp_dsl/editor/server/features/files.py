@@ -15,7 +15,7 @@ from mtpp_dsl.core import registry
 from mtpp_dsl.core.errors import PluginError
 from mtpp_dsl.editor.server.features.candidate import Candidate
 from mtpp_dsl.editor.server.features.context import Context
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.exchange.library.entries import FOLDER
 
 __all__ = ["files", "folder_of"]
@@ -30,12 +30,12 @@ MAX_LOOKED = 20_000
 """Files of a folder that are looked at."""
 
 
-def folder_of(reading: Reading) -> Path:
+def folder_of(reading: TextReading) -> Path:
     """Return the folder that paths of a text start from."""
     return Path() if reading.source.path is None else Path(reading.source.path).parent
 
 
-def files(reading: Reading, context: Context) -> Iterator[Candidate]:
+def files(reading: TextReading, context: Context) -> Iterator[Candidate]:
     """Yield the files and folders that the string at a place may name; nothing where it names no file."""
     words = [mark.text for mark in context.marks]
     suffixes = _suffixes(words)

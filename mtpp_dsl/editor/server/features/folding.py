@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mtpp_dsl.editor.server.positions import Lines
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 
 __all__ = ["MAX_FOLDS", "Fold", "folds"]
 
@@ -25,7 +25,7 @@ class Fold:
     kind: Literal["region", "comment", "imports"] = "region"
 
 
-def folds(reading: Reading) -> list[Fold]:
+def folds(reading: TextReading) -> list[Fold]:
     """Return what may be folded, in the order of the text, also of a text that does not parse."""
     found = sorted(
         {*_brackets(reading.text, reading.lines()), *_runs(reading)}, key=lambda fold: (fold.first, -fold.last)
@@ -46,7 +46,7 @@ def _brackets(text: str, lines: Lines) -> Iterator[Fold]:
                 yield Fold(first, last)
 
 
-def _runs(reading: Reading) -> Iterator[Fold]:
+def _runs(reading: TextReading) -> Iterator[Fold]:
     """Yield runs of lines that are remarks, and runs of includes."""
     begun, kind = 0, ""
     rows = [*reading.text.split("\n"), ""]

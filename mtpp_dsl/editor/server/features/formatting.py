@@ -9,7 +9,7 @@ from itertools import zip_longest
 from mtpp_dsl.core.errors import MtppError, SpecError
 from mtpp_dsl.core.text.edits import edited
 from mtpp_dsl.core.text.source import Edit, Source, Span
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax.layout import format_spec
 from mtpp_dsl.language.syntax.parser import parse
 
@@ -19,7 +19,7 @@ _GAP = re.compile(r"\s*(?=\S|\Z)")
 _WORDS = re.compile(r"\S+")
 
 
-def format_text(reading: Reading) -> list[Edit]:
+def format_text(reading: TextReading) -> list[Edit]:
     """Return the changes that set the text in the one layout; none where it does not parse.
 
     Each replaces the space between two marks, so that an editor keeps its cursor and folds where they are.
@@ -33,7 +33,7 @@ def format_text(reading: Reading) -> list[Edit]:
     return _changes(reading.source, text)
 
 
-def format_lines(reading: Reading, first: int, last: int) -> list[Edit]:
+def format_lines(reading: TextReading, first: int, last: int) -> list[Edit]:
     """Return those changes of the layout that are in the lines from *first* to *last*, counted from 0.
 
     None where the text with them would not say the same.

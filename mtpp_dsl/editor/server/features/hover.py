@@ -23,7 +23,7 @@ from mtpp_dsl.editor.server.features.markdown import block, code, plain, told
 from mtpp_dsl.editor.server.features.places import range_of
 from mtpp_dsl.editor.server.features.values import in_base, short
 from mtpp_dsl.editor.server.index import walk
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.exchange.generators.generate import signature
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.syntax_errors import ITEMS, STATEMENTS
@@ -41,7 +41,7 @@ _NUMBER = re.compile(
 _NEAR = 300
 
 
-def hover(reading: Reading, line: int, column: int, *, docs: str = "") -> types.Hover | None:
+def hover(reading: TextReading, line: int, column: int, *, docs: str = "") -> types.Hover | None:
     """Return what is to be said of the thing at a line and column, as Markdown; None where there is nothing to say.
 
     Args:
@@ -58,7 +58,7 @@ def hover(reading: Reading, line: int, column: int, *, docs: str = "") -> types.
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), range_of(reading, span))
 
 
-def _number(reading: Reading, offset: int) -> tuple[str, Span] | None:
+def _number(reading: TextReading, offset: int) -> tuple[str, Span] | None:
     """Return what a number with a unit is in base units."""
     start = max(reading.text.rfind("\n", 0, offset) + 1, offset - _NEAR)
     end = reading.text.find("\n", offset)
@@ -97,7 +97,7 @@ def _exact(text: str) -> int | Fraction:
     return Fraction(found) if isinstance(found, float) else found
 
 
-def _named(reading: Reading, offset: int) -> tuple[str, Span] | None:
+def _named(reading: TextReading, offset: int) -> tuple[str, Span] | None:
     """Return what a name of the spec stands for."""
     found = occurrence_at(reading, offset)
     if found is None:
@@ -114,7 +114,7 @@ def _named(reading: Reading, offset: int) -> tuple[str, Span] | None:
     return (text, found.span) if text else None
 
 
-def _word(reading: Reading, offset: int, docs: str) -> tuple[str, Span] | None:
+def _word(reading: TextReading, offset: int, docs: str) -> tuple[str, Span] | None:
     """Return what a word of the language means where it stands."""
     span = word_at(reading, offset)
     if span is None:
@@ -124,7 +124,7 @@ def _word(reading: Reading, offset: int, docs: str) -> tuple[str, Span] | None:
     return (text, span) if text else None
 
 
-def _meant(reading: Reading, context: Context, span: Span, docs: str) -> str:
+def _meant(reading: TextReading, context: Context, span: Span, docs: str) -> str:
     word, owner = span.text, context.owner
     after = reading.text[span.stop : span.stop + 50].lstrip()
     assigned = after.startswith("=") and not after.startswith("==")
@@ -181,7 +181,7 @@ def _option(context: Context, word: str, docs: str) -> str:
     return f"option {code(word)}\n\n{told(meaning, docs)}{listed}"
 
 
-def _option_value(reading: Reading, span: Span) -> str:
+def _option_value(reading: TextReading, span: Span) -> str:
     """Return what the value of an option comes to, where it has no free variables and is not written so."""
     for each in _around(reading, span):
         if (
@@ -245,7 +245,7 @@ def _target(word: str) -> str:
     return f"runtime {code(name)}: {plain(str(summary))}"
 
 
-def _graph(reading: Reading, word: str) -> str:
+def _graph(reading: TextReading, word: str) -> str:
     """Return how large the graph is, beneath the word that begins it."""
     problem = reading.problem
     if problem is None or word not in ("graph", "import"):
@@ -254,7 +254,7 @@ def _graph(reading: Reading, word: str) -> str:
     return f"{graph.n:,} nodes and {graph.m:,} edges"
 
 
-def _around(reading: Reading, span: Span) -> Iterator[tree.Tree]:
+def _around(reading: TextReading, span: Span) -> Iterator[tree.Tree]:
     """Yield the statements, items and parts of expressions of the text that a place is in."""
     for statement in reading.statements:
         if not statement.span.start <= span.start < statement.span.stop:
@@ -268,14 +268,14 @@ def _around(reading: Reading, span: Span) -> Iterator[tree.Tree]:
         yield from walk(found)
 
 
-def _rows_at(reading: Reading, span: Span) -> str:
+def _rows_at(reading: TextReading, span: Span) -> str:
     """Return what the constraint around a word asks of the problem."""
     kinds = (tree.ConstraintStatement, tree.LabelledConstraint)
     statement = next((each for each in _around(reading, span) if isinstance(each, kinds)), None)
     return "" if statement is None else rows_told(reading, statement)
 
 
-def _call_value(reading: Reading, span: Span) -> str:
+def _call_value(reading: TextReading, span: Span) -> str:
     """Return the value of a call whose arguments have no free variables."""
     for each in _around(reading, span):
         if isinstance(each, tree.Call) and each.function.span == span:

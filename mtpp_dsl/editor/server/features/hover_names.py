@@ -12,7 +12,7 @@ from mtpp_dsl.editor.server.features.evaluated import value_of
 from mtpp_dsl.editor.server.features.markdown import block, code, plain
 from mtpp_dsl.editor.server.features.values import amount, in_base, listed, short
 from mtpp_dsl.editor.server.index import Occurrence
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.exchange.library.entries import FOLDER, entries
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Sequence, Value, describe
@@ -23,7 +23,7 @@ _FEW = 6
 _LINES = 12
 
 
-def name_told(reading: Reading, found: Occurrence) -> str:
+def name_told(reading: TextReading, found: Occurrence) -> str:
     """Return what a name stands for; "" where nothing is known of it."""
     said = [f"{_KINDS.get(found.kind, found.kind) or 'name'} {code(found.name)}"]
     declared = next((each for each in reading.index.same(found) if each.role == "definition"), None)
@@ -97,7 +97,7 @@ def _remark(span: Span) -> list[str]:
     return [plain(" ".join(found)) if own else " ".join(found)] if any(found) else []
 
 
-def _valued(reading: Reading, found: Occurrence, declared: Occurrence | None) -> list[str]:
+def _valued(reading: TextReading, found: Occurrence, declared: Occurrence | None) -> list[str]:
     """Return the value of a param or a let, as it may be written and in base units."""
     scope = reading.scope
     value: Value | None = (
@@ -117,7 +117,7 @@ def _valued(reading: Reading, found: Occurrence, declared: Occurrence | None) ->
     return [text, *stale]
 
 
-def _variable(reading: Reading, declared: Occurrence | None) -> list[str]:
+def _variable(reading: TextReading, declared: Occurrence | None) -> list[str]:
     """Return what a variable of a loop runs over."""
     if declared is None:
         return []
@@ -143,7 +143,7 @@ def _binders(within: tree.Tree) -> list[tree.Binder]:
 # nodes and devices
 
 
-def _members(reading: Reading, found: Occurrence) -> list[str]:
+def _members(reading: TextReading, found: Occurrence) -> list[str]:
     """Return what is known of a node, a device, or a family of them."""
     scope = reading.scope
     name = found.name
@@ -167,7 +167,7 @@ def _members(reading: Reading, found: Occurrence) -> list[str]:
     return said
 
 
-def _whole(reading: Reading, found: Occurrence) -> Value | None:
+def _whole(reading: TextReading, found: Occurrence) -> Value | None:
     """Return the value of the whole name around an occurrence, with its subscripts, where it has no free variables."""
     from mtpp_dsl.editor.server.index import walk
 
@@ -177,7 +177,7 @@ def _whole(reading: Reading, found: Occurrence) -> Value | None:
     return None
 
 
-def _family(reading: Reading, value: Sequence) -> list[str]:
+def _family(reading: TextReading, value: Sequence) -> list[str]:
     """Return how many members a family has, the first few, and what they are together."""
     scope = reading.scope
     names = [scope.name_of(each) for each in islice(value, _FEW)]
@@ -199,7 +199,7 @@ def _family(reading: Reading, value: Sequence) -> list[str]:
     return said
 
 
-def _node(reading: Reading, graph: Graph, v: int) -> list[str]:
+def _node(reading: TextReading, graph: Graph, v: int) -> list[str]:
     """Return what a node takes on each device, its memory, and its edges."""
     scope, problem = reading.scope, reading.problem
     said = [f"node {code(graph.names[v])}"]
@@ -229,7 +229,7 @@ def _node(reading: Reading, graph: Graph, v: int) -> list[str]:
     return said[1:] if "[" not in graph.names[v] and "." not in graph.names[v] else said
 
 
-def _device(reading: Reading, d: int) -> list[str]:
+def _device(reading: TextReading, d: int) -> list[str]:
     """Return the figures of a device, with where those of its type are from."""
     scope = reading.scope
     assert scope.devices is not None
@@ -263,7 +263,7 @@ def _device(reading: Reading, d: int) -> list[str]:
     return said
 
 
-def _from_library(reading: Reading, name: str) -> bool:
+def _from_library(reading: TextReading, name: str) -> bool:
     places = reading.index.definitions.get(name, ())
     return any(each.span.source.path is not None and each.span.source.path.is_relative_to(FOLDER) for each in places)
 

@@ -9,7 +9,7 @@ from mtpp_dsl.core.constraints import Bottleneck, Constraint, Decision, Finish, 
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.editor.server.features.markdown import code, plain
 from mtpp_dsl.editor.server.features.values import listed
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax import tree
 
 __all__ = ["rows_told"]
@@ -18,7 +18,7 @@ _FEW = 5
 _TIMES = (Bottleneck, Finish, Latency, Load, Makespan, Start)
 
 
-def rows_told(reading: Reading, statement: tree.Tree) -> str:
+def rows_told(reading: TextReading, statement: tree.Tree) -> str:
     """Return what a constraint makes of the problem, as Markdown; "" where that is not known."""
     problem = reading.problem
     if problem is None or reading.analysis is None or not isinstance(statement, tree.Statement):

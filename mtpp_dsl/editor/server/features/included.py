@@ -9,15 +9,15 @@ from lsprotocol import types
 from mtpp_dsl.core.text.source import Edit, Span
 from mtpp_dsl.editor.server.features.candidate import Candidate
 from mtpp_dsl.editor.server.features.context import Context
-from mtpp_dsl.editor.server.reading import Reading
-from mtpp_dsl.exchange.library.entries import Entry, entries
+from mtpp_dsl.editor.server.reading import TextReading
+from mtpp_dsl.exchange.library.entries import LibraryEntry, entries
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.words.meanings import Meaning
 
 __all__ = ["including", "library_types"]
 
 
-def library_types(reading: Reading, context: Context) -> Iterator[Candidate]:
+def library_types(reading: TextReading, context: Context) -> Iterator[Candidate]:
     """Yield the types of devices of the library that are not included yet, each with the include that it needs."""
     declared = reading.index.declared.kinds.get("type", frozenset())
     for entry in entries().values():
@@ -27,7 +27,7 @@ def library_types(reading: Reading, context: Context) -> Iterator[Candidate]:
             yield Candidate(entry.name, types.CompletionItemKind.Struct, 2, f"in {entry.file}", meaning, edits=(edit,))
 
 
-def including(reading: Reading, entry: Entry) -> Edit:
+def including(reading: TextReading, entry: LibraryEntry) -> Edit:
     """Return the change that includes the file of an entry: behind other includes, or else the version."""
     text = reading.text
     before = [each for each in reading.statements if isinstance(each, (tree.IncludeStatement, tree.VersionStatement))]

@@ -11,10 +11,10 @@ from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.editor.server.features.evaluated import value_of
 from mtpp_dsl.editor.server.features.values import short
 from mtpp_dsl.editor.server.index import walk
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.scope import Complaint
-from mtpp_dsl.language.values.values import MapValue, Quantity, Sequence, Table, Value
+from mtpp_dsl.language.values.values import DataTable, MapValue, Quantity, Sequence, Value
 
 __all__ = ["KINDS", "hints"]
 
@@ -24,7 +24,7 @@ KINDS = ("families", "values", "rates")
 _LONGEST = 60
 
 
-def hints(reading: Reading, first: int, last: int, kinds: Collection[str] = KINDS) -> list[types.InlayHint]:
+def hints(reading: TextReading, first: int, last: int, kinds: Collection[str] = KINDS) -> list[types.InlayHint]:
     """Return the hints of the lines *first* to *last*, counted from 0, of the given kinds; () while values are unknown.
 
     What can be read off the text has none: the size of ``gpu[4]``, the value of a literal.
@@ -47,7 +47,7 @@ def hints(reading: Reading, first: int, last: int, kinds: Collection[str] = KIND
 
 
 def _of(
-    reading: Reading, statement: tree.Statement, kinds: Collection[str], start: int, stop: int
+    reading: TextReading, statement: tree.Statement, kinds: Collection[str], start: int, stop: int
 ) -> Iterator[tuple[int, str]]:
     """Yield offsets and hints of a statement; of a graph, of the items between *start* and *stop*."""
     if isinstance(statement, (tree.GraphBlock, tree.BlockStatement)):
@@ -80,7 +80,7 @@ _WHAT = {
 
 
 def _family(
-    reading: Reading,
+    reading: TextReading,
     item: tree.NodeItem | tree.UseItem | tree.DeviceStatement | tree.SwitchStatement,
     *,
     whole: bool,
@@ -98,7 +98,7 @@ def _family(
         yield family.span.stop, f"{count:,} {what}{'' if count == 1 else plural}"
 
 
-def _members(reading: Reading, name: tree.Word) -> int | None:
+def _members(reading: TextReading, name: tree.Word) -> int | None:
     try:
         found = reading.scope.member(name.text, name.span)
     except Complaint:  # a name of a node and a device
@@ -106,7 +106,7 @@ def _members(reading: Reading, name: tree.Word) -> int | None:
     return len(found) if isinstance(found, Sequence) else None
 
 
-def _counted(reading: Reading, family: tree.Family) -> int | None:
+def _counted(reading: TextReading, family: tree.Family) -> int | None:
     """Return the size of a family whose loops depend on nothing around it; None of another one."""
     if family.size is not None:
         value = value_of(reading, family.size)
@@ -114,13 +114,13 @@ def _counted(reading: Reading, family: tree.Family) -> int | None:
     total = 1
     for binder in family.binders:
         value = value_of(reading, binder.domain)
-        if not isinstance(value, (Sequence, MapValue, Table)):
+        if not isinstance(value, (Sequence, MapValue, DataTable)):
             return None
         total *= len(value.entries) if isinstance(value, MapValue) else len(value)
     return total
 
 
-def _value(reading: Reading, statement: tree.LetStatement | tree.ParamStatement) -> Iterator[tuple[int, str]]:
+def _value(reading: TextReading, statement: tree.LetStatement | tree.ParamStatement) -> Iterator[tuple[int, str]]:
     """Yield what a definition or a default comes to, where that cannot be read off it."""
     scope, name = reading.scope, statement.name.text
     if isinstance(statement, tree.ParamStatement):

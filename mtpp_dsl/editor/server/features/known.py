@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from mtpp_dsl.editor.server.features.context import Context
 from mtpp_dsl.editor.server.features.marks import LEX
 from mtpp_dsl.editor.server.index import Declared
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax.syntax_errors import STATEMENTS
 from mtpp_dsl.language.values.values import Value
 
-__all__ = ["MAX_NAMES", "Known", "columns", "members", "names", "parts", "value_of", "variables"]
+__all__ = ["MAX_NAMES", "KnownName", "columns", "members", "names", "parts", "value_of", "variables"]
 
 MAX_NAMES = 300
 """Names of one sort that are offered."""
@@ -26,7 +26,7 @@ _PARAMS = re.compile(r"\bblock\s+[A-Za-z_]\w*\s*\(([^()]*)\)\s*\Z")
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownName:
     """A name that may stand at a place, and what it names, in words and as the kind of an occurrence."""
 
     name: str
@@ -34,33 +34,35 @@ class Known:
     detail: str
 
 
-def names(reading: Reading, context: Context) -> Iterator[Known]:
+def names(reading: TextReading, context: Context) -> Iterator[KnownName]:
     """Yield the names that an expression may use."""
     declared = reading.index.declared
     yield from variables(reading, context)
     for kind in ("param", "let", "phase"):
-        yield from (Known(name, kind, _detail(reading, kind, name)) for name in sorted(declared.kinds.get(kind, ())))
-    yield from (Known(name, "def", "a function of the spec") for name in sorted(declared.kinds.get("def", ())))
+        yield from (
+            KnownName(name, kind, _detail(reading, kind, name)) for name in sorted(declared.kinds.get(kind, ()))
+        )
+    yield from (KnownName(name, "def", "a function of the spec") for name in sorted(declared.kinds.get("def", ())))
     yield from members(reading, context, "node")
     if not context.home:
         yield from members(reading, context, "device")
 
 
-def value_of(reading: Reading, each: Known) -> Value | None:
+def value_of(reading: TextReading, each: KnownName) -> Value | None:
     """Return the value of a param or a let, as the last analysis knew it; None where it did not."""
     scope = reading.scope
     return scope.params.get(each.name) if each.kind == "param" else scope.values_of_lets.get(each.name)
 
 
-def _detail(reading: Reading, kind: str, name: str) -> str:
+def _detail(reading: TextReading, kind: str, name: str) -> str:
     from mtpp_dsl.editor.server.features.values import short
 
     scope = reading.scope
-    value = value_of(reading, Known(name, kind, ""))
+    value = value_of(reading, KnownName(name, kind, ""))
     return kind if value is None else f"{kind} = {short(value, scope)}"
 
 
-def variables(reading: Reading, context: Context) -> Iterator[Known]:
+def variables(reading: TextReading, context: Context) -> Iterator[KnownName]:
     """Yield the variables of the statement's loops, and the params of the function or the block around the place."""
     marks, found = context.marks, {}
     text = reading.text
@@ -87,10 +89,10 @@ def variables(reading: Reading, context: Context) -> Iterator[Known]:
     )
     if params is not None:
         found |= dict.fromkeys(re.findall(r"\w+", params[1]), "a param of the block")
-    yield from (Known(name, "variable", what) for name, what in found.items())
+    yield from (KnownName(name, "variable", what) for name, what in found.items())
 
 
-def members(reading: Reading, context: Context, kind: str) -> Iterator[Known]:
+def members(reading: TextReading, context: Context, kind: str) -> Iterator[KnownName]:
     """Yield the names of nodes or of devices, and of their families; within a block its own nodes."""
     declared = reading.index.declared
     found: dict[str, str] = {}
@@ -104,10 +106,10 @@ def members(reading: Reading, context: Context, kind: str) -> Iterator[Known]:
     for number, (name, what) in enumerate(found.items()):
         if number >= MAX_NAMES and not name.startswith(context.prefix):
             continue
-        yield Known(name, kind, what)
+        yield KnownName(name, kind, what)
 
 
-def _of_scope(reading: Reading, kind: str) -> Iterator[tuple[str, str]]:
+def _of_scope(reading: TextReading, kind: str) -> Iterator[tuple[str, str]]:
     """Yield families first, then single names of data files, as the last analysis knew them."""
     scope = reading.scope
     single = scope.graph.names if kind == "node" and scope.graph is not None else ()
@@ -125,7 +127,7 @@ def _of_scope(reading: Reading, kind: str) -> Iterator[tuple[str, str]]:
     yield from ((name, f"a {kind}") for name in rest)
 
 
-def _items(reading: Reading, context: Context) -> Iterator[str]:
+def _items(reading: TextReading, context: Context) -> Iterator[str]:
     """Yield what the items of the graph or block around the place declare, also where it does not parse."""
     container = context.container
     if container.kind not in ("graph", "block"):
@@ -137,7 +139,7 @@ def _items(reading: Reading, context: Context) -> Iterator[str]:
         yield match[2].strip('"')
 
 
-def parts(reading: Reading, context: Context) -> Iterator[Known]:
+def parts(reading: TextReading, context: Context) -> Iterator[KnownName]:
     """Yield what may stand behind the dot before a place: nodes of an instance, ends of an edge, columns."""
     path = _path(context)
     if not path:
@@ -154,16 +156,18 @@ def parts(reading: Reading, context: Context) -> Iterator[Known]:
             name = getattr(item, "name", None)
             if name is not None:
                 kind = type(item).__name__.removesuffix("Item").lower()
-                yield Known(name.text, {"port": "port", "use": "instance"}.get(kind, "node"), f"a {kind} of the {home}")
+                yield KnownName(
+                    name.text, {"port": "port", "use": "instance"}.get(kind, "node"), f"a {kind} of the {home}"
+                )
     if home is None and not columns(value):
-        yield Known("source", "port", "the first node of an edge")
-        yield Known("target", "port", "the last node of an edge")
+        yield KnownName("source", "port", "the first node of an edge")
+        yield KnownName("target", "port", "the last node of an edge")
 
 
-def columns(value: object) -> list[Known]:
+def columns(value: object) -> list[KnownName]:
     """Return the columns of a table; none of anything else."""
     found = getattr(value, "columns", None)
-    return [Known(name, "port", "a column") for name in found if _WORD.match(name)] if found else []
+    return [KnownName(name, "port", "a column") for name in found if _WORD.match(name)] if found else []
 
 
 def _home_of(declared: Declared, home: str, path: list[str]) -> str | None:

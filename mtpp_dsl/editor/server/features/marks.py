@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mtpp_dsl.language.syntax.syntax_errors import STATEMENTS
 
-__all__ = ["LEX", "MAX_LOOKED", "Mark", "marks_before"]
+__all__ = ["LEX", "MAX_LOOKED", "TextMark", "marks_before"]
 
 MAX_LOOKED = 4_000_000
 """Characters before the place among which the beginning of its statement is looked for."""
@@ -33,7 +33,7 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 @dataclass(frozen=True)
-class Mark:
+class TextMark:
     """A word, a string, a number or a sign, where it stands, and whether that is the first column."""
 
     text: str
@@ -47,10 +47,10 @@ class Mark:
         return self.offset + len(self.text)
 
 
-def marks_before(text: str, offset: int) -> tuple[list[Mark], bool, str | None, str]:
+def marks_before(text: str, offset: int) -> tuple[list[TextMark], bool, str | None, str]:
     """Return the marks before an offset, whether it is in a comment, and the beginning of a string or a word there."""
     begin = _begin(text, offset)
-    found: list[Mark] = []
+    found: list[TextMark] = []
     before, fresh = begin, True
     cut = ""
     for match in _words(text, begin, offset):
@@ -66,7 +66,7 @@ def marks_before(text: str, offset: int) -> tuple[list[Mark], bool, str | None, 
         if before == offset and _WORD.match(word):
             cut = word
             break
-        found.append(Mark(word, at, fresh, at == 0 or text[at - 1] == "\n"))
+        found.append(TextMark(word, at, fresh, at == 0 or text[at - 1] == "\n"))
         fresh = False
     return found, False, None, cut
 

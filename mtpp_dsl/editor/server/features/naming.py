@@ -12,7 +12,7 @@ from mtpp_dsl.editor.server.features import known, snippets
 from mtpp_dsl.editor.server.features.candidate import KINDS, Candidate, Kind
 from mtpp_dsl.editor.server.features.context import Context, rule_of
 from mtpp_dsl.editor.server.features.expected import expressions
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax.rules import custom_rules
 from mtpp_dsl.language.syntax.syntax_errors import RULES
 from mtpp_dsl.language.words import meanings
@@ -21,7 +21,7 @@ from mtpp_dsl.language.words.vocabulary import BY, PARAM_TYPES
 __all__ = ["named", "wanted"]
 
 
-def named(reading: Reading, context: Context) -> Iterator[Candidate]:
+def named(reading: TextReading, context: Context) -> Iterator[Candidate]:
     """Yield the names where the statement asks for one of a certain sort."""
     declared = reading.index.declared
     words = [mark.text for mark in context.marks]
@@ -62,7 +62,7 @@ def named(reading: Reading, context: Context) -> Iterator[Candidate]:
             yield from _members(reading, context)
 
 
-def _members(reading: Reading, context: Context) -> Iterator[Candidate]:
+def _members(reading: TextReading, context: Context) -> Iterator[Candidate]:
     """Yield nodes or devices where a statement names some, with the sets and variables that may stand for them."""
     kind = wanted(context)
     if not kind:

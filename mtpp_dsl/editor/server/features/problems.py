@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from mtpp_dsl.core.text.codes.table import CODES
 from mtpp_dsl.core.text.source import Diagnostic, Place, Source, Span, shortened
 from mtpp_dsl.core.text.visible import visible
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 
-__all__ = ["Problem", "problems"]
+__all__ = ["EditorMessage", "problems"]
 
 UNUSED = frozenset({"MTPP-W102"})
 """Warnings of what may be removed: editors show it faded."""
@@ -20,7 +20,7 @@ MAX_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True)
-class Problem:
+class EditorMessage:
     """A message as an editor shows it.
 
     Attributes:
@@ -40,19 +40,19 @@ class Problem:
     unused: bool
 
 
-def problems(reading: Reading) -> Mapping[str, Sequence[Problem]]:
+def problems(reading: TextReading) -> Mapping[str, Sequence[EditorMessage]]:
     """Return what was found wrong by the URI of its file, in the order of the texts; the text itself is always there.
 
     What is wrong in a text that is in no file, such as a value from outside, is told at the beginning of the text.
     """
-    found: dict[str, list[Problem]] = {reading.uri: []}
+    found: dict[str, list[EditorMessage]] = {reading.uri: []}
     for diagnostic in reading.diagnostics:
         problem = _problem(reading, diagnostic)
         found.setdefault(reading.uri_of(problem.source) or reading.uri, []).append(problem)
     return found
 
 
-def _problem(reading: Reading, diagnostic: Diagnostic) -> Problem:
+def _problem(reading: TextReading, diagnostic: Diagnostic) -> EditorMessage:
     span = diagnostic.span
     if span is None or reading.uri_of(span.source) is None:
         span = Span(reading.source, 0, 0)
@@ -67,4 +67,4 @@ def _problem(reading: Reading, diagnostic: Diagnostic) -> Problem:
     if code is not None and diagnostic.fix is None and not diagnostic.notes and not said:
         lines.append(code.remedy)
     message = visible(shortened("\n".join(lines), MAX_CHARACTERS))
-    return Problem(span.source, span, message, diagnostic, tuple(places), diagnostic.code in UNUSED)
+    return EditorMessage(span.source, span, message, diagnostic, tuple(places), diagnostic.code in UNUSED)

@@ -10,13 +10,13 @@ from lsprotocol import types
 from mtpp_dsl.editor.server.features.definition import occurrence_at
 from mtpp_dsl.editor.server.features.places import location_of, range_of
 from mtpp_dsl.editor.server.index import Occurrence
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 
 __all__ = ["everywhere", "highlights", "references"]
 
 
 def references(
-    reading: Reading, line: int, column: int, *, declaration: bool = True, others: Iterable[Reading] = ()
+    reading: TextReading, line: int, column: int, *, declaration: bool = True, others: Iterable[TextReading] = ()
 ) -> list[types.Location]:
     """Return where the thing at a line and column is named.
 
@@ -40,8 +40,8 @@ def references(
 
 
 def everywhere(
-    reading: Reading, occurrence: Occurrence, others: Iterable[Reading] = ()
-) -> Iterator[tuple[Reading, Occurrence]]:
+    reading: TextReading, occurrence: Occurrence, others: Iterable[TextReading] = ()
+) -> Iterator[tuple[TextReading, Occurrence]]:
     """Yield all places that name what *occurrence* does, with the reading they are of; a file may come several times.
 
     Of *others* those count that have a file in which it is declared.
@@ -60,7 +60,7 @@ def _path(occurrence: Occurrence) -> Path | None:
     return None if path is None else Path(path).resolve()
 
 
-def highlights(reading: Reading, line: int, column: int) -> list[types.DocumentHighlight]:
+def highlights(reading: TextReading, line: int, column: int) -> list[types.DocumentHighlight]:
     """Return the places of the text that name the thing at a line and column."""
     found = occurrence_at(reading, reading.offset(line, column))
     if found is None or found.kind in ("", "file"):

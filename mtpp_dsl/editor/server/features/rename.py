@@ -16,7 +16,7 @@ from mtpp_dsl.editor.server.features.places import range_of
 from mtpp_dsl.editor.server.features.references import everywhere
 from mtpp_dsl.editor.server.features.sameness import same
 from mtpp_dsl.editor.server.index import Occurrence
-from mtpp_dsl.editor.server.reading import Reading, read_document
+from mtpp_dsl.editor.server.reading import TextReading, read_document
 from mtpp_dsl.exchange.library.entries import FOLDER
 from mtpp_dsl.language.syntax.reserved_words import RESERVED
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
@@ -36,7 +36,7 @@ class RenameRefused(Exception):
     """A thing that cannot be renamed, or not so; the message says why."""
 
 
-def prepare_rename(reading: Reading, line: int, column: int) -> tuple[types.Range, str]:
+def prepare_rename(reading: TextReading, line: int, column: int) -> tuple[types.Range, str]:
     """Return the range of the name at a line and column, and the name.
 
     Raises:
@@ -47,7 +47,7 @@ def prepare_rename(reading: Reading, line: int, column: int) -> tuple[types.Rang
 
 
 def rename(
-    reading: Reading, line: int, column: int, new: str, *, others: Iterable[Reading] = ()
+    reading: TextReading, line: int, column: int, new: str, *, others: Iterable[TextReading] = ()
 ) -> dict[str, list[types.TextEdit]]:
     """Return the changes, by the URI of their text, that give the thing at a line and column another name.
 
@@ -80,7 +80,7 @@ def rename(
     raise RenameRefused(f"{found.name!r} cannot be called {new!r}: {reason}")
 
 
-def _renamed(reading: Reading, line: int, column: int) -> Occurrence:
+def _renamed(reading: TextReading, line: int, column: int) -> Occurrence:
     offset = reading.offset(line, column)
     found = occurrence_at(reading, offset)
     if found is None:
@@ -108,7 +108,7 @@ def _renamed(reading: Reading, line: int, column: int) -> Occurrence:
     return found
 
 
-def _check(found: Occurrence, new: str, places: Sequence[Occurrence], readings: Sequence[Reading]) -> None:
+def _check(found: Occurrence, new: str, places: Sequence[Occurrence], readings: Sequence[TextReading]) -> None:
     """Refuse a name that is none, is reserved, or is another thing's where this one is known."""
     told = shortened(new, 100)
     quoted = found.kind in _QUOTABLE and all(each.quoted for each in places)
@@ -135,7 +135,7 @@ def _check(found: Occurrence, new: str, places: Sequence[Occurrence], readings: 
             raise RenameRefused(f"{told!r} is {called} already")
 
 
-def _differs(reading: Reading, edits: Sequence[Edit], old: str, new: str) -> str:
+def _differs(reading: TextReading, edits: Sequence[Edit], old: str, new: str) -> str:
     """Return why a spec would not mean the same with the edits made; "" where it would, or where reading takes long."""
     scope = reading.scope
     long = scope.steps > MAX_STEPS or sum(len(source.text) for source in reading.sources) > MAX_READ
@@ -172,7 +172,7 @@ def _differs(reading: Reading, edits: Sequence[Edit], old: str, new: str) -> str
     return f"the spec would mean something else ({where}); a text may name it" if where else ""
 
 
-def _by_uri(chosen: Iterable[tuple[Reading, Occurrence]], new: str) -> dict[str, list[types.TextEdit]]:
+def _by_uri(chosen: Iterable[tuple[TextReading, Occurrence]], new: str) -> dict[str, list[types.TextEdit]]:
     """Return the changes by the URI of their text, each once."""
     found: dict[str, dict[tuple[int, int], types.TextEdit]] = {}
     for of, each in chosen:

@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.editor.server.features.places import location_of
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.exchange.library.entries import FOLDER
 
 __all__ = ["MAX_FOUND", "found_symbols"]
@@ -34,7 +34,7 @@ _KINDS = {
 }
 
 
-def found_symbols(readings: Iterable[Reading], query: str) -> list[types.WorkspaceSymbol]:
+def found_symbols(readings: Iterable[TextReading], query: str) -> list[types.WorkspaceSymbol]:
     """Return what open specs and the files that they include declare, where *query* is in its name.
 
     Upper and lower case are the same; an empty query gives all. Variables of loops and the library are left out.

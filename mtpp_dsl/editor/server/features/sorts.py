@@ -10,11 +10,21 @@ from mtpp_dsl.core.base.units import COMPUTE, DOLLARS, EUROS, NONE, POWER, RATE,
 from mtpp_dsl.core.errors import PluginError
 from mtpp_dsl.core.problem.objective import OBJECTIVES
 from mtpp_dsl.editor.server.features.context import Context, Frame
-from mtpp_dsl.editor.server.features.marks import Mark
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.features.marks import TextMark
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.exchange.generators.generate import signature
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
-from mtpp_dsl.language.values.values import Affine, DeviceRef, EdgeRef, MapValue, NodeRef, Quantity, Row, Table, Value
+from mtpp_dsl.language.values.values import (
+    Affine,
+    DataTable,
+    DeviceRef,
+    EdgeRef,
+    MapValue,
+    NodeRef,
+    Quantity,
+    TableRow,
+    Value,
+)
 from mtpp_dsl.language.values.values import Sequence as Values
 from mtpp_dsl.language.words.meanings_of_options import meaning_of_option
 
@@ -84,7 +94,7 @@ _OF_PARAM = {
 }
 
 
-def sort_at(reading: Reading, context: Context) -> Sort:
+def sort_at(reading: TextReading, context: Context) -> Sort:
     """Return what is wanted at a place where an expression, or a part of one, begins."""
     if context.before not in _OPENS_VALUE and context.before not in ("in", "minimize", "maximize", ""):
         return ANY
@@ -138,7 +148,7 @@ def fits(value: Value | None, sort: Sort) -> bool:
             return "device" in sort
         case EdgeRef():
             return "edge" in sort
-        case MapValue() | Table() | Row():
+        case MapValue() | DataTable() | TableRow():
             return bool({"map", "set", "number", "string"} & set(sort.names))
         case Values():
             first = next(iter(value), None)
@@ -159,12 +169,12 @@ def gives(function: str, sort: Sort) -> bool:
     return "number" in sort and (sort.decided or function not in _DECISIONS)
 
 
-def _last_word(marks: Sequence[Mark]) -> str:
+def _last_word(marks: Sequence[TextMark]) -> str:
     """Return the last of the words that part an expression; ``then`` and ``else`` begin one of the same sort again."""
     return next((mark.text for mark in reversed(marks) if mark.text in (*_OTHERWISE, "then", "else")), "")
 
 
-def _argument(reading: Reading, frame: Frame, marks: Sequence[Mark], before: str) -> Sort:
+def _argument(reading: TextReading, frame: Frame, marks: Sequence[TextMark], before: str) -> Sort:
     """Return what an argument of a call is to be."""
     if frame.name in AGGREGATES:
         return Sort(("number",)) if frame.name in ("sum", "min", "max", "product") else ANY

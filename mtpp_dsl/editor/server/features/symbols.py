@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from mtpp_dsl.core.text.source import Span, shortened
 from mtpp_dsl.core.text.visible import visible
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax import tree
 
-__all__ = ["MAX_SYMBOLS", "Symbol", "symbols"]
+__all__ = ["MAX_SYMBOLS", "TextSymbol", "symbols"]
 
 MAX_SYMBOLS = 20_000
 """Symbols of a text; of a longer one the first."""
@@ -19,7 +19,7 @@ MAX_NAME = 100
 
 
 @dataclass(frozen=True)
-class Symbol:
+class TextSymbol:
     """Something that a text declares or says.
 
     Attributes:
@@ -38,16 +38,16 @@ class Symbol:
     detail: str
     span: Span
     named: Span
-    children: tuple[Symbol, ...] = ()
+    children: tuple[TextSymbol, ...] = ()
 
 
-def symbols(reading: Reading) -> list[Symbol]:
+def symbols(reading: TextReading) -> list[TextSymbol]:
     """Return the outline of the statements that parse."""
     left = [MAX_SYMBOLS]
     return list(_of_all(reading.statements, left))
 
 
-def _of_all(parts: Iterable[tree.Tree], left: list[int]) -> Iterator[Symbol]:
+def _of_all(parts: Iterable[tree.Tree], left: list[int]) -> Iterator[TextSymbol]:
     for part in parts:
         if left[0] <= 0:
             return
@@ -55,7 +55,7 @@ def _of_all(parts: Iterable[tree.Tree], left: list[int]) -> Iterator[Symbol]:
         yield _symbol(part, left)
 
 
-def _symbol(part: tree.Tree, left: list[int]) -> Symbol:
+def _symbol(part: tree.Tree, left: list[int]) -> TextSymbol:
     kind, name, named = _name(part)
     inner: tuple[tree.Tree, ...] = ()
     match part:
@@ -64,7 +64,7 @@ def _symbol(part: tree.Tree, left: list[int]) -> Symbol:
         case tree.ScenarioStatement():
             inner = part.statements
     shown = visible(shortened(name, MAX_NAME)).replace("\n", " ").strip() or kind
-    return Symbol(shown, kind, _detail(part), part.span, named, tuple(_of_all(inner, left)))
+    return TextSymbol(shown, kind, _detail(part), part.span, named, tuple(_of_all(inner, left)))
 
 
 def _name(part: tree.Tree) -> tuple[str, str, Span]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from mtpp_dsl.editor.server.index import walk
-from mtpp_dsl.editor.server.reading import Reading
+from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.words.meanings import INTERCONNECTS, ITEMS, OBJECTIVES, RULES, STATEMENTS, WORDS
 from mtpp_dsl.language.words.vocabulary import functions
 
-__all__ = ["MODIFIERS", "TYPES", "Token", "encoded", "tokens"]
+__all__ = ["MODIFIERS", "TYPES", "ColouredWord", "encoded", "tokens"]
 
 TYPES = (
     "keyword",
@@ -75,7 +75,7 @@ _KINDS = {
 }
 
 
-class Token(NamedTuple):
+class ColouredWord(NamedTuple):
     """A word of the text: its offsets, its type among :data:`TYPES`, and a sum of 1, 2 and 4 for its modifiers."""
 
     start: int
@@ -84,23 +84,23 @@ class Token(NamedTuple):
     modifiers: int = 0
 
 
-def tokens(reading: Reading, start: int = 0, stop: int | None = None) -> list[Token]:
+def tokens(reading: TextReading, start: int = 0, stop: int | None = None) -> list[ColouredWord]:
     """Return the words between two offsets that have a colour, also where the text does not parse."""
     known = _known(reading)
     declared = {name: _KINDS.get(found[0].kind, ("variable", 0)) for name, found in reading.index.definitions.items()}
-    found: list[Token] = []
+    found: list[ColouredWord] = []
     for match in _WORD.finditer(reading.text, start, len(reading.text) if stop is None else stop):
         kind, (first, last) = match.lastgroup or "", match.span()
         if kind != "name":
-            found.append(Token(first, last, kind))
+            found.append(ColouredWord(first, last, kind))
             continue
         token = known.get(first) or _guessed(match[0], declared)
         if token is not None:
-            found.append(Token(first, last, *token))
+            found.append(ColouredWord(first, last, *token))
     return found
 
 
-def encoded(reading: Reading, found: list[Token]) -> list[int]:
+def encoded(reading: TextReading, found: list[ColouredWord]) -> list[int]:
     """Return words as the protocol writes them: five numbers each, places relative to the word before."""
     lines = reading.lines()
     data: list[int] = []
@@ -123,7 +123,7 @@ def _guessed(word: str, declared: Mapping[str, tuple[str, int]]) -> tuple[str, i
     return ("keyword", 0) if word in RULES or word in INTERCONNECTS else None
 
 
-def _known(reading: Reading) -> dict[int, tuple[str, int]]:
+def _known(reading: TextReading) -> dict[int, tuple[str, int]]:
     """Return what the words of the statements that parse are, by their offsets."""
     found: dict[int, tuple[str, int]] = {}
     library = functions()

@@ -7,17 +7,17 @@ from pathlib import Path
 
 from mtpp_dsl.core.base.exact import exact_number, plain_number
 from mtpp_dsl.core.base.units import NONE, SIZE, TIME, UNITS, format_quantity
-from mtpp_dsl.language.values.scope import Scope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import (
     Affine,
+    DataTable,
     DeviceRef,
     EdgeRef,
     MapValue,
     NodeRef,
     Quantity,
-    Row,
     Sequence,
-    Table,
+    TableRow,
     Value,
     describe,
     shown,
@@ -28,7 +28,7 @@ __all__ = ["amount", "in_base", "listed", "short"]
 _FEW = 4
 
 
-def short(value: Value, scope: Scope, few: int = _FEW) -> str:
+def short(value: Value, scope: SpecScope, few: int = _FEW) -> str:
     """Return a value in a few words."""
     match value:
         case bool():
@@ -52,9 +52,9 @@ def short(value: Value, scope: Scope, few: int = _FEW) -> str:
                 for key, each in islice(entries.items(), few)
             )
             return f"{{{inside}{', …' if len(entries) > few else ''}}}"
-        case Table():
+        case DataTable():
             return f"{value.name}: {len(value):,} rows of {', '.join(list(value.columns)[:6])}"
-        case Row(table, index):
+        case TableRow(table, index):
             return f"row {index} of {table.name}"
         case Affine(terms=terms):
             return f"an expression over {len(terms):,} decisions"
@@ -62,7 +62,7 @@ def short(value: Value, scope: Scope, few: int = _FEW) -> str:
             return describe(value)
 
 
-def _quantity(value: Quantity, scope: Scope) -> str:
+def _quantity(value: Quantity, scope: SpecScope) -> str:
     """Return a number in the unit that fits it, exactly where that is as short."""
     if value.infinite or value.dimension == NONE:
         return shown(value)
@@ -73,7 +73,7 @@ def _quantity(value: Quantity, scope: Scope) -> str:
     return exact
 
 
-def amount(value: float, unit: str, scope: Scope) -> str:
+def amount(value: float, unit: str, scope: SpecScope) -> str:
     """Return a figure in the unit that fits; a size in units of 1,000 or 1,024, whichever it is a round number of."""
     said = format_quantity(value, unit, decimal=scope.decimal)
     if unit != "B" or _exact(said, value):
@@ -105,7 +105,7 @@ def listed(names: list[str], count: int, few: int = _FEW) -> str:
     return ", ".join(names[:few]) + (", …" if count > few else "")
 
 
-def _sequence(value: Sequence, scope: Scope, few: int) -> str:
+def _sequence(value: Sequence, scope: SpecScope, few: int) -> str:
     if isinstance(value.items, range):
         items = value.items
         return f"{items[0]}..{items[-1]}" if len(items) and items.step == 1 else f"a range of {len(items):,}"

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.importers.gguf.layers import LAYER, Layers
+from mtpp_dsl.exchange.importers.gguf.layers import LAYER, GgufLayers
 from mtpp_dsl.exchange.importers.gguf.reader import Header, read_table
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Source, Symbol
@@ -44,7 +44,7 @@ def from_gguf(path: Path | str, phases: tuple[str, ...] = PHASES, batch: int = 1
     _refuse_unknown(header)
     context = header.metadata.get(f"{header.metadata.get('general.architecture')}.context_length")
     most = context if isinstance(context, int) and context >= 1 else None
-    layers = Layers(header, phases)
+    layers = GgufLayers(header, phases)
     layers.build(count)
     symbols = {"batch": Symbol(batch), "seq": Symbol(min(seq, most) if most else seq, 1, most)}
     warnings = _warnings(header)

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.importers.gguf.reader import Header, Table
+from mtpp_dsl.exchange.importers.gguf.reader import GgufTensor, Header
 from mtpp_dsl.exchange.importers.module_paths import layer_of, role_of
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, size_of, symbol
 from mtpp_dsl.exchange.model.names import Names, language_name
 from mtpp_dsl.exchange.model.parts import Operator, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["LAYER", "Layers"]
+__all__ = ["LAYER", "GgufLayers"]
 
 _ATTENTION = "norm q k v qkv q_norm k_norm output sinks rot_embd"
 _FEED_FORWARD = "norm gate up down gate_inp gate_exps up_exps down_exps gate_up_exps gate_shexp up_shexp down_shexp"
@@ -36,7 +36,7 @@ Phased: TypeAlias = Mapping[str, Amount]
 """An amount in each phase."""
 
 
-class Layers:
+class GgufLayers:
     """Makes the operators of one model, each reading what is made before it."""
 
     def __init__(self, header: Header, phases: Sequence[str]) -> None:
@@ -77,7 +77,7 @@ class Layers:
 
     # -- Parts of the model
 
-    def _embedding(self, table: Table) -> int:
+    def _embedding(self, table: GgufTensor) -> int:
         row = table.bytes // table.shape[0]
         return self._operator(
             "token_embd",
@@ -217,7 +217,7 @@ class Layers:
     def _has(self, name: str) -> bool:
         return f"{name}.weight" in self.header.tensors
 
-    def _need(self, name: str, rank: int) -> Table:
+    def _need(self, name: str, rank: int) -> GgufTensor:
         found = self.header.tensors.get(name)
         if found is None:
             raise UsageError(f"{self.header.name} has no tensor {name!r}, which a decoder needs")
@@ -225,7 +225,7 @@ class Layers:
             raise self._wrong(name, found)
         return found
 
-    def _wrong(self, name: str, found: Table) -> UsageError:
+    def _wrong(self, name: str, found: GgufTensor) -> UsageError:
         return UsageError(f"{self.header.name}: tensor {name!r} has the shape {list(found.shape)}, which does not fit")
 
     def _fact(self, key: str) -> int:

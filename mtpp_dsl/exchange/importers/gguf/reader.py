@@ -19,7 +19,7 @@ from mtpp_dsl.core.base.files import note_digest
 from mtpp_dsl.core.base.mapped import digest, mapped
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = ["Header", "Table", "Value", "read_header", "read_table"]
+__all__ = ["GgufTensor", "Header", "Value", "read_header", "read_table"]
 
 Value: TypeAlias = int | float | bool | str | tuple[int | float | bool, ...]
 
@@ -83,7 +83,7 @@ BLOCKS: Mapping[int, tuple[str, int, int]] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Table:
+class GgufTensor:
     """One tensor of the table.
 
     Attributes:
@@ -112,7 +112,7 @@ class Header:
 
     name: str
     metadata: Mapping[str, Value]
-    tensors: Mapping[str, Table]
+    tensors: Mapping[str, GgufTensor]
     sha256: str
 
 
@@ -166,7 +166,7 @@ class _Reader:
     at: int = 0
     texts: int = 0
     metadata: dict[str, Value] = field(default_factory=dict)
-    tensors: dict[str, Table] = field(default_factory=dict)
+    tensors: dict[str, GgufTensor] = field(default_factory=dict)
 
     def wrong(self, what: str) -> UsageError:
         return UsageError(f"{self.name} is not a GGUF file that can be read: {what}")
@@ -251,7 +251,7 @@ class _Reader:
         start = self.over(struct.calcsize(f"<{_SCALARS[kind]}") * count)
         return struct.unpack_from(form, self.data, start) if count <= MAX_KEPT else None
 
-    def _tensor(self) -> tuple[Table, int]:
+    def _tensor(self) -> tuple[GgufTensor, int]:
         """Read one line of the table; return it with the place of its data."""
         name = self.text(MAX_NAME, "the name of a tensor")
         called = f"tensor {name[:80]!r}"
@@ -266,11 +266,11 @@ class _Reader:
             raise self.wrong(f"{called} has rows of {sizes[0]:,} numbers, which are no whole blocks of {dtype}")
         if name in self.tensors:
             raise self.wrong(f"it has two tensors called {name[:80]!r}")
-        found = Table(name, tuple(reversed(sizes)), dtype, prod(sizes) // entries * size if sizes else size)
+        found = GgufTensor(name, tuple(reversed(sizes)), dtype, prod(sizes) // entries * size if sizes else size)
         self.tensors[name] = found
         return found, offset
 
-    def _check_data(self, found: list[tuple[Table, int]]) -> None:
+    def _check_data(self, found: list[tuple[GgufTensor, int]]) -> None:
         """Refuse tensors whose data would lie behind the end of the file."""
         alignment = self.metadata.get("general.alignment", 32)
         if not isinstance(alignment, int) or not 1 <= alignment <= 2**20:

@@ -13,7 +13,7 @@ from mtpp_dsl.exchange.importers.onnx.inference import Key
 from mtpp_dsl.exchange.importers.onnx.shapes import Shapes
 from mtpp_dsl.exchange.importers.onnx.types import TYPES, bytes_of_tensor
 
-__all__ = ["Constant", "Scope", "captured"]
+__all__ = ["Constant", "OnnxScope", "captured"]
 
 _RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 _OWN = ("", "ai.onnx", DOMAIN)
@@ -43,10 +43,10 @@ class Constant:
         return TYPES[self.kind]
 
 
-class Scope:
+class OnnxScope:
     """A graph of the file: its constants, and the nodes that are left."""
 
-    def __init__(self, graph: Any, place: str, file: File, shapes: Shapes, outer: Scope | None = None) -> None:
+    def __init__(self, graph: Any, place: str, file: File, shapes: Shapes, outer: OnnxScope | None = None) -> None:
         self.graph, self.place, self.file, self.shapes, self.outer = graph, place, file, shapes, outer
         self.constants: dict[str, Constant] = {}
         self.calls: list[tuple[int, Any]] = []

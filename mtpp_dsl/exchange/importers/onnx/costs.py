@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mtpp_dsl.exchange.importers.onnx.constants import Constant, Scope
+from mtpp_dsl.exchange.importers.onnx.constants import Constant, OnnxScope
 from mtpp_dsl.exchange.importers.onnx.contrib import DOMAIN
 from mtpp_dsl.exchange.importers.onnx.files import graphs_of
-from mtpp_dsl.exchange.importers.onnx.formulas import Call, flop_of, kind_of, reads_rows
+from mtpp_dsl.exchange.importers.onnx.formulas import OnnxFormulaCall, flop_of, kind_of, reads_rows
 from mtpp_dsl.exchange.importers.onnx.inference import attributes_of, inner_place
 from mtpp_dsl.exchange.importers.onnx.shapes import Shape
 from mtpp_dsl.exchange.importers.onnx.types import TYPES, bits_of_type
 from mtpp_dsl.exchange.importers.polynomials import Amount, Polynomial, product, size_of, symbol, whole_quotient
 
-__all__ = ["Cost", "bytes_of", "cost_of"]
+__all__ = ["OnnxCost", "bytes_of", "cost_of"]
 
 _PRODUCTS = ("matmul", "conv", "attention", "rnn")
 _UNSIGNED = {"uint8": "int8", "uint4": "int4"}
@@ -23,7 +23,7 @@ _UNSIGNED = {"uint8": "int8", "uint4": "int4"}
 
 
 @dataclass(frozen=True)
-class Cost:
+class OnnxCost:
     """What one node costs.
 
     Attributes:
@@ -56,17 +56,17 @@ def bytes_of(shape: Shape | None, kind: int) -> Amount:
     return product([entries, bits // 8]) if bits % 8 == 0 else whole_quotient(entries * bits + 7, 8)
 
 
-def cost_of(scope: Scope, node: Any) -> Cost:
+def cost_of(scope: OnnxScope, node: Any) -> OnnxCost:
     """Return the cost of a node of a graph."""
     if any(True for _ in graphs_of(node)):
         return _control(scope, node)
     kind = kind_of(node.op_type) if node.domain in ("", "ai.onnx", DOMAIN) else None
     dtype = _dtype(scope, node, kind)
     if kind == "view":
-        return Cost("view", dtype, 0)
+        return OnnxCost("view", dtype, 0)
     read, write = _traffic(scope, node)
     if kind is None:
-        return Cost("other", dtype, None, read, write)
+        return OnnxCost("other", dtype, None, read, write)
     flop = flop_of(_call(scope, node))
     first = scope.constant(node.input[0]) if node.input and node.input[0] else None
     weight_read: Amount | None = None
@@ -75,24 +75,24 @@ def cost_of(scope: Scope, node: Any) -> Cost:
         weight_read = whole_quotient(made * bits_of_type(first.kind), 8)
         kind = "embedding" if len(first.shape) == 2 and TYPES[first.made] in ("fp32", "fp16", "bf16", "fp64") else kind
     random = node.op_type.startswith(("Random", "Bernoulli", "Multinomial"))
-    return Cost(kind, dtype, flop, read, write, weight_read, random=random)
+    return OnnxCost(kind, dtype, flop, read, write, weight_read, random=random)
 
 
-def _shape(scope: Scope, name: str) -> Shape | None:
+def _shape(scope: OnnxScope, name: str) -> Shape | None:
     if not name:
         return None
     constant = scope.constant(name)
     return constant.shape if constant else scope.shapes.dims.get(scope.key(name))
 
 
-def _type(scope: Scope, name: str) -> int:
+def _type(scope: OnnxScope, name: str) -> int:
     constant = scope.constant(name)
     return constant.made if constant else scope.shapes.types.get(scope.key(name), 0)
 
 
-def _call(scope: Scope, node: Any) -> Call:
+def _call(scope: OnnxScope, node: Any) -> OnnxFormulaCall:
     attributes = attributes_of(node, scope.file.onnx)
-    return Call(
+    return OnnxFormulaCall(
         node.op_type,
         attributes,
         [_shape(scope, name) for name in node.input],
@@ -100,14 +100,14 @@ def _call(scope: Scope, node: Any) -> Call:
     )
 
 
-def _dtype(scope: Scope, node: Any, kind: str | None) -> str:
+def _dtype(scope: OnnxScope, node: Any, kind: str | None) -> str:
     """Return the type in which a node computes: that of the first input for products, else of the output."""
     name = node.input[0] if kind in _PRODUCTS and node.input else next(filter(None, node.output), "")
     found = TYPES.get(_type(scope, name), "") if name else ""
     return _UNSIGNED.get(found, found) if kind in _PRODUCTS else found
 
 
-def _traffic(scope: Scope, node: Any) -> tuple[Amount, Amount]:
+def _traffic(scope: OnnxScope, node: Any) -> tuple[Amount, Amount]:
     """Return the bytes of the tensors that a node reads, and of those that it makes."""
     names = [name for name in dict.fromkeys(node.input) if name and scope.constant(name) is None]
     sizes = {name: bytes_of(_shape(scope, name), _type(scope, name)) for name in names}
@@ -122,7 +122,7 @@ def _traffic(scope: Scope, node: Any) -> tuple[Amount, Amount]:
     return read, made
 
 
-def _control(scope: Scope, node: Any) -> Cost:
+def _control(scope: OnnxScope, node: Any) -> OnnxCost:
     """Return the cost of a node with graphs within: If, Loop, Scan."""
     inner = [_whole(scope, node, name, graph) for name, graph in graphs_of(node)]
     constants = tuple(each for cost in inner for each in cost.constants)
@@ -132,10 +132,10 @@ def _control(scope: Scope, node: Any) -> Cost:
     counted = [cost.flop for cost in inner if cost.flop is not None]
     if rounds is None or len(counted) < len(inner):
         reason = note or f"the graph within {node.op_type} has operators that nobody can count"
-        return Cost("other", dtype, None, read, write, None, constants, True, reason)
+        return OnnxCost("other", dtype, None, read, write, None, constants, True, reason)
     if len(inner) == 1:
         within = inner[0]
-        return Cost(
+        return OnnxCost(
             "other",
             dtype,
             product([rounds, counted[0]]),
@@ -147,7 +147,7 @@ def _control(scope: Scope, node: Any) -> Cost:
             note,
         )
     flop = _largest(counted)
-    return Cost(
+    return OnnxCost(
         "other",
         dtype,
         flop,
@@ -160,7 +160,7 @@ def _control(scope: Scope, node: Any) -> Cost:
     )
 
 
-def _rounds(scope: Scope, node: Any) -> tuple[Amount | None, str]:
+def _rounds(scope: OnnxScope, node: Any) -> tuple[Amount | None, str]:
     """Return how often the graph within a node runs, None where nobody knows, and what to tell the user."""
     if node.op_type == "If":
         return 1, "an If is counted with the costlier of its branches"
@@ -181,9 +181,9 @@ def _rounds(scope: Scope, node: Any) -> tuple[Amount | None, str]:
     return None, f"nobody knows how often the graph within {node.op_type} runs"
 
 
-def _number(scope: Scope, name: str) -> int | None:
+def _number(scope: OnnxScope, name: str) -> int | None:
     """Return the value of a constant that is one whole number, where the file holds it."""
-    around: Scope | None = scope
+    around: OnnxScope | None = scope
     while around is not None:
         for tensor in around.graph.initializer:
             if tensor.name == name:
@@ -197,7 +197,7 @@ def _number(scope: Scope, name: str) -> int | None:
     return None
 
 
-def _value(scope: Scope, tensor: Any) -> int | None:
+def _value(scope: OnnxScope, tensor: Any) -> int | None:
     if tensor.data_type not in (6, 7) or tensor.external_data or len(tensor.dims) > 1:
         return None
     try:
@@ -215,9 +215,9 @@ def _largest(amounts: Sequence[Amount]) -> Amount:
     return symbol(f"max({', '.join(str(size_of(amount)) for amount in dict.fromkeys(amounts))})")
 
 
-def _whole(scope: Scope, node: Any, name: str, graph: Any) -> Cost:
+def _whole(scope: OnnxScope, node: Any, name: str, graph: Any) -> OnnxCost:
     """Return what all nodes of a graph within a node cost."""
-    within = Scope(graph, inner_place(scope.place, node, name), scope.file, scope.shapes, scope)
+    within = OnnxScope(graph, inner_place(scope.place, node, name), scope.file, scope.shapes, scope)
     flop: Amount | None = 0
     read: Amount = 0
     write: Amount = 0
@@ -229,7 +229,7 @@ def _whole(scope: Scope, node: Any, name: str, graph: Any) -> Cost:
         read, write = read + cost.read, write + cost.write
         constants.update({each.name: each for each in cost.constants})
         dtype = dtype or (cost.dtype if not _is_zero(cost.flop) else "")
-    return Cost("other", dtype, flop, read, write, None, tuple(constants.values()))
+    return OnnxCost("other", dtype, flop, read, write, None, tuple(constants.values()))
 
 
 def _is_zero(flop: Amount | None) -> bool:

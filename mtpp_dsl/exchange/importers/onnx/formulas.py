@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 from mtpp_dsl.exchange.importers.onnx.shapes import Shape
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, whole_quotient
 
-__all__ = ["KIND_OF", "VIEWS", "Call", "flop_of", "kind_of", "reads_rows"]
+__all__ = ["KIND_OF", "VIEWS", "OnnxFormulaCall", "flop_of", "kind_of", "reads_rows"]
 
 
 @dataclass(frozen=True)
-class Call:
+class OnnxFormulaCall:
     """One operator with the shapes of what it reads and makes.
 
     Attributes:
@@ -96,10 +96,10 @@ def kind_of(op: str) -> str | None:
     return "view" if op in VIEWS else KIND_OF.get(op)
 
 
-def flop_of(call: Call) -> Amount | None:
+def flop_of(call: OnnxFormulaCall) -> Amount | None:
     """Return the operations of one call; None where nobody can count them.
 
-    >>> flop_of(Call("Conv", {}, [(1, 3, 8, 8), (16, 3, 3, 3)], [(1, 16, 6, 6)]))
+    >>> flop_of(OnnxFormulaCall("Conv", {}, [(1, 3, 8, 8), (16, 3, 3, 3)], [(1, 16, 6, 6)]))
     31104
     """
     formula = _FORMULAS.get(call.op)
@@ -116,35 +116,35 @@ def reads_rows(op: str) -> bool:
     return op in ("Gather", "GatherElements", "GatherND", "Slice", "Compress")
 
 
-def _conv(weights: int) -> Callable[[Call], Amount]:
+def _conv(weights: int) -> Callable[[OnnxFormulaCall], Amount]:
     """Return the formula of convolutions whose input of that number is the weights, [outputs, inputs / groups, ...]."""
     return lambda call: product([2, *call.made(), *call.read(weights)[1:]])
 
 
-def _transposed(call: Call) -> Amount:
+def _transposed(call: OnnxFormulaCall) -> Amount:
     """Each input value is multiplied with the weights, [inputs, outputs / groups, ...]."""
     return product([2, *call.read(0), *call.read(1)[1:]])
 
 
-def _matmul(call: Call) -> Amount:
+def _matmul(call: OnnxFormulaCall) -> Amount:
     return product([2, *call.made(), call.read(0)[-1]])
 
 
-def _fused(call: Call) -> Amount:
+def _fused(call: OnnxFormulaCall) -> Amount:
     if call.whole("transBatchA") or call.whole("transBatchB"):
         raise LookupError
     return product([2, *call.made(), call.read(0)[-2 if call.whole("transA") else -1]])
 
 
-def _gemm(call: Call) -> Amount:
+def _gemm(call: OnnxFormulaCall) -> Amount:
     return product([2, *call.made(), call.read(0)[0 if call.whole("transA") else 1]])
 
 
-def _n_bits(call: Call) -> Amount:
+def _n_bits(call: OnnxFormulaCall) -> Amount:
     return product([2, *call.made(), call.whole("K")])
 
 
-def _einsum(call: Call) -> Amount:
+def _einsum(call: OnnxFormulaCall) -> Amount:
     """Two operands: each combination of letters is one multiplication and addition, none where no letter is summed."""
     equation = call.attributes.get("equation", b"")
     text = (equation.decode("utf-8", "replace") if isinstance(equation, bytes) else str(equation)).replace(" ", "")
@@ -166,10 +166,10 @@ def _einsum(call: Call) -> Amount:
     return product([2, *sizes.values()]) if summed and len(operands) == 2 else 0
 
 
-def _recurrent(gates: int) -> Callable[[Call], Amount]:
+def _recurrent(gates: int) -> Callable[[OnnxFormulaCall], Amount]:
     """Return the formula of recurrent layers: for each step, direction and gate, two products of matrices."""
 
-    def formula(call: Call) -> Amount:
+    def formula(call: OnnxFormulaCall) -> Amount:
         first, second, weights = call.read(0)[:2], call.read(1), call.read(2)
         hidden = weights[2]
         if second[0] not in (1, 2) or len(second) != 3:
@@ -180,7 +180,7 @@ def _recurrent(gates: int) -> Callable[[Call], Amount]:
     return formula
 
 
-def _attention(call: Call) -> Amount:
+def _attention(call: OnnxFormulaCall) -> Amount:
     """Scores and their product with the values: 2 * batch * heads * queries * keys * (size + size of values).
 
     The inputs are [batch, heads, length, size], or [batch, length, heads * size] with the numbers of heads given.
@@ -201,7 +201,7 @@ def _attention(call: Call) -> Amount:
     return product([2, batch, heads, queries, keys, size + wide])
 
 
-def _multi_head(call: Call) -> Amount:
+def _multi_head(call: OnnxFormulaCall) -> Amount:
     """MultiHeadAttention of ONNX Runtime: query [batch, length, hidden], key and value alike or by heads."""
     query, key, value = call.read(0), call.read(1), call.read(2)
     if len(query) != 3 or len(key) not in (3, 4):
@@ -213,13 +213,13 @@ def _multi_head(call: Call) -> Amount:
     return product([2, *query[:2], keys, query[2] + wide])
 
 
-def _grouped(call: Call) -> Amount:
+def _grouped(call: OnnxFormulaCall) -> Amount:
     """GroupQueryAttention of ONNX Runtime with separate keys and values; the present keys are past and new ones."""
     query, present = call.read(0), call.made(1)
     return product([4, *query[:2], present[2], query[2]])
 
 
-Formula: TypeAlias = Callable[[Call], Amount]
+Formula: TypeAlias = Callable[[OnnxFormulaCall], Amount]
 _FORMULAS: Mapping[str, Formula] = {
     "Conv": _conv(1),
     "ConvInteger": _conv(1),

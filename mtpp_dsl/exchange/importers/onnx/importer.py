@@ -10,8 +10,8 @@ from typing import Any
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.given_flops import Flops
 from mtpp_dsl.exchange.importers.module_paths import layer_of, role_of
-from mtpp_dsl.exchange.importers.onnx.constants import Constant, Scope, captured
-from mtpp_dsl.exchange.importers.onnx.costs import Cost, bytes_of, cost_of
+from mtpp_dsl.exchange.importers.onnx.constants import Constant, OnnxScope, captured
+from mtpp_dsl.exchange.importers.onnx.costs import OnnxCost, bytes_of, cost_of
 from mtpp_dsl.exchange.importers.onnx.files import File, read_file
 from mtpp_dsl.exchange.importers.onnx.names import path_of
 from mtpp_dsl.exchange.importers.onnx.shapes import Shapes, shapes_of
@@ -57,7 +57,7 @@ class _Import:
 
     def __init__(self, file: File, shapes: Shapes, sizes: dict[str, int | str], flops: Flops) -> None:
         self.file, self.shapes, self.sizes, self.flops = file, shapes, sizes, flops
-        self.scope = Scope(file.proto.graph, "", file, shapes)
+        self.scope = OnnxScope(file.proto.graph, "", file, shapes)
         self.names = Names()
         self.operators: list[Operator] = []
         self.weights: list[Weight] = []
@@ -139,7 +139,7 @@ class _Import:
             if again:
                 self.again.add(each)
 
-    def _again(self, cost: Cost, constants: list[Constant], tensors: list[str]) -> bool:
+    def _again(self, cost: OnnxCost, constants: list[Constant], tensors: list[str]) -> bool:
         """Return whether a stage can run an operator again: from numbers that every stage is given, without weights."""
         if cost.kind in ("embedding", "other") or cost.random or sum(each.bytes for each in constants) > SMALL:
             return False

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from mtpp_dsl.exchange.importers.polynomials import Amount, product
 from mtpp_dsl.exchange.importers.torch_kinds import KIND
 
-__all__ = ["VIEWS", "Call", "flop_of", "kind_of"]
+__all__ = ["VIEWS", "AtenCall", "flop_of", "kind_of"]
 
 Shape: TypeAlias = tuple[Amount, ...]
 
@@ -34,7 +34,7 @@ _POINTWISE = """
 
 
 @dataclass(frozen=True)
-class Call:
+class AtenCall:
     """One call of aten.
 
     Attributes:
@@ -57,10 +57,10 @@ def kind_of(name: str) -> str | None:
     return KIND.get(name) or ("elementwise" if name in _POINTWISE.split() else None)
 
 
-def flop_of(call: Call) -> Amount | None:
+def flop_of(call: AtenCall) -> Amount | None:
     """Return the operations of a call; None where nobody can count them.
 
-    >>> flop_of(Call("linear", {"input": (2, 5), "weight": (7, 5)}, [(2, 7)], {}))
+    >>> flop_of(AtenCall("linear", {"input": (2, 5), "weight": (7, 5)}, [(2, 7)], {}))
     140
     """
     kind = kind_of(call.name)
@@ -73,24 +73,24 @@ def flop_of(call: Call) -> Amount | None:
         return None
 
 
-def _first(first: str, place: int = -1) -> Callable[[Call], Amount]:
+def _first(first: str, place: int = -1) -> Callable[[AtenCall], Amount]:
     """Return the formula of products whose sum runs over an axis of the tensor *first*."""
     return lambda call: product([2, *call.made[0], call.tensors[first][place]])
 
 
-def _conv(call: Call) -> Amount:
+def _conv(call: AtenCall) -> Amount:
     weight = call.tensors["weight"]
     if call.arguments.get("transposed") or "transpose" in call.name:
         return product([2, *call.tensors["input"], *weight[1:]])
     return product([2, *call.made[0], *weight[1:]])
 
 
-def _attention(call: Call) -> Amount:
+def _attention(call: AtenCall) -> Amount:
     query, key, value = (call.tensors[name] for name in ("query", "key", "value"))
     return product([2, *query[:-1], key[-2], query[-1] + value[-1]])
 
 
-def _recurrent(call: Call) -> Amount:
+def _recurrent(call: AtenCall) -> Amount:
     """Each step multiplies its input, or its state, with each matrix of weights."""
     matrices = [shape for name, shape in call.tensors.items() if name.startswith("params.") and len(shape) == 2]
     if not matrices or len(call.tensors["input"]) != 3:
@@ -101,7 +101,7 @@ def _recurrent(call: Call) -> Amount:
     return product([2, *call.tensors["input"][:2], total])
 
 
-def _einsum(call: Call) -> Amount:
+def _einsum(call: AtenCall) -> Amount:
     left, _, right = call.arguments["equation"].replace(" ", "").partition("->")
     operands = left.split(",")
     if "." in left or len(operands) != 2:
@@ -116,7 +116,7 @@ def _einsum(call: Call) -> Amount:
     return product([2, *sizes.values()])
 
 
-_FORMULAS: Mapping[str, Callable[[Call], Amount]] = {
+_FORMULAS: Mapping[str, Callable[[AtenCall], Amount]] = {
     "linear": _first("input"),
     "mm": _first("self"),
     "bmm": _first("self"),

@@ -14,7 +14,7 @@ from mtpp_dsl.exchange.importers.layers import layer_numbers, roles
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, size_of, symbol, whole_quotient
 from mtpp_dsl.exchange.importers.pt2.archive import Archive, read_archive
 from mtpp_dsl.exchange.importers.pt2.expressions import amount_of
-from mtpp_dsl.exchange.importers.pt2.formulas import RESHAPES, Call, flop_of, kind_of
+from mtpp_dsl.exchange.importers.pt2.formulas import RESHAPES, AtenCall, flop_of, kind_of
 from mtpp_dsl.exchange.importers.torch_kinds import GATHERS
 from mtpp_dsl.exchange.model.kinds import TYPES as KNOWN
 from mtpp_dsl.exchange.model.model import Model
@@ -292,7 +292,7 @@ class _Import:
             return "view", 0
         shapes = {argument: self.meta[tensor][1] for argument, tensor in self._arguments(node)}
         others = {each["name"]: _plain(each["arg"]) for each in node["inputs"]}
-        flop = flop_of(Call(name, shapes, [self.meta[each][1] for each in made], others))
+        flop = flop_of(AtenCall(name, shapes, [self.meta[each][1] for each in made], others))
         return kind_of(name) or "other", flop
 
     def _within(self, node: Mapping[str, Any]) -> Amount | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mtpp_dsl.show.page.layout.forest import Forest
-from mtpp_dsl.show.page.layout.lines import Line
-from mtpp_dsl.show.page.layout.places import Picture
+from mtpp_dsl.show.page.layout.lines import EdgeBundle
+from mtpp_dsl.show.page.layout.places import PlacedBoxes
 
 __all__ = ["labelled"]
 
@@ -18,7 +18,9 @@ ALONG = (0.5, 0.36, 0.64, 0.24, 0.76, 0.12, 0.88)
 """Where a label may be: shares of a line, of one that passes columns those of its middle part."""
 
 
-def labelled(lines: Sequence[Line], forest: Forest, picture: Picture) -> list[tuple[Line, float, float]]:
+def labelled(
+    lines: Sequence[EdgeBundle], forest: Forest, picture: PlacedBoxes
+) -> list[tuple[EdgeBundle, float, float]]:
     """Return lines between columns with the middle of their labels, so that none touches another one or a box."""
     solid = [box for box in picture.boxes.values() if not box.open]
     taken: list[tuple[float, float]] = []
@@ -30,7 +32,7 @@ def labelled(lines: Sequence[Line], forest: Forest, picture: Picture) -> list[tu
             for box in solid
         )
 
-    shown: list[tuple[Line, float, float]] = []
+    shown: list[tuple[EdgeBundle, float, float]] = []
     between = [line for line in lines if forest.column[line.source] != forest.column[line.target] and line.size > 0]
     for line in sorted(between, key=lambda line: (-line.size, line.source, line.target)):
         place = next((place for place in _places(line) if free(*place)), None)
@@ -40,7 +42,7 @@ def labelled(lines: Sequence[Line], forest: Forest, picture: Picture) -> list[tu
     return shown
 
 
-def _places(line: Line) -> Iterator[tuple[float, float]]:
+def _places(line: EdgeBundle) -> Iterator[tuple[float, float]]:
     """Yield where a line may have its label, a little above it: on its curve, of several on that in the middle."""
     middle = 3 * (len(line.points) // 6)
     curve = line.points[middle : middle + 4]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mtpp_dsl.show.page.layout.forest import Forest
-from mtpp_dsl.show.page.layout.places import COLUMN_GAP, Box, Picture
+from mtpp_dsl.show.page.layout.places import COLUMN_GAP, Box, PlacedBoxes
 
-__all__ = ["Line", "bundled", "routed"]
+__all__ = ["EdgeBundle", "bundled", "routed"]
 
 Point = tuple[float, float]
 NEAR = 60
@@ -18,7 +18,7 @@ BELOW, LANE, LANES = 14, 6, 8
 
 
 @dataclass(frozen=True)
-class Line:
+class EdgeBundle:
     """A bundle of edges from one box to another.
 
     Attributes:
@@ -35,7 +35,7 @@ class Line:
     points: tuple[Point, ...]
 
 
-def bundled(forest: Forest, picture: Picture, sizes: Sequence[float]) -> list[Line]:
+def bundled(forest: Forest, picture: PlacedBoxes, sizes: Sequence[float]) -> list[EdgeBundle]:
     """Return a line for each two boxes that edges join.
 
     A tensor counts once in a bundle, by the largest of its edges there. Edges inside a folded module are not seen.
@@ -58,11 +58,11 @@ def bundled(forest: Forest, picture: Picture, sizes: Sequence[float]) -> list[Li
         if abs(forest.column[a] - forest.column[b]) > 1:
             lanes.setdefault(a, len(lanes) % LANES)
         points = routed(forest, picture, picture.boxes[a], picture.boxes[b], lanes.get(a, 0))
-        lines.append(Line(a, b, len(tensors), sum(tensors.values()), points))
+        lines.append(EdgeBundle(a, b, len(tensors), sum(tensors.values()), points))
     return lines
 
 
-def _seen(forest: Forest, picture: Picture) -> list[int]:
+def _seen(forest: Forest, picture: PlacedBoxes) -> list[int]:
     """Return [items] the box that stands for each: its own, or of the innermost folded module that it is in."""
     found: list[int] = []
     for item, parent in enumerate(forest.parent):
@@ -70,7 +70,7 @@ def _seen(forest: Forest, picture: Picture) -> list[int]:
     return found
 
 
-def routed(forest: Forest, picture: Picture, a: Box, b: Box, lane: int) -> tuple[Point, ...]:
+def routed(forest: Forest, picture: PlacedBoxes, a: Box, b: Box, lane: int) -> tuple[Point, ...]:
     """Return a curve from box *a* to box *b*.
 
     Within a column it goes down from the bottom to the top, or past boxes between on the right. Between columns it goes
@@ -90,7 +90,7 @@ def routed(forest: Forest, picture: Picture, a: Box, b: Box, lane: int) -> tuple
     return (x, y), (out, y), (out, end), (to, end)
 
 
-def _across(forest: Forest, picture: Picture, a: Box, b: Box, lane: int) -> tuple[Point, ...]:
+def _across(forest: Forest, picture: PlacedBoxes, a: Box, b: Box, lane: int) -> tuple[Point, ...]:
     """Return a curve between boxes of two columns."""
     one, other = forest.column[a.item], forest.column[b.item]
     way = 1 if one < other else -1

@@ -9,7 +9,7 @@ from math import cos, pi, sin
 from mtpp_dsl.core.problem.interconnects import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Diagram", "Spot", "Wire", "diagram"]
+__all__ = ["Diagram", "NetworkLine", "Spot", "diagram"]
 
 WIDE, TALL = 112, 34
 """Of a box."""
@@ -40,7 +40,7 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Wire:
+class NetworkLine:
     """A line between two boxes, given by their places in the list.
 
     Attributes:
@@ -64,7 +64,7 @@ class Diagram:
     """The picture: boxes, wires, and its size."""
 
     spots: tuple[Spot, ...]
-    wires: tuple[Wire, ...]
+    wires: tuple[NetworkLine, ...]
     width: float
     height: float
 
@@ -129,7 +129,7 @@ def _tree(problem: Problem, tree: Tree, shown: list[int]) -> Diagram:
         if tree.half[x]:
             up = down = f"{one.name} <-> {other.name}"
         start, end = (one.x + WIDE / 2, one.y), (other.x + WIDE / 2, other.y + TALL)
-        wires.append(Wire(number[x], number[k + above[x]], up, down, start, end))
+        wires.append(NetworkLine(number[x], number[k + above[x]], up, down, start, end))
     return Diagram(tuple(spots), tuple(wires), free[0] - STEP + WIDE / 2 + MARGIN, top * LEVEL + TALL + 2 * MARGIN)
 
 
@@ -155,7 +155,7 @@ def _ring(problem: Problem, links: Links, shown: list[int], carrying: set[tuple[
                 if links.duplex == "half":
                     up = back = f"{one.name} <-> {other.name}"
                 start, end = ((spot.x + WIDE / 2, spot.y + TALL / 2) for spot in (one, other))
-                wires.append(Wire(i, j, up, back, start, end, upright=False))
+                wires.append(NetworkLine(i, j, up, back, start, end, upright=False))
     return Diagram(tuple(spots), tuple(wires), 2 * across + WIDE + 2 * MARGIN, 2 * down + TALL + 2 * MARGIN)
 
 
@@ -178,7 +178,7 @@ def _bus(problem: Problem, shown: list[int]) -> Diagram:
     for i, spot in enumerate(spots[:-1]):
         middle = spot.x + WIDE / 2
         wires.append(
-            Wire(
+            NetworkLine(
                 i, len(spots) - 1, f"out {spot.device}", f"in {spot.device}", (middle, spot.y), (middle, MARGIN + TALL)
             )
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mtpp_dsl.show.page.layout.forest import Forest
 
-__all__ = ["Box", "Picture", "arranged", "opened"]
+__all__ = ["Box", "PlacedBoxes", "arranged", "opened"]
 
 WIDTH, HEIGHT = 152, 30
 """Of a box with nothing in it to be seen."""
@@ -40,7 +40,7 @@ class Box:
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
+class PlacedBoxes:
     """Boxes by item, those that hold others first, and the size of the whole."""
 
     boxes: dict[int, Box]
@@ -66,7 +66,7 @@ def opened(forest: Forest, most: int = SHOWN) -> set[int]:
     return found
 
 
-def arranged(forest: Forest, open_items: Iterable[int]) -> Picture:
+def arranged(forest: Forest, open_items: Iterable[int]) -> PlacedBoxes:
     """Return the boxes with some items open; a module is seen only if all that it is in is open."""
     packing = _Packing(forest, set(open_items))
     boxes: dict[int, Box] = {}
@@ -76,7 +76,7 @@ def arranged(forest: Forest, open_items: Iterable[int]) -> Picture:
         packing.put(column, x, 0, boxes)
         x += width + COLUMN_GAP
         height = max(height, tall)
-    return Picture(boxes, max(x - COLUMN_GAP, WIDTH), height)
+    return PlacedBoxes(boxes, max(x - COLUMN_GAP, WIDTH), height)
 
 
 class _Packing:

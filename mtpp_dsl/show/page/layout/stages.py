@@ -10,11 +10,11 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Placed", "Stage", "placed", "stage_numbers"]
+__all__ = ["Placed", "StageBox", "placed", "stage_numbers"]
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class StageBox:
     """A column: devices that run the same nodes.
 
     Attributes:
@@ -39,7 +39,7 @@ class Placed:
         source, target: [edges drawn] numbers of the stages at both ends; a node may be in several.
     """
 
-    stages: tuple[Stage, ...]
+    stages: tuple[StageBox, ...]
     idle: tuple[int, ...]
     edges: Ints
     source: Ints
@@ -51,7 +51,7 @@ def placed(problem: Problem, plan: Plan | None) -> Placed:
     graph, k = problem.graph, problem.k
     if plan is None:
         here = np.zeros(graph.m, np.int64)
-        stage = Stage((), np.arange(graph.n), np.full(graph.n, np.nan))
+        stage = StageBox((), np.arange(graph.n), np.full(graph.n, np.nan))
         return Placed((stage,), (), np.arange(graph.m), here, here)
     where = _where(plan)
     on = np.zeros((graph.n, k), np.bool_)
@@ -64,7 +64,7 @@ def placed(problem: Problem, plan: Plan | None) -> Placed:
     stages = []
     for d in order:
         nodes = np.flatnonzero(on[:, d])
-        stages.append(Stage(plan.replicas.get(d, (d,)), nodes, _times(problem, plan, nodes, d)))
+        stages.append(StageBox(plan.replicas.get(d, (d,)), nodes, _times(problem, plan, nodes, d)))
     used = {d for stage in stages for d in stage.devices}
     ends = np.stack([where[graph.tails], where[graph.heads]], axis=2).reshape(-1, 2)
     each = np.repeat(np.arange(graph.m), where.shape[1])

@@ -19,7 +19,7 @@ from mtpp_dsl.show.page.layout.forest import Forest, forest
 from mtpp_dsl.show.page.layout.labels import labelled
 from mtpp_dsl.show.page.layout.lines import bundled
 from mtpp_dsl.show.page.layout.paths import caption, paths_of
-from mtpp_dsl.show.page.layout.places import Box, Picture, arranged, opened
+from mtpp_dsl.show.page.layout.places import Box, PlacedBoxes, arranged, opened
 
 
 def problem_of(names: list[str], edges: list[tuple[int, int]], k: int = 3, labels: list[str] | None = None) -> Problem:
@@ -53,7 +53,7 @@ def apart(a: Box, b: Box) -> bool:
     return aside or a.y + a.height <= b.y or b.y + b.height <= a.y
 
 
-def check(found: Forest, picture: Picture) -> None:
+def check(found: Forest, picture: PlacedBoxes) -> None:
     """Complain about boxes that overlap, or are not in that of their module."""
     for box in picture.boxes.values():
         parent = found.parent[box.item]
@@ -93,7 +93,7 @@ def test_boxes_and_lines(case: tuple[Problem, Plan | None], data: st.DataObject)
         assert len(labelled(lines, found, picture)) <= len(lines)
 
 
-def shown(found: Forest, picture: Picture, item: int) -> int:
+def shown(found: Forest, picture: PlacedBoxes, item: int) -> int:
     """Return the box that is seen for an item: of those above it that are seen, the innermost."""
     while item not in picture.boxes:
         item = found.parent[item]
