@@ -16,6 +16,7 @@ from mtpp_dsl.solving import testing
 from tests.amount import stride
 from tests.exchange.formats.test_formats import MOIRAI, MSR
 from tests.small_models import llama
+from tests.tools.golden.__main__ import OPTIONS
 
 LONG = ("annealing", "auto", "configuration", "ea", "lns", "milp-split", "placeto", "split-bound")
 """Methods that take long for each sample: tried on an eighth of them, and on all in make test-all."""
@@ -36,8 +37,8 @@ def test_formulations(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names(METHODS))
 def test_methods(name: str) -> None:
-    """A method's plans are plans and its bounds bounds; it stops when it should."""
-    method = registry.load(METHODS, name)()
+    """A method's plans are plans and its bounds bounds; it stops when it should. In make test with little patience."""
+    method = registry.load(METHODS, name)(**({} if stride(2) == 1 else OPTIONS.get(name, {})))
     testing.check_method(method, every=stride(8) if name in LONG else 1, every_claim=stride(48 if name in LONG else 12))
     if hasattr(method, "available") and not method.available().ok:
         pytest.skip(f"{name} is not installed ({method.available().install}): only its messages were checked")
