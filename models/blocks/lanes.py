@@ -1,4 +1,4 @@
-"""What holds of the lanes of one device together, where it may run several batches of a node."""
+"""State what holds of the lanes of one device together, where it may run several batches of a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a device's nodes take fits into its memory."""
+"""State that what a device's nodes take fits into its memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tensors take of devices and of channels, on links and on a tree of switches."""
+"""State what tensors take of devices and of channels, on links and on a tree of switches."""
 
 from __future__ import annotations
 

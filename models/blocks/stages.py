@@ -1,4 +1,4 @@
-"""What stages of a pipeline keep in memory, stages that recompute, and the time of an iteration."""
+"""State what stages of a pipeline keep in memory, stages that recompute, and the time of an iteration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What edges take between devices, and that nodes wait for it."""
+"""State what edges take between devices, and that nodes wait for it."""
 
 from __future__ import annotations
 

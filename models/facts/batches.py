@@ -1,4 +1,4 @@
-"""What is true of the times in every batched schedule, and which batches such a schedule can have."""
+"""Derive what is true of the times in every batched schedule, and which batches such a schedule can have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What blocks cost at least that hold given nodes, as minimum cuts."""
+"""Bound what blocks cost at least that hold given nodes, as minimum cuts."""
 
 from __future__ import annotations
 

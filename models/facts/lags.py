@@ -1,4 +1,4 @@
-"""What labelled constraints say of starts: least distances in time, or greatest sums."""
+"""Derive what labelled constraints say of starts: least distances in time, or greatest sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How models measure linear costs and the violations of soft rows."""
+"""Define how models measure linear costs and the violations of soft rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true of the times in every schedule on links: heads, tails, and how long a schedule need be at most."""
+"""Derive what is true of the times in every schedule on links: heads, tails, and how long it need be at most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true of every acyclic plan whose loads are all at most a known cost."""
+"""Derive what is true of every acyclic plan whose loads are all at most a known cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much more is asked of a memory than it has, for people."""
+"""Say how much more is asked of a memory than it has, for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan costs, counted again for the independent check: loads tensor by tensor, and every objective."""
+"""Count what a plan costs again, for the independent check: loads tensor by tensor, and every objective."""
 
 from __future__ import annotations
 

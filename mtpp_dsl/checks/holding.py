@@ -1,4 +1,4 @@
-"""What findings of contradictions name: groups of nodes held together, and the constraints that hold or place them."""
+"""Name nodes that are held together, and the constraints that hold or place them, for findings of contradictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes that take longer add to the load of every device, counted again in plain Python."""
+"""Count again, in plain Python, what nodes that take longer add to the load of every device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What constraints on where nodes run ask of a plan with every node on one device, counted again in plain Python."""
+"""Check in plain Python what constraints on where nodes run ask of a plan with every node on one device."""
 
 from __future__ import annotations
 

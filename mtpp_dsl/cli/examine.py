@@ -1,4 +1,4 @@
-"""What ``mtpp verify`` finds of one answer."""
+"""Verify one answer for ``mtpp verify``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown while a method works: one live line on a terminal, plain lines elsewhere."""
+"""Show how the search of a method goes: one live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed: styled and as wide as the terminal there, plain and unbroken elsewhere.
+"""Print text: styled and as wide as the terminal there, plain and unbroken elsewhere.
 
 Every command prints by what stands here, so that no control character of a spec, of a data file or of a path reaches
 a terminal (:mod:`mtpp_dsl.core.text.visible`).

@@ -1,4 +1,4 @@
-"""What Ctrl-C, SIGTERM and a terminal that goes away do to ``mtpp``, at any moment of a run.
+"""Define what Ctrl-C, SIGTERM and a terminal that goes away do to ``mtpp``, at any moment of a run.
 
 A thread waits for signals, so that they are heard at once, also while compiled code keeps the main thread: the
 interpreter calls handlers of its own only between two steps of that one.

@@ -1,4 +1,4 @@
-"""What solves the modules of ``milp-split``: CP-SAT, a formulation with a MIP solver, or another method."""
+"""Choose what solves the modules of ``milp-split``: CP-SAT, a formulation with a MIP solver, or another method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes a method leave constraints out of its search that its plans are only checked against."""
+"""Make a method leave constraints out of its search that its plans are only checked against."""
 
 from __future__ import annotations
 

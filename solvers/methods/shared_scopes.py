@@ -1,4 +1,4 @@
-"""What several methods accept alike: the scopes that they share."""
+"""State what several methods accept alike: the scopes that they share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a device can hold more weight below a target than is said: branch and bound with minimum cuts."""
+"""Tell whether a device can hold more weight below a target than is said: branch and bound with minimum cuts."""
 
 from __future__ import annotations
 

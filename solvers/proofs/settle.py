@@ -1,4 +1,4 @@
-"""What follows once some nodes are in a set and some are not: convexity, room, and what must come before and after."""
+"""Derive what follows once nodes are in a set or not: convexity, room, and what must come before and after."""
 
 from __future__ import annotations
 

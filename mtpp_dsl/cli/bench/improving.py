@@ -1,4 +1,4 @@
-"""What ``mtpp bench --improve LIBRARY`` does: run, submit, audit, and say what came of it."""
+"""Run ``mtpp bench --improve LIBRARY``: run, submit, audit, and say what came of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown while a sweep runs: one live line on a terminal, a plain line now and then elsewhere."""
+"""Show how a sweep goes: one live line on a terminal, a plain line now and then elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed of a sweep at its end: how its runs ended, method by method, and where the results are."""
+"""Print at the end of a sweep how its runs ended, method by method, and where the results are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``mtpp bench SWEEP.toml`` does: read, choose, run, report."""
+"""Run ``mtpp bench SWEEP.toml``: read, choose, run, report."""
 
 from __future__ import annotations
 

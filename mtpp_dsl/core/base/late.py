@@ -1,4 +1,4 @@
-"""What data offers for convenience and code above it does: found by name when it is first asked for."""
+"""Find by name, when it is first asked for, what data offers for convenience and code above it does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a path such as ``layer[3].attn`` is the name of, or the beginning of the names of."""
+"""Find what a path such as ``layer[3].attn`` is the name of, or the beginning of the names of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a spec may come to: more is refused when it is read, with the limit.
+"""Limit how much a spec may come to: more is refused when it is read, with the limit.
 
 They are chosen so that reading any spec ends within ten seconds and 2 GB of memory, in an answer or in such an error.
 """

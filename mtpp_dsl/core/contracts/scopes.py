@@ -1,4 +1,4 @@
-"""What a method accepts, as data: its refusals, ``mtpp methods`` and the tables in the docs are made from it."""
+"""State what a method accepts, as data: its refusals, ``mtpp methods`` and the tables in the docs are made from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plug-in may say beside what its contract asks for, with what holds where it says nothing.
+"""Read what a plug-in may say beside what its contract asks for, with what holds where it says nothing.
 
 A plug-in inherits from the base class of its kind, or has attributes of these names, or does neither. Whoever needs to
 know reads them through :func:`formulation_traits`, :func:`method_traits`, :func:`backend_traits` and

@@ -1,4 +1,4 @@
-"""What runs on a worker of Dask: a task holds one of its slots, a process of ours beside it, and the wire between them.
+"""Run on a worker of Dask: a task holds one of its slots, a process of ours beside it, and the wire between them.
 
 The client asks the worker for the frames of all its processes there, and sends frames to them; both go through the
 scheduler, by what Dask encrypts where it is told to. A process whose client asks no more is ended.

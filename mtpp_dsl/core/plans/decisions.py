@@ -1,4 +1,4 @@
-"""What the decisions of labelled rows and linear objectives are in a plan."""
+"""Compute what the decisions of labelled rows and linear objectives are in a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan costs, from the problem alone (archer2024 eq. 1-3, tarnawski2020 section 3, zhang2023 section III).
+"""Compute what a plan costs, from the problem alone (archer2024 eq. 1-3, tarnawski2020 section 3, zhang2023 III).
 
 Nothing here knows of models or solvers.
 """

@@ -1,4 +1,4 @@
-"""What shipments take of devices and of channels, of a split (see :mod:`mtpp_dsl.core.problem.network`)."""
+"""Count what shipments take of devices and of channels, of a split (see :mod:`mtpp_dsl.core.problem.network`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the microbatches of an iteration take, pass by pass: GPipe and 1F1B, without waiting for anything else."""
+"""Compute how long the microbatches of an iteration take, pass by pass: GPipe and 1F1B, waiting for nothing else."""
 
 from __future__ import annotations
 

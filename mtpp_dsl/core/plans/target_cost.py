@@ -1,4 +1,4 @@
-"""What the limits of a runtime cost: the best plan and bound under them against those without them."""
+"""Compute what the limits of a runtime cost: the best plan and bound under them against those without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What batches there can be: chunks of inputs, sizes by device, times and memory by size (ghannane2023, 3.2)."""
+"""Derive what batches there can be: chunks of inputs, sizes by device, times and memory by size (ghannane2023, 3.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``colocate``, ``acyclic``, ``stages`` and ``contiguous`` ask of nodes.
+"""Derive what ``colocate``, ``acyclic``, ``stages`` and ``contiguous`` ask of nodes.
 
 That is classes of nodes on one device, and the edges that count.
 """

@@ -1,4 +1,4 @@
-"""What has to hold before a plan may be several routes (``constraint copies``)."""
+"""Check what has to hold before a plan may be several routes (``constraint copies``)."""
 
 from __future__ import annotations
 

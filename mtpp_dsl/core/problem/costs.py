@@ -1,4 +1,4 @@
-"""What the operators of a node do on any device: operations, and bytes read and written. A law makes times of them."""
+"""Hold what the operators of a node do on any device: operations, bytes read and written. A law makes times of them."""
 
 from __future__ import annotations
 

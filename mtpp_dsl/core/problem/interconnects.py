@@ -1,4 +1,4 @@
-"""What joins devices: a shared channel, host memory, links from device to device, or a tree of switches."""
+"""State what joins devices: a shared channel, host memory, links from device to device, or a tree of switches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to hold of a tree of switches, and of splits on links and trees."""
+"""Check what has to hold of a tree of switches, and of splits on links and trees."""
 
 from __future__ import annotations
 

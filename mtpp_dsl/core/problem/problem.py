@@ -1,4 +1,4 @@
-"""What is asked: a graph, devices, what joins them, an objective and constraints."""
+"""State a problem: a graph, devices, what joins them, an objective and constraints."""
 
 from __future__ import annotations
 

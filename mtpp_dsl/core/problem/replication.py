@@ -1,4 +1,4 @@
-"""What has to hold before stages may be replicated, and devices grouped."""
+"""Check what has to hold before stages may be replicated, and devices grouped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to hold before loads count times that are off, and by how much each node may deviate."""
+"""Check what has to hold before loads count times that are off, and by how much each node may deviate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to hold of the objectives of a problem, of their terms and of soft rows."""
+"""Check what has to hold of the objectives of a problem, of their terms and of soft rows."""
 
 from __future__ import annotations
 

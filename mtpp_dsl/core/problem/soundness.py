@@ -1,4 +1,4 @@
-"""What has to hold of the parts of a problem, each by itself and against the others."""
+"""Check what has to hold of the parts of a problem, each by itself and against the others."""
 
 from __future__ import annotations
 

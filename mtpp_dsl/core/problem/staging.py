@@ -1,4 +1,4 @@
-"""What has to hold of stages: of memory by stage, of iterations, and of groups of devices that act as one."""
+"""Check what has to hold of stages: of memory by stage, of iterations, and of groups of devices that act as one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transfer over ``links`` takes, by whatever way it goes."""
+"""Compute what a transfer over ``links`` takes, by whatever way it goes."""
 
 from __future__ import annotations
 

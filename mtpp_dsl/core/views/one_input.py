@@ -1,4 +1,4 @@
-"""What a schedule of batches is to one of its inputs: a schedule of one sample, of which makespans have bounds."""
+"""Derive what a schedule of batches is to one input: a schedule of one sample, of which makespans have bounds."""
 
 from __future__ import annotations
 

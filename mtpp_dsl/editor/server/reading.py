@@ -1,4 +1,4 @@
-"""What one version of an open text says, with all that it includes."""
+"""Find what one version of an open text says, with all that it includes."""
 
 from __future__ import annotations
 

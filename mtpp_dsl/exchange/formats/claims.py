@@ -1,4 +1,4 @@
-"""What JSON files say of themselves in their first field, so that no other format is tried on them."""
+"""Read what JSON files say of themselves in their first field, so that no other format is tried on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file of a format holds."""
+"""Hold what a file of a format holds."""
 
 from __future__ import annotations
 

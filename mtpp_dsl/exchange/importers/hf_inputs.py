@@ -1,4 +1,4 @@
-"""What each step of a model of transformers is given: tokens or images, and the caches of a decoding step."""
+"""Make what each step of a model of transformers is given: tokens or images, and the caches of a decoding step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models of transformers are exported with: attention as one operation, caches as tensors, and one step each."""
+"""Export models of transformers: attention as one operation, caches as tensors, and one step each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the path of a module says of its place in the stack of layers."""
+"""Read what the path of a module says of its place in the stack of layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every device may compute for itself: masks, positions and the like, of no weights and next to no work."""
+"""Find what every device may compute for itself: masks, positions and the like, of no weights and little work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``nvidia-smi topo -m`` prints to ``link`` statements.
+"""Convert what ``nvidia-smi topo -m`` prints to ``link`` statements.
 
 The rates are those of the library for the types of the devices (``links/ports.mtpp``), looked up when the spec is read;
 or numbers that the user gives.

@@ -1,4 +1,4 @@
-"""What the backward pass of one call costs, and what it keeps of the forward pass: torch derives it on fake tensors."""
+"""Count what the backward pass of one call costs, and what it keeps; torch derives it on fake tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one call of a graph of torch.export costs: it is run on its fake tensors, which have shapes and no data."""
+"""Count what one call of a graph of torch.export costs, by running it on fake tensors, which have no data."""
 
 from __future__ import annotations
 

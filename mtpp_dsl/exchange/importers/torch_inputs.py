@@ -1,4 +1,4 @@
-"""What a model of torch is given: names, types and sizes that may be symbols, as ``ids: int64[batch, seq]``."""
+"""Read what a model of torch is given: names, types and sizes that may be symbols, as ``ids: int64[batch, seq]``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operations of torch are: their kinds, and the names of its types of numbers."""
+"""Say what the operations of torch are: their kinds, and the names of its types of numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the library declares, by name, read from its files without parsing them as specs."""
+"""List what the library declares, by name, read from its files without parsing them as specs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold of a model: texts, numbers and sizes that can be meant, and an order in which operators can run."""
+"""Check a model: its texts, numbers and sizes can be meant, and its operators are in an order in which they can run."""
 
 from __future__ import annotations
 

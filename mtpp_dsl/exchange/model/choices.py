@@ -1,4 +1,4 @@
-"""What is chosen of a model before it becomes a graph: symbols, a phase, the type of its weights, what ties mean."""
+"""Take what is chosen of a model before it becomes a graph: symbols, a phase, types of weights, what ties mean."""
 
 from __future__ import annotations
 

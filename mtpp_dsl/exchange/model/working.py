@@ -1,4 +1,4 @@
-"""What a node needs in memory while it runs, beside its weights: the tensors that are there at once."""
+"""Count what a node needs in memory while it runs, beside its weights: the tensors that are there at once."""
 
 from __future__ import annotations
 

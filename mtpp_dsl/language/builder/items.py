@@ -1,4 +1,4 @@
-"""What stands in a graph, and in a block: nodes, edges, and uses of blocks."""
+"""Build what stands in a graph, and in a block: nodes, edges, and uses of blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one reading of a spec finds."""
+"""Hold what one reading of a spec finds."""
 
 from __future__ import annotations
 

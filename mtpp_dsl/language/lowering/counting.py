@@ -1,4 +1,4 @@
-"""How many members an item has at least, told before any is made: what is too many is refused at once."""
+"""Count how many members an item has at least, told before any is made: what is too many is refused at once."""
 
 from __future__ import annotations
 

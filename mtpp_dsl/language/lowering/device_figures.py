@@ -1,4 +1,4 @@
-"""What a law makes times of: the options ``peak``, ``bandwidth`` and ``efficiency`` of devices."""
+"""Read what a law makes times of: the options ``peak``, ``bandwidth`` and ``efficiency`` of devices."""
 
 from __future__ import annotations
 

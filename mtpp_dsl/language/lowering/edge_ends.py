@@ -1,4 +1,4 @@
-"""What stands at the ends of an edge: a node, a family, a port, or any set of nodes."""
+"""Find what stands at the ends of an edge: a node, a family, a port, or any set of nodes."""
 
 from __future__ import annotations
 

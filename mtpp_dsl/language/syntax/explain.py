@@ -1,4 +1,4 @@
-"""What is said about a text that does not parse: from the table of messages, else what was found and expected."""
+"""Say what is wrong with a text that does not parse: from the table of messages, else what was found and expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What numbers and strings are worth as they are written."""
+"""Compute what numbers and strings are worth as they are written."""
 
 from __future__ import annotations
 

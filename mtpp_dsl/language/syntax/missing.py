@@ -1,4 +1,4 @@
-"""What is missing or too much where a text does not parse: a comma, a bracket, a character of another language."""
+"""Find what is missing or too much where a text does not parse: a comma, a bracket, a character of another language."""
 
 from __future__ import annotations
 

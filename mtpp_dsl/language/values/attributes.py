@@ -1,4 +1,4 @@
-"""What the graph and the devices say of nodes, edges and devices, as functions of expressions."""
+"""Answer functions of expressions with what the graph and the devices say of nodes, edges and devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a law speaks of, as functions of expressions: costs of operators, and figures of devices."""
+"""Answer functions of expressions with what a law speaks of: costs of operators, and figures of devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What declared names must be: words, the members of families, and units that agree."""
+"""Check what declared names must be: words, the members of families, and units that agree."""
 
 from __future__ import annotations
 

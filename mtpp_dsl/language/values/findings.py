@@ -1,4 +1,4 @@
-"""What was found wrong with a spec, collected, so that one run reports all of it."""
+"""Collect what is wrong with a spec, so that one run reports all of it."""
 
 from __future__ import annotations
 

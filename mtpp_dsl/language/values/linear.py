@@ -1,4 +1,4 @@
-"""What to write in place of terms that are not linear, where there are inequalities that say the same."""
+"""Suggest what to write in place of terms that are not linear, where there are inequalities that say the same."""
 
 from __future__ import annotations
 

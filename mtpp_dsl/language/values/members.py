@@ -1,4 +1,4 @@
-"""What the members of a statement name: nodes, or devices."""
+"""Find what the members of a statement name: nodes, or devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What names mean: loop variables, params, lets, nodes, devices and their families."""
+"""Keep what names mean: loop variables, params, lets, nodes, devices and their families."""
 
 from __future__ import annotations
 

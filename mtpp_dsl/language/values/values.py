@@ -1,4 +1,4 @@
-"""What expressions evaluate to."""
+"""Define what expressions evaluate to."""
 
 from __future__ import annotations
 

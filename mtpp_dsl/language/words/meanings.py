@@ -1,4 +1,4 @@
-"""What the words of the language mean, in a sentence each, with the page that says more."""
+"""Say what the words of the language mean, in a sentence each, with the page that says more."""
 
 from __future__ import annotations
 

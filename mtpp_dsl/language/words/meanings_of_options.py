@@ -1,4 +1,4 @@
-"""What the options of statements mean, in a sentence each: of what sort, what they are where they are not given."""
+"""Say what the options of statements mean, in a sentence each: of what sort, what they are where they are not given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two runs of a model return the same numbers, and by how much they differ."""
+"""Tell whether two runs of a model return the same numbers, and by how much they differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other programs do on this machine while something is measured: times on the clock grow with it."""
+"""Measure what other programs do on this machine while something is measured: times on the clock grow with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a split is run."""
+"""State how a split is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What running a split found: whether the results are the same, and measured beside predicted times."""
+"""Report what running a split found: whether the results are the same, and measured beside predicted times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every process of a run makes for itself: the model, and the stages of its split."""
+"""Make the model and the stages of its split, in every process of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has been measured so far, line by line on the disk: a run that was ended goes on where it was."""
+"""Keep what has been measured so far, line by line on the disk: a run that was ended goes on where it was."""
 
 from __future__ import annotations
 

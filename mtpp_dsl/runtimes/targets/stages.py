@@ -1,4 +1,4 @@
-"""What pipelines of whole items share: their limits as constraints, counts of items on devices, and back."""
+"""Offer what pipelines of whole items share: their limits as constraints, counts of items on devices, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clashes in a spec without a plan, as it is told: in words, and as JSON."""
+"""Say what clashes in a spec without a plan: in words, and as JSON."""
 
 from __future__ import annotations
 

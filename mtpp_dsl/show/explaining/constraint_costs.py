@@ -1,4 +1,4 @@
-"""What each constraint of a spec costs: the problem is solved without it, and plans and bounds are compared."""
+"""Find what each constraint of a spec costs: the problem is solved without it, and plans and bounds are compared."""
 
 from __future__ import annotations
 

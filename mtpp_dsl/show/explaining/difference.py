@@ -1,4 +1,4 @@
-"""How two answers differ: what moved, loads before and after, and why one is better."""
+"""Say how two answers differ: what moved, loads before and after, and why one is better."""
 
 from __future__ import annotations
 

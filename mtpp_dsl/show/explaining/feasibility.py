@@ -1,4 +1,4 @@
-"""Whether a problem with some of its items has a plan: what was found before is used again, the rest is solved."""
+"""Tell whether a problem with some of its items has a plan: what is known is used again, the rest is solved."""
 
 from __future__ import annotations
 

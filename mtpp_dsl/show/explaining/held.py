@@ -1,4 +1,4 @@
-"""What holds a cost where it is, as data and in words."""
+"""Find what holds a cost where it is, as data and in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be left out of a problem to see whether it then has a plan: statements, and what they consist of."""
+"""List what may be left out of a problem to see whether it then has a plan: statements, and what they consist of."""
 
 from __future__ import annotations
 

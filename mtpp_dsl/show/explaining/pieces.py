@@ -1,4 +1,4 @@
-"""What the load of a device or a channel consists of: its nodes, and the tensors that it reads, writes and carries."""
+"""List what the load of a device or a channel consists of: its nodes, and the tensors that it moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What constraints cost, as it is told: in words, and as JSON."""
+"""Say what constraints cost: in words, and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a constraint costs or gains, in a sentence: no more is claimed than plans and bounds show."""
+"""Say what a constraint costs or gains, in a sentence: no more is claimed than plans and bounds show."""
 
 from __future__ import annotations
 

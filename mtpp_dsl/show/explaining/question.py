@@ -1,4 +1,4 @@
-"""What the parts of an explanation are asked: a problem, what was found, and how much time there is."""
+"""Hold what the parts of an explanation are asked: a problem, what was found, and how much time there is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of what constraints allow a plan leaves: memory on devices, and the two sides of labelled rows."""
+"""Measure how much of what constraints allow a plan leaves: memory on devices, and the two sides of labelled rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes would take on devices that do not support their kinds, if these did."""
+"""Find what nodes would take on devices that do not support their kinds, if these did."""
 
 from __future__ import annotations
 

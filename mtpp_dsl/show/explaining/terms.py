@@ -1,4 +1,4 @@
-"""What the terms of a linear objective add to its cost in a plan."""
+"""Compute what the terms of a linear objective add to its cost in a plan."""
 
 from __future__ import annotations
 

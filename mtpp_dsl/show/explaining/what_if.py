@@ -1,4 +1,4 @@
-"""What other hardware would change: one more device of each type, twice the bandwidth, a quarter more memory.
+"""Find what other hardware would change: one more device of each type, twice the bandwidth, a quarter more memory.
 
 Each altered problem is solved from the present plan, with a bound. What is said of the two best costs follows from
 plans and bounds alone: the best cost then is at least the bound then and at most that of the plan then, and likewise

@@ -1,4 +1,4 @@
-"""What an explanation says in words: what holds the plan where it is, what constraints cost, what comes next."""
+"""Write what an explanation says in words: what holds the plan where it is, what constraints cost, what comes next."""
 
 from __future__ import annotations
 

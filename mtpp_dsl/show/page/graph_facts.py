@@ -1,4 +1,4 @@
-"""What the picture of a graph says of its columns, modules and nodes."""
+"""Collect what the picture of a graph says of its columns, modules and nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an answer was found: the method, its time, what it ran on, and how to find it again."""
+"""Write how an answer was found: the method, its time, what it ran on, and how to find it again."""
 
 from __future__ import annotations
 

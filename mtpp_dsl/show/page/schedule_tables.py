@@ -1,4 +1,4 @@
-"""What the chart of a schedule shows as tables: the critical path with the slack beside it, and how busy tracks are."""
+"""Write what the chart of a schedule shows as tables: the critical path and its slack, and how busy tracks are."""
 
 from __future__ import annotations
 

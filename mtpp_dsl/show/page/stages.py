@@ -1,4 +1,4 @@
-"""What each device runs: stages with their replicas and shards, and routes that share the inputs."""
+"""Write what each device runs: stages with their replicas and shards, and routes that share the inputs."""
 
 from __future__ import annotations
 

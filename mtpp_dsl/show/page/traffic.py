@@ -1,4 +1,4 @@
-"""What the tensors of a plan take of the network: of every pair of devices, and of every channel."""
+"""Write what the tensors of a plan take of the network: of every pair of devices, and of every channel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page shows: an answer with its problem, its spec, and what was asked about it."""
+"""Hold what a page shows: an answer with its problem, its spec, and what was asked about it."""
 
 from __future__ import annotations
 

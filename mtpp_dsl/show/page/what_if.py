@@ -1,4 +1,4 @@
-"""What if there were more devices, bandwidth or memory: each solved, with its bound, where time was given for it."""
+"""Write what more devices, bandwidth or memory would bring: each solved, with its bound, where there was time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all pictures share: sizes, fonts, text that cannot break them, and files that are the same each time."""
+"""Offer what all pictures share: sizes, fonts, text that cannot break them, and files that are the same each time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How plan and bound came together over the time of a search."""
+"""Draw how plan and bound came together over the time of a search."""
 
 from __future__ import annotations
 

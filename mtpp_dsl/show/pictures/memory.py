@@ -1,4 +1,4 @@
-"""What the stages of a plan take of the memory of their devices."""
+"""Draw what the stages of a plan take of the memory of their devices."""
 
 from __future__ import annotations
 

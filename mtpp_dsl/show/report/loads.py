@@ -1,4 +1,4 @@
-"""What every device of a plan holds, and the bar of what its load consists of."""
+"""Write what every device of a plan holds, and the bar of what its load consists of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether bars of memory are drawn in amounts, or each as a share of what its own device has."""
+"""Tell whether bars of memory are drawn in amounts, or each as a share of what its own device has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every input asks of the devices and channels of a pipeline: jobs, each on one resource, and what they wait for.
+"""List what every input asks of the devices and channels of a pipeline: jobs on one resource each, and their waits.
 
 A stage is a device with its replicas and shards. On ``shared`` and ``host`` its jobs for one input are to read each
 tensor from elsewhere, to stream parameters that overflow, to run its nodes, and to write each tensor that is read

@@ -1,4 +1,4 @@
-"""What the limits of a runtime cost, for people."""
+"""Write what the limits of a runtime cost, for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer says beside its plan, held against the spec: objective, status, gap, bound, log, source."""
+"""Check what an answer says beside its plan, held against the spec: objective, status, gap, bound, log, source."""
 
 from __future__ import annotations
 

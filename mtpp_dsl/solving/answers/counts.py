@@ -1,4 +1,4 @@
-"""What every device does in a plan, counted again in plain Python: by node, by tensor, by transfer.
+"""Count again, in plain Python, what every device does in a plan: by node, by tensor, by transfer.
 
 Shares nothing with :mod:`mtpp_dsl.core.plans.evaluation`, whose figures the answer holds.
 """

@@ -1,4 +1,4 @@
-"""What an answer says of its plan: order of devices, replicas, schedule, transfers, and what every device does."""
+"""Check what an answer says of its plan: order of devices, replicas, schedule, transfers, the work of every device."""
 
 from __future__ import annotations
 

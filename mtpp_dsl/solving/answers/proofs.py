@@ -1,4 +1,4 @@
-"""What an answer says that no plan beats, or that there is none, derived again."""
+"""Derive again what an answer says that no plan beats, or that there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a JSON answer is one: the part of JSON Schema that ``report/schema.json`` is written in, read by hand.
+"""Tell whether a JSON answer is one: the part of JSON Schema that ``report/schema.json`` is written in, read by hand.
 
 ``jsonschema`` would do as well, with three more packages at run time; a test holds the two against each other.
 """

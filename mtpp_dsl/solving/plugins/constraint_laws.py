@@ -1,4 +1,4 @@
-"""What the constraint of a plug-in must keep to: its rows and its check mean the same, on small problems."""
+"""Check what the constraint of a plug-in must keep to: its rows and its check mean the same, on small problems."""
 
 from __future__ import annotations
 

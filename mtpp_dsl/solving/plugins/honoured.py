@@ -1,4 +1,4 @@
-"""What is asked of a method and would be ignored by it: refused before the work, with a method that honours it."""
+"""Refuse what a method would ignore, before the work, and name a method that honours it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a formulation's own rows leave of a small problem's plans: the optimum that its answers are held against."""
+"""Find what a formulation's own rows leave of a small problem's plans: the optimum that answers are held against."""
 
 from __future__ import annotations
 

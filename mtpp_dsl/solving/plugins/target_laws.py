@@ -1,4 +1,4 @@
-"""What a target must keep to: it adds constraints alone, and reads back what it has written, on small stacks."""
+"""Check what a target must keep to: it adds constraints alone, and reads back what it has written, on small stacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep file asks for: problems, methods and limits, multiplied into runs, each with its key.
+"""Read what a sweep file asks for: problems, methods and limits, multiplied into runs, each with its key.
 
 It imports the core, language and solving.
 """

@@ -1,4 +1,4 @@
-"""What a sweep file says, as data: problems, methods and limits, before they are multiplied."""
+"""Hold what a sweep file says, as data: problems, methods and limits, before they are multiplied."""
 
 from __future__ import annotations
 

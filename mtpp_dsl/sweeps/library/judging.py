@@ -1,4 +1,4 @@
-"""What an answer is worth, found from scratch: its plan by the independent checks, its bound from its certificate."""
+"""Judge an answer from scratch: its plan by the independent checks, its bound from its certificate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a sweep still takes, from what its runs have taken so far."""
+"""Estimate how long a sweep still takes, from what its runs have taken so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process and all that it has started hold of the memory; and the time of day."""
+"""Measure what a process and all that it has started hold of the memory; and the time of day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an executor starts to run a sweep: a small process that keeps one that solves.
+"""Run as the small process that an executor starts for a sweep, which keeps one that solves.
 
 It does nothing but wait and watch, and imports no numpy. The process that solves (:mod:`mtpp_dsl.sweeps.run.solving`)
 may crash, hang, print or grow as it likes: it is then ended, with all that it has started, and a new one takes its

@@ -1,4 +1,4 @@
-"""What came of runs, in a database: rows, whole answers, leases, and what joins several databases.
+"""Keep what came of runs, in a database: rows, whole answers, leases, and what joins several databases.
 
 It imports the core and the files of sweeps.
 """

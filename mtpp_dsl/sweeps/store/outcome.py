@@ -1,4 +1,4 @@
-"""What came of one run: the answer's figures, or why there is none."""
+"""Hold what came of one run: the answer's figures, or why there is none."""
 
 from __future__ import annotations
 

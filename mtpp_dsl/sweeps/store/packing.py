@@ -1,4 +1,4 @@
-"""How whole answers are kept in a database."""
+"""Define how whole answers are kept in a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has become worse, or better, from one database of results to another."""
+"""Find what has become worse, or better, from one database of results to another."""
 
 from __future__ import annotations
 

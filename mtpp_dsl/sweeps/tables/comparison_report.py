@@ -1,4 +1,4 @@
-"""What ``mtpp bench diff`` says of two databases: lines for people, JSON for programs."""
+"""Write what ``mtpp bench diff`` says of two databases: lines for people, JSON for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tables and pictures show of a run: one figure each, or why there is none."""
+"""Compute what tables and pictures show of a run: one figure each, or why there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be said below a table: what its figures are, what failed, and what is not comparable."""
+"""Write what must be said below a table: what its figures are, what failed, and what is not comparable."""
 
 from __future__ import annotations
 

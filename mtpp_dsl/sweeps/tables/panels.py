@@ -1,4 +1,4 @@
-"""What one panel of a picture shows: a profile, a gap over time, times against sizes, lines or bars."""
+"""Compute what one panel of a picture shows: a profile, a gap over time, times against sizes, lines or bars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether paired differences have a direction that chance does not explain.
+"""Tell whether paired differences have a direction that chance does not explain.
 
 The test is Wilcoxon's signed-rank test (1945): it asks for no distribution of the differences, uses their sizes as well
 as their signs, and is exact here for up to 50 of them, with ties. Several tests at once are corrected by Holm (1979),

@@ -1,4 +1,4 @@
-"""What the programmes for splits on networks read, from a problem."""
+"""Make of a problem what the programmes for splits on networks read."""
 
 from __future__ import annotations
 

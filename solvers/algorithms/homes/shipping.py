@@ -1,4 +1,4 @@
-"""What a split on a network costs, in whole numbers, as the compiled programme over ideals and homes reads it."""
+"""Hold what a split on a network costs, in whole numbers, as the compiled programme over ideals and homes reads it."""
 
 from __future__ import annotations
 

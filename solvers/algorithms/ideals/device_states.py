@@ -1,4 +1,4 @@
-"""How many devices of each type have been used, as states of a dynamic programme."""
+"""Number how many devices of each type have been used, as states of a dynamic programme."""
 
 from __future__ import annotations
 

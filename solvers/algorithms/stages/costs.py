@@ -1,4 +1,4 @@
-"""What a stage costs on every shape, and whether it fits: the table that every programme over stages reads."""
+"""Tabulate what a stage costs on every shape, and whether it fits: the table that every programme over stages reads."""
 
 from __future__ import annotations
 

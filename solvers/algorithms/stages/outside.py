@@ -1,4 +1,4 @@
-"""What is sure of the stages to come after an ideal, and bounds on stages that need no search."""
+"""Find what is sure of the stages to come after an ideal, and bounds on stages that need no search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the chunks of a task are split over devices, as literals of a CP-SAT model."""
+"""State how the chunks of a task are split over devices, as literals of a CP-SAT model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether ortools is installed."""
+"""Tell whether ortools is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every back end checks before it starts, so that no option is silently ignored."""
+"""Check what every back end checks before it starts, so that no option is silently ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the search for heavy convex sets reads of a problem: loads in whole units, paths, and where a set may stand."""
+"""Hold what the search for heavy convex sets reads: loads in whole units, paths, and where a set may stand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a device pays at least for a set with given supernodes: minimum cuts, with what convexity and memory force."""
+"""Bound what a device pays for a set with given supernodes: minimum cuts, with what convexity and memory force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bounds on partitions count: supernodes, the nets between them and the types of devices."""
+"""Hold what bounds on partitions count: supernodes, the nets between them and the types of devices."""
 
 from __future__ import annotations
 

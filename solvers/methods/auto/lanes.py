@@ -1,4 +1,4 @@
-"""What auto runs at the same time, and in which order where it has one core."""
+"""Decide what auto runs at the same time, and in which order where it has one core."""
 
 from __future__ import annotations
 

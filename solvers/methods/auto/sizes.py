@@ -1,4 +1,4 @@
-"""What a run of method ``auto`` for a bottleneck sees of its problem: smaller forms of it, and how large they are."""
+"""Measure a problem for method ``auto`` with a bottleneck: smaller forms of it, and how large they are."""
 
 from __future__ import annotations
 

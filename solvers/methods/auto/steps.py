@@ -1,4 +1,4 @@
-"""What the runs of ``auto`` share: what is known, when to stop, and the answer."""
+"""Hold what the runs of ``auto`` share: what is known, when to stop, and the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How one annealing between ordered devices goes: drawn at random, as none is best for all graphs."""
+"""Draw at random how one annealing between ordered devices goes, as none is best for all graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How one annealing goes: from where, from which temperature, by which moves; drawn at random, as none is best."""
+"""Draw at random how one annealing goes, as none is best: from where, from which temperature, by which moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What annealing of partitions starts from: an incumbent, plans of other methods, and slices and random states."""
+"""Make what annealing of partitions starts from: an incumbent, plans of other methods, and slices and random states."""
 
 from __future__ import annotations
 

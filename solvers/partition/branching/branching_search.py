@@ -1,4 +1,4 @@
-"""What both searches of method ``branching`` begin with and end with."""
+"""Begin and end both searches of method ``branching``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the program of Scotch is installed."""
+"""Tell whether the program of Scotch is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What groups of devices can take at most below a target: work, and the tensors that are sure to be cut."""
+"""Bound what groups of devices can take at most below a target: work, and the tensors that are sure to be cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What both searches of method ``ideals`` begin with and end with."""
+"""Begin and end both searches of method ``ideals``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the devices that are left can do, in whatever order the rest comes."""
+"""Bound what the devices that are left can do, in whatever order the rest comes."""
 
 from __future__ import annotations
 

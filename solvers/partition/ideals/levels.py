@@ -1,4 +1,4 @@
-"""What a hierarchy of devices is on one level, and which hierarchies are gone through on two."""
+"""Derive what a hierarchy of devices is on one level, and which hierarchies are gone through on two."""
 
 from __future__ import annotations
 

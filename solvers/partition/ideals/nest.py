@@ -1,4 +1,4 @@
-"""What the compiled loop over a hierarchy reads: supernodes, tensors with their producers, and a group's devices."""
+"""Hold what the compiled loop over a hierarchy reads: supernodes, tensors with their producers, a group's devices."""
 
 from __future__ import annotations
 

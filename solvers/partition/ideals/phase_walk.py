@@ -1,4 +1,4 @@
-"""What is asked of the phases of a chain on links or a tree, as sums and slots of a walk over devices."""
+"""State what is asked of the phases of a chain on links or a tree, as sums and slots of a walk over devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a weighted sum of decisions costs on stages: prices of devices used, of loads, and of nodes where they are."""
+"""Compute what a weighted sum of decisions costs on stages: prices of used devices, of loads, and of nodes there."""
 
 from __future__ import annotations
 

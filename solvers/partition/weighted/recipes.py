@@ -1,4 +1,4 @@
-"""How one annealing goes: from where, over which devices, from which temperature, by which moves; drawn at random."""
+"""Draw at random how one annealing goes: from where, over which devices, from which temperature, by which moves."""
 
 from __future__ import annotations
 

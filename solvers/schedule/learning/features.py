@@ -1,4 +1,4 @@
-"""What a policy sees of a graph: numbers without units, so that what it learns on one graph holds for others."""
+"""Compute what a policy sees of a graph: numbers without units, so that what it learns holds for other graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What :mod:`mtpp_dsl.solvers.schedule.list.packing` does where nothing binds a class to another: less to compile."""
+"""Do as :mod:`mtpp_dsl.solvers.schedule.list.packing` where nothing binds a class to another: less to compile."""
 
 from __future__ import annotations
 

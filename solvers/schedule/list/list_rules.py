@@ -1,4 +1,4 @@
-"""How list schedulers place nodes: an order or a rule for which node is next, and a score for its device."""
+"""State how list schedulers place nodes: an order or a rule for which node is next, and a score for its device."""
 
 from __future__ import annotations
 

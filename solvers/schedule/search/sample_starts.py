@@ -1,4 +1,4 @@
-"""What searches for schedules of one sample start from: an incumbent, and schedules that are quickly made."""
+"""Make what searches for schedules of one sample start from: an incumbent, and schedules that are quickly made."""
 
 from __future__ import annotations
 

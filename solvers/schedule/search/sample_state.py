@@ -1,4 +1,4 @@
-"""What searches over assignments and orders share: the supernodes that move, and the state of a schedule."""
+"""Hold what searches over assignments and orders share: the supernodes that move, and the state of a schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What searches over batches share: the supernodes that move, and the state of a schedule of batches."""
+"""Hold what searches over batches share: the supernodes that move, and the state of a schedule of batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readings and features give, as the protocol writes it."""
+"""Convert what readings and features give, as the protocol writes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be written at a place, whatever is wrong with the text around it."""
+"""List what may be written at a place, whatever is wrong with the text around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around a place of a text that need not parse: the statement, the brackets, what may come next.
+"""Find what stands around a place of a text that need not parse: the statement, the brackets, what may come next.
 
 It is read from the words before the place, not from a syntax tree: while somebody types, there is none.
 """

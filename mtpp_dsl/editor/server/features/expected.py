@@ -1,4 +1,4 @@
-"""What may stand between brackets, in expressions, behind numbers and in strings."""
+"""List what may stand between brackets, in expressions, behind numbers and in strings."""
 
 from __future__ import annotations
 

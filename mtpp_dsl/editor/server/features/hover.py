@@ -1,4 +1,4 @@
-"""What the thing at a place is: its value, what it stands for, or what a word means."""
+"""Say what the thing at a place is: its value, what it stands for, or what a word means."""
 
 from __future__ import annotations
 

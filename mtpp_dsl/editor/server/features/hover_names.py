@@ -1,4 +1,4 @@
-"""What names of a spec stand for, in Markdown: values, members, figures."""
+"""Say what names of a spec stand for, in Markdown: values, members, figures."""
 
 from __future__ import annotations
 

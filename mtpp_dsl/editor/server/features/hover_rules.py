@@ -1,4 +1,4 @@
-"""What a constraint of a spec asks of its problem: how many rows it makes, and of what."""
+"""Say what a constraint of a spec asks of its problem: how many rows it makes, and of what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the library has, and the ``include`` that a text needs for it."""
+"""List what the library has, and the ``include`` that a text needs for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a text and with what it includes, each under the URI of its file."""
+"""List what is wrong with a text and with what it includes, each under the URI of its file."""
 
 from __future__ import annotations
 

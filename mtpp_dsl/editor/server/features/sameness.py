@@ -1,4 +1,4 @@
-"""Whether two problems are the same but for one name."""
+"""Tell whether two problems are the same but for one name."""
 
 from __future__ import annotations
 

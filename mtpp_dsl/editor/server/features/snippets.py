@@ -1,4 +1,4 @@
-"""What an editor writes for the word that begins a statement or an item, with places to fill in."""
+"""Make what an editor writes for the word that begins a statement or an item, with places to fill in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sort of value a place in an expression wants, and what is of that sort."""
+"""Find what sort of value a place in an expression wants, and what is of that sort."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text declares, as an outline: nodes in their graph, statements in their scenario."""
+"""List what a text declares, as an outline: nodes in their graph, statements in their scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the nodes of an ONNX graph cost, with the graphs within them: branches, loops and scans."""
+"""Count what the nodes of an ONNX graph cost, with the graphs within them: branches, loops and scans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one ONNX operator costs: its kind, floating-point operations, and bytes that it moves.
+"""Count what one ONNX operator costs: its kind, floating-point operations, and bytes that it moves.
 
 As torch's FlopCounterMode does, only products are counted, a multiplication and an addition being two operations:
 convolutions, products of matrices, attention, recurrent layers. What treats elements one by one (activations,
