@@ -37,6 +37,7 @@ def _least_cut(
     number = np.full(n, -1, np.int64)
     vertices = 2
     base = 0
+    # Number the free nodes behind the source (0) and the sink (1); what is IN pays its price in any case.
     for v in range(n):
         if state[v] == 0:
             number[v] = vertices
@@ -52,6 +53,8 @@ def _least_cut(
     # every pair of arcs is written here: from, to, capacity there, capacity back
     pending = np.empty((most // 2, 4), np.int64)
     pairs = 0
+    # The set is the source's side of a cut: there a node with a price above zero pays it, by its arc to the sink, and
+    # one with a price below zero gains it, which is lost on the other side.
     for v in range(n):
         if state[v] == 0 and price[v] > 0:
             pending[pairs] = (number[v], 1, price[v], 0)
@@ -60,6 +63,8 @@ def _least_cut(
             base += price[v]
             pending[pairs] = (0, number[v], -price[v], 0)
             pairs += 1
+    # A tensor is paid where it has pins on both sides: always, if it has pins IN and OUT; by one hub, if pins of one
+    # kind; by an arc each way between two free pins; else by an arc between two vertices of its own.
     for e in range(nets):
         inside, outside, free, one, other = False, False, 0, -1, -1
         for z in range(starts[e], starts[e + 1]):
@@ -107,6 +112,7 @@ def _least_cut(
                 pending[pairs] = (v, into, endless, 0)
                 pending[pairs + 1] = (out, v, endless, 0)
                 pairs += 2
+    # What may not be parted: arcs that no least cut can cut.
     for e in range(len(tails)):
         u, v = number[tails[e]], number[heads[e]]
         if u < 0 or v < 0:
@@ -117,6 +123,7 @@ def _least_cut(
         if climbs[heads[e]]:
             pending[pairs] = (u, v, endless, 0)
             pairs += 1
+    # Write the pairs of arcs into lists by their tails.
     for p in range(pairs):
         for way in range(2):
             here, there = pending[p, way], pending[p, 1 - way]
@@ -130,6 +137,7 @@ def _least_cut(
     at = np.empty(vertices, np.int64)
     path = np.empty(vertices, np.int64)
     total = 0
+    # Dinic's maximum flow: levels by a search in breadth, then paths along them until none is left.
     while True:
         level[:] = -1
         level[0] = 0
@@ -150,6 +158,7 @@ def _least_cut(
         for u in range(vertices):
             at[u] = last[u]
         depth, u = 0, 0
+        # Walk along the levels; where the sink is reached, augment, and go back to the first arc that is full.
         while True:
             if u == 1:
                 least = room[path[0]]
@@ -177,10 +186,13 @@ def _least_cut(
                 level[u] = -1
                 depth -= 1
                 u = to[path[depth] ^ 1]
+    # The set: what the source still reaches.
     for v in range(n):
         side[v] = state[v] == 1 or (number[v] >= 0 and level[number[v]] >= 0)
     balance = at
     balance[:] = 0
+    # The proof does not rest on the search: capacities and the balance of every vertex are checked, and the value of
+    # any flow is at most that of any cut.
     for p in range(pairs):
         moved = pending[p, 2] - room[2 * p]
         if room[2 * p] < 0 or room[2 * p + 1] < 0 or room[2 * p + 1] != pending[p, 3] + moved:

@@ -132,6 +132,8 @@ def _sweep(
     forced = np.zeros(n + 1, np.int64)
     pairs = 0
     while source < last and pairs < budget:
+        # Settle the labels of ideal i: a label is of use below the target, and if no other has used as few devices of
+        # each type at no larger value (dominance: whatever completes the first completes the other).
         i = source
         source += 1
         found = 0
@@ -157,6 +159,7 @@ def _sweep(
                     shared[q] = max(shared[q], min(costs.copies[q], states.left[s, q]))
         if found == 0:
             continue
+        # The state of the search from i: the block S is empty, and the tensors that have a pin in i are known.
         known[:] = False
         for v in range(n):
             if lattice.bits[i, lattice.word[v]] & lattice.bit[v]:
@@ -167,6 +170,7 @@ def _sweep(
         edge[0] = lattice.start[i]
         stamp[i] = i
         while depth >= 0:
+            # No ideal above is left to try: take the last supernode out of S again.
             if edge[depth] == lattice.start[at[depth] + 1]:
                 if depth > 0:
                     v = added[depth]
@@ -174,6 +178,7 @@ def _sweep(
                         inside[costs.tensor[y]] -= 1
                 depth -= 1
                 continue
+            # Go to the ideal j = at[depth] + v, unless another way from i has been there: S is the same by any way.
             e = edge[depth]
             edge[depth] += 1
             j = lattice.above[e]
@@ -181,6 +186,8 @@ def _sweep(
                 continue
             stamp[j] = i
             pairs += 1
+            # Add v to S: its time and memory, and the tensors that S cuts, of which those with a pin in i stay cut for
+            # good.
             v = lattice.node[e]
             deeper = depth + 1
             cut[deeper] = cut[depth]
@@ -196,6 +203,7 @@ def _sweep(
                 inside[t] += 1
             size[deeper] = size[depth] + costs.memory[v]
             stream[deeper] = stream[depth] + costs.stream[v]
+            # Per type q and number of replicas m: is S a block below the target, or can it still grow into one?
             hope = False
             for q in range(kinds):
                 time[deeper, q] = time[depth, q] + costs.time[q, v]
@@ -214,6 +222,8 @@ def _sweep(
                     load = max(whole // m, sync[deeper, q] * (m - 1) // m)
                     if load >= target:
                         continue
+                    # Every label of i becomes one of j, if that is better there and enough can still be done with what
+                    # is left.
                     checked = False
                     for y in range(found):
                         s = labels[y]
@@ -232,6 +242,9 @@ def _sweep(
                                     break
                             if not enough:
                                 continue
+                        # S is left out where a free supernode w above, which no later block pays for giving away, could
+                        # join it at a load not above this one or the floor: the larger block is met later, and is as
+                        # good.
                         if not checked:
                             checked = True
                             larger = False
@@ -257,6 +270,7 @@ def _sweep(
                                 break
                         value[j, new] = worst
                         origin[j, new] = i * count + s
+            # Go deeper only where time, memory and the tensors that stay cut, all of which only grow, leave hope.
             if hope:
                 depth = deeper
                 at[depth] = j

@@ -90,6 +90,8 @@ def _anneal(
     step = 0
     while step < steps and at + DRAWS <= len(draws):
         step += 1
+        # Draw what is to move: a supernode v, where to (the device of a neighbour, or any), how many with it, and
+        # whether supernodes of the target go back or on to a third device. Thirteen draws, whatever comes of them.
         v = int(draws[at] * n)
         source = device[v]
         target = source
@@ -112,6 +114,8 @@ def _anneal(
         at += 13
         if target == source or third == target:
             continue
+        # Choose the supernodes: each side begins at a seed and grows along the costliest of two nets, within its
+        # device.
         mark[n] += 1
         stamp = mark[n]
         m = 0
@@ -124,6 +128,7 @@ def _anneal(
             if side == 1:
                 seed = state.members[home, int(draws[at] * held[home])]
                 at += 1
+                # The seed that goes back is the one of six whose time fits best what the loads are apart.
                 if fitting and third == source:
                     closest = np.int64(-1)
                     for _ in range(6):
@@ -160,11 +165,13 @@ def _anneal(
                 origin[i] = home
                 goal[i] = there
                 possible = possible and instance.allowed[moved[i], there]
+            # What the first side takes changes by how much the loads are then apart, which the way back is to even out.
             if side == 0:
                 for i in range(begin, m):
                     surplus -= instance.time[moved[i], home] + instance.time[moved[i], there]
         if not possible:
             continue
+        # Do the move, and look at the energy; if it is not accepted, the second turn does it backwards.
         touched[0] = source
         touched[1] = target
         touched[2] = third
@@ -191,6 +198,8 @@ def _anneal(
                 state.used[b] += instance.size[c]
                 state.streamed[a] -= instance.stream[c]
                 state.streamed[b] += instance.stream[c]
+                # A device pays for a net that has pins on it and elsewhere: counts of pins say when it begins and
+                # ceases to.
                 for j in range(instance.nets_at[c], instance.nets_at[c + 1]):
                     e = instance.net[j]
                     pins = instance.pins_at[e + 1] - instance.pins_at[e]
@@ -216,6 +225,8 @@ def _anneal(
                     state.crowd[s, b] += 1
             if undo == 1:
                 break
+            # The change of energy: that of the devices touched, by repeated squaring, and penalties for memory and
+            # clashes.
             change = 0.0
             for i in range(devices):
                 d = touched[i]
@@ -235,6 +246,7 @@ def _anneal(
                     value += PENALTY * (1.0 + state.clash[d])
                 after[i] = value
                 change += value - energy[d]
+            # Rows speak of all devices at once, and of the largest load: each is evaluated anew.
             charge = 0.0
             if rows is not None:
                 highest = 0.0
@@ -251,10 +263,12 @@ def _anneal(
                     if over > rows.slack[r]:
                         charge += PENALTY * (1.0 + over / rows.scale[r])
                 change += charge - rows.charge[0]
+            # The rule of Metropolis.
             accepted = change <= 0.0 or draws[at] < np.exp(-change / temperature)
             at += 1
         if not accepted:
             continue
+        # Accepted: keep the energies, and the lists of members, from which a supernode is taken in constant time.
         for i in range(devices):
             energy[touched[i]] = after[i]
         for i in range(m):
@@ -268,6 +282,7 @@ def _anneal(
             state.members[b, held[b]] = c
             state.place[c] = held[b]
             held[b] += 1
+        # The best state is kept if it is valid: within every limit, with a lower largest load than any before.
         peak = np.int64(0)
         valid = True
         if rows is not None:

@@ -134,6 +134,7 @@ def _branch(
     while tree.depth[0] >= 0 and seen < states:
         z = tree.depth[0]
         limit = found.cut[0] * (1.0 - CLOSER)
+        # The state at depth z has not been looked at: bound it, and list its children.
         if tree.children[z] < 0:
             seen += 1
             count = 0
@@ -146,6 +147,8 @@ def _branch(
                 else:
                     left += 1
             alive = peak <= limit
+            # All nodes are done: a schedule. One that needs the tolerance of a memory limit is remembered as a bound
+            # alone.
             if left == 0 and alive:
                 exact = True
                 for d in range(k):
@@ -168,6 +171,8 @@ def _branch(
                                 + arrays.table[arrays.row[e], d, f]
                             )
                 alive = False
+            # The bound by work: what devices are already used for, weighted, and the least weighted work of each node
+            # left.
             work = 0.0
             if alive and left:
                 for d in range(k):
@@ -178,6 +183,8 @@ def _branch(
                 v = order[i]
                 if tree.done[z, v]:
                     continue
+                # The earliest start of v on each device f that it may still use, given what is done; arrivals of inputs
+                # that are not placed are bounded from below, so that `early` never exceeds what any completion has.
                 ready = True
                 for j in range(arrays.offsets_in[v], arrays.offsets_in[v + 1]):
                     ready = ready and tree.done[z, arrays.tails[arrays.entering[j]]]
@@ -222,6 +229,8 @@ def _branch(
                         start = max(start, arrival)
                     takes = arrays.time[v, f]
                     if takes > 0:
+                        # Left shift: if v were ready and fitted before the last start, it would have run there: no
+                        # child on f.
                         start = max(start, tree.free[z, f])
                         if ready and arrives and start + takes <= clock:
                             continue
@@ -235,21 +244,25 @@ def _branch(
                     free_of_time = free_of_time and arrives and takes == 0
                     through = min(through, early[v, f] + takes + field.tail[v, f])
                     least = min(least, share[f] * takes)
+                    # v can be appended on f.
                     if ready and arrives and (takes == 0 or start >= clock):
                         tree.item[z, count] = v
                         tree.where[z, count] = f
                         tree.value[z, count] = early[v, f] + takes + field.tail[v, f]
                         count += 1
+                # The longest path through v already exceeds the cut on every device: drop the state.
                 if through > limit:
                     alive = False
                     break
                 work += least
+                # Nothing that starts later than some ready node can end comes next: that node would have gone first.
                 if ready:
                     shift = min(shift, latest_end)
                 if free_of_time and urgent < 0:
                     urgent = v
             if alive and left and work > limit * total_share:
                 alive = False
+            # Where links are exclusive, transfers are appended, too, by the same rules.
             if alive and left and urgent < 0 and arrays.exclusive:
                 for e in range(m):
                     u, v = arrays.tails[e], arrays.heads[e]
@@ -273,6 +286,8 @@ def _branch(
                             tree.where[z, count] = f
                             tree.value[z, count] = bound
                             count += 1
+            # Keep the children within the cut, sorted by their bounds. A node without time goes alone: it is in
+            # nobody's way.
             kept = 0
             for i in range(count if alive else 0):
                 v, f = tree.item[z, i], tree.where[z, i]
@@ -288,6 +303,8 @@ def _branch(
                     j -= 1
                 tree.item[z, j], tree.where[z, j], tree.value[z, j] = v, f, value
                 kept += 1
+            # Memory of states: what is done, and devices and times as far as they still matter. A state is dropped if
+            # one with the same nodes done and the same live devices was searched, and nothing of it was later.
             if kept > 1:
                 code = np.int64(1)
                 for v in range(n):
@@ -316,6 +333,7 @@ def _branch(
                     vector[at + 3 * k + d] = tree.used[z, d]
                 vector[at + 4 * k] = clock
                 vector[at + 4 * k + 1] = tree.total[z]
+                # The hash says where to look; the vectors are compared in full, so that a collision drops nothing.
                 row = code % len(tree.key)
                 beaten = tree.key[row] == code
                 if beaten:
@@ -333,10 +351,12 @@ def _branch(
                     tree.table[row] = vector
             tree.children[z] = kept
             tree.at[z] = 0
+        # No child is left, or the best of them is beyond the cut by now: go back.
         if tree.at[z] >= tree.children[z] or tree.value[z, tree.at[z]] > limit:
             tree.children[z] = -1
             tree.depth[0] = z - 1
             continue
+        # Go to the next child: copy the state, and append its item.
         v, f = tree.item[z, tree.at[z]], tree.where[z, tree.at[z]]
         tree.at[z] += 1
         y = z + 1
@@ -355,6 +375,7 @@ def _branch(
             tree.used[y, f] += field.need[c]
             for j in range(field.members_at[c], field.members_at[c + 1]):
                 tree.device[y, field.members[j]] = f
+        # The item is a transfer: it keeps the sending end of d and the receiving end of f busy until it has arrived.
         if e >= 0:
             d = tree.device[z, arrays.tails[e]]
             start = max(tree.end[z, arrays.tails[e]], max(tree.free[z, k + d], tree.free[z, 2 * k + f]))
@@ -366,6 +387,7 @@ def _branch(
             tree.free[y, 2 * k + f] = finish
             tree.clock[y] = start
         else:
+            # The item is a node: it starts when its inputs have arrived and its device is free.
             start = 0.0
             for j in range(arrays.offsets_in[v], arrays.offsets_in[v + 1]):
                 e = arrays.entering[j]
