@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import permutations, product
+from fractions import Fraction
+from itertools import combinations, permutations, product
 from math import inf, nan
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from mtpp_dsl.checks.batch_check import duration
-from mtpp_dsl.checks.route_force import route_plans
 from mtpp_dsl.checks.schedule_check import travel
-from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.checks.verification import loads, verify
 from mtpp_dsl.core.constraints import Copies, ExclusiveLinks, Finish, Makespan, PinChunks, Start
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.batches import Batches
@@ -37,7 +37,7 @@ def plans(problem: Problem) -> Iterator[Plan]:
     with penalties on times, the plan of every such schedule: one of them is the best if the cost grows with every time.
     Likewise, on ``host`` and ``shared``, of every way to part nodes into subgraphs; and for a batch of every way to
     spread chunks over devices, those of the first node in one order only, unless chunks are pinned or a plug-in's
-    constraint tells them apart. With copies, see :mod:`mtpp_dsl.checks.route_force`: the best shares alone.
+    constraint tells them apart. With copies, see :mod:`mtpp_dsl.checks.brute_force`: the best shares alone.
     """
     if problem.objective.batch is not None:
         yield from _batch_plans(problem)
@@ -239,3 +239,45 @@ def _replicas(problem: Problem, busy: set[int]) -> Iterator[dict[int, tuple[int,
     for leads in product([None, *sorted(busy)], repeat=len(idle)):
         chosen = list(zip(idle, leads, strict=True))
         yield {lead: (lead, *(d for d, of in chosen if of == lead)) for lead in busy if lead in leads}
+
+
+# Plans of several routes of a small problem, by trying everything that devices may hold.
+
+DIGITS = 10_000
+"""Shares are rounded to fractions with no larger denominators."""
+
+
+def route_plans(problem: Problem) -> Iterator[Plan]:
+    """Yield every single route, and of everything that devices may hold the best shares of the routes inside."""
+    single = problem.with_constraints([c for c in problem.constraints if not isinstance(c, Copies)])
+    every = list(product(range(problem.k), repeat=problem.graph.n))
+    routes = [one for one in every if not verify(single, Plan.create(single, one))]
+    alone = (Plan.create(problem, route) for route in routes)
+    yield from (plan for plan in alone if not verify(problem, plan))
+    n = problem.graph.n
+    sets = [frozenset(some) for size in range(n + 1) for some in combinations(range(n), size)]
+    for held in product(sets, repeat=problem.k):
+        inside = [route for route in routes if all(v in held[d] for v, d in enumerate(route))]
+        if len(inside) > 1:
+            plan = _mixed(problem, inside)
+            if not verify(problem, plan):
+                yield plan
+
+
+def _mixed(problem: Problem, routes: Sequence[tuple[int, ...]]) -> Plan:
+    """Return the best shares of these routes."""
+    from scipy.optimize import linprog
+
+    load = np.array([loads(problem, list(route)) for route in routes]).T
+    k, count = load.shape
+    found = linprog(
+        [0.0] * count + [1.0],
+        A_ub=np.hstack([load, -np.ones((k, 1))]),
+        b_ub=np.zeros(k),
+        A_eq=[[1.0] * count + [0.0]],
+        b_eq=[1.0],
+        method="highs",
+    )
+    shares = [Fraction(float(share)).limit_denominator(DIGITS) for share in found.x[:-1]]
+    total = sum(shares)
+    return Plan.of_routes(problem, [(share / total, route) for share, route in zip(shares, routes, strict=True)])

@@ -62,7 +62,7 @@ def quick(problem: Problem) -> Infeasibility | None:
 
 
 def _first(problem: Problem) -> Infeasibility | None:
-    """Return what the first of the finders that finds anything finds."""
+    """Return the first contradiction that a finder proves, with the constraints it needs; None if none proves any."""
     for find in FINDERS:
         found = next(find(problem), None)
         if found is not None:
@@ -84,7 +84,7 @@ MAX_LEFT_OUT_SIZE = 1_000_000
 def _needed(
     problem: Problem, find: Callable[[Problem], Iterator[Finding]], reason: str, clash: Sequence[Constraint]
 ) -> Finding:
-    """Return the finding with those constraints of its *clash* only without which it is none.
+    """Return the finding with as few constraints of its *clash* as prove it: each of them is needed.
 
     Those that say what batches there are stay: without them, it is another problem.
     """

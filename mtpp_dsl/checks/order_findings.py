@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from mtpp_dsl.checks.holding import Finding, groups_of, holding, listed, named, placing
-from mtpp_dsl.checks.out_of_place import out_of_place
-from mtpp_dsl.checks.unfilled import unfilled
 from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.core.constraints import InOrder
 from mtpp_dsl.core.problem.colocation import together
+from mtpp_dsl.core.problem.graph import Bools
 from mtpp_dsl.core.problem.in_order import listed_devices
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["behind", "too_few"]
+__all__ = ["behind", "too_few", "unfilled"]
 
 
 def behind(problem: Problem) -> Iterator[Finding]:
@@ -70,3 +69,95 @@ def too_few(problem: Problem) -> Iterator[Finding]:
         f"{each}{said} has to have a node, and there {verb} {there} for {them}",
         [*rules, *together_by, *placing(problem, [*nodes, *many])],
     )
+
+
+# Nodes for which the order of devices leaves no device, as what comes before them has to be too far along it.
+
+
+def out_of_place(allowed: Bools, arcs: Iterable[tuple[int, int]]) -> tuple[list[int], int] | None:
+    """Return groups one after the other, the last without a device, and the place from which on it has none; or None.
+
+    The earliest place of a group is the first that it may have from the earliest places of those before it on.
+
+    Args:
+        allowed: [groups, places] where each group of nodes may be, the devices in their order.
+        arcs: pairs of groups of which the first is on the device of the second, or on an earlier one.
+
+    >>> out_of_place(np.array([[False, True], [True, True], [True, False]]), [(0, 1), (1, 2)])
+    ([0, 1, 2], 1)
+    >>> out_of_place(np.array([[True, False], [True, True]]), [(0, 1)]) is None
+    True
+    """
+    after: dict[int, list[int]] = {}
+    for first, then in arcs:
+        after.setdefault(first, []).append(then)
+    places = [np.flatnonzero(row).tolist() for row in allowed]
+    earliest = [row[0] if row else 0 for row in places]
+    before: dict[int, int] = {}  # the group that has moved the earliest place of another one
+    waiting = [group for group, place in enumerate(earliest) if place]
+    while waiting:
+        group = waiting.pop()
+        for other in after.get(group, ()):
+            if earliest[other] >= earliest[group]:
+                continue
+            place = _first(places[other], earliest[group])
+            if place is None:
+                chain = [other, group]
+                while chain[-1] in before:
+                    chain.append(before[chain[-1]])
+                return chain[::-1], earliest[group]
+            earliest[other], before[other] = place, group
+            waiting.append(other)
+    return None
+
+
+def _first(places: Sequence[int], least: int) -> int | None:
+    """Return the first place from *least* on; None if there is none."""
+    return next((place for place in places if place >= least), None)
+
+
+# Devices that have to have a node, and for which there are too few: found by counting.
+
+
+def unfilled(allowed: Bools, filled: Sequence[int]) -> tuple[list[int], list[int]] | None:
+    """Return devices of *filled* and all groups of nodes that may be on them, which are fewer; None if there are none.
+
+    Fewer groups than devices is the only way in which devices cannot each have a group of its own (Hall 1935). A device
+    that may have as many groups as there are devices in *filled* is never among them.
+
+    Args:
+        allowed: [groups, devices] where the nodes of each group, which are all on one device, may be.
+        filled: devices that have to have a node.
+
+    >>> unfilled(np.array([[True, True, False], [True, True, True]]), [0, 1, 2])
+    ([0, 1, 2], [0, 1])
+    >>> unfilled(np.array([[True, True], [True, False]]), [0, 1]) is None
+    True
+    """
+    scarce = [d for d in filled if int(allowed[:, d].sum()) < len(filled)]
+    holder: dict[int, int] = {}  # of a group, the device that has it
+    for d in scarce:
+        came: dict[int, int] = {}  # the device from which a group was reached
+        waiting, free = [d], -1
+        reached = {d}
+        while waiting and free < 0:
+            e = waiting.pop()
+            for group in np.flatnonzero(allowed[:, e]).tolist():
+                if group in came:
+                    continue
+                came[group] = e
+                if group not in holder:
+                    free = group
+                    break
+                reached.add(holder[group])
+                waiting.append(holder[group])
+        if free < 0:
+            return sorted(reached), sorted(came)
+        while True:
+            e = came[free]
+            before = next((group for group, of in holder.items() if of == e), None)
+            holder[free] = e
+            if before is None:
+                break
+            free = before
+    return None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,23 +14,25 @@ from rich.text import Text
 from mtpp_dsl.checks.infeasible import forced_together, quick
 from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.mending import MadeFix, mend
-from mtpp_dsl.cli.messages import print_messages
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.core.base.units import counted, format_quantity, format_share
 from mtpp_dsl.core.constraints import StageMemory
 from mtpp_dsl.core.contracts.protocols import Method, refusal
 from mtpp_dsl.core.contracts.traits import method_traits
-from mtpp_dsl.core.errors import MtppError, SpecError
+from mtpp_dsl.core.errors import MtppError, SpecError, UsageError
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.sources import counted_sources
+from mtpp_dsl.core.text.source import Diagnostic
 from mtpp_dsl.language.lowering.analysis import Analysis
 from mtpp_dsl.language.lowering.law import package_law
 from mtpp_dsl.language.lowering.lower import analyse
 from mtpp_dsl.language.lowering.lower import read as read_spec
 from mtpp_dsl.language.syntax.tree import ConstraintStatement, LabelledConstraint
+from mtpp_dsl.language.words.diagnostics import diagnostics_to_json
 from mtpp_dsl.show.report.columns import facts
 from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.times import said_sources, time_table
+from mtpp_dsl.solving.answers.json import dumps
 from mtpp_dsl.solving.api import find_method, method_names
 from mtpp_dsl.solving.drivers.lexicographic import stages
 
@@ -279,3 +282,19 @@ def _together(cannot: list[tuple[str, str]]) -> list[tuple[list[str], str]]:
     for name, reason in cannot:
         together.setdefault(reason.removeprefix(f"{name} "), []).append(name)
     return [(names, reason) for reason, names in together.items()]
+
+
+# ``mtpp check --json``: the messages about a spec, for programs.
+
+
+def print_messages(name: str, read: Callable[[], tuple[Analysis, list[MadeFix]]]) -> int:
+    """Print what *read* finds as JSON, a file that cannot be read as well; return the exit code."""
+    diagnostics: tuple[Diagnostic, ...]
+    try:
+        found, made = read()
+        diagnostics, sound = found.diagnostics, found.problem is not None
+    except UsageError as error:
+        diagnostics, made, sound = (Diagnostic(str(error), code="MTPP-E701"),), [], False
+    fixed = [(change.fix.edits[0].span, change.fix.title) for change in made]
+    sys.stdout.write(dumps(diagnostics_to_json(name, diagnostics, fixed), sys.stdout.encoding))
+    return 0 if sound else SpecError.exit_code

@@ -68,7 +68,7 @@ class Ea(Scoped, MethodBase):
     in the order of upward ranks, as early as they can. Nodes that are colocated move together.
 
     For the throughput of a batch the parent is what ``met`` makes, and a child gives every node another spread of its
-    chunks over devices; see :mod:`mtpp_dsl.solvers.schedule.search.batch_mutation`.
+    chunks over devices; see :mod:`mtpp_dsl.solvers.schedule.search.batch_ea`.
 
     Args:
         patience: children in a row, per class and device, without a shorter schedule, after which it ends.

@@ -10,7 +10,7 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.checks.unfilled import unfilled
+from mtpp_dsl.checks.order_findings import unfilled
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Forbid, InOrder, Memory, Pin, Replicate, StageMemory
 from mtpp_dsl.core.errors import ConstraintError

@@ -39,7 +39,7 @@ from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.formats.reading import read
-from mtpp_dsl.models.extract.earliest import ItemOrder, earliest
+from mtpp_dsl.models.extract.retiming import ItemOrder, earliest
 from mtpp_dsl.models.formulations.moirai import Moirai
 from mtpp_dsl.models.formulations.moirai_as_published import MoiraiAsPublished
 from mtpp_dsl.solvers.backends.mip.highs import Highs

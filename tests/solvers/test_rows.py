@@ -26,7 +26,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.rows import rows_of
 from mtpp_dsl.solvers.algorithms.mending import Mender, linear_in_places
 from mtpp_dsl.solvers.methods.annealing import Annealing
-from mtpp_dsl.solvers.partition.annealing import one_annealing, one_ordered_annealing
+from mtpp_dsl.solvers.partition.annealing import one_annealing, ordered_annealing
 from mtpp_dsl.solvers.partition.annealing.one_annealing import charged
 from mtpp_dsl.solvers.partition.annealing.split_state import state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
@@ -86,7 +86,7 @@ def test_annealing_compiled_and_plain_walk_the_same_way_under_rows(kind: str, mo
     """The same numbers lead to the same plan, which keeps the rows and is better than what it started from."""
     module, name = {
         "free": (one_annealing, "ANNEAL"),
-        "ordered": (one_ordered_annealing, "ORDERED"),
+        "ordered": (ordered_annealing, "ORDERED"),
         "makespan": (sample_annealing, "SEARCH"),
     }[kind]
     plain = getattr(module, name).plain

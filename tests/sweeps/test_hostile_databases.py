@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.sweeps.store import connection, packing, schema
+from mtpp_dsl.sweeps.store import connection, schema
+from mtpp_dsl.sweeps.store import store as database
 from mtpp_dsl.sweeps.store.schema import APPLICATION, MIGRATIONS, VERSION
 from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.rows import a_run, an_outcome
@@ -164,7 +165,7 @@ def test_texts_that_are_too_long(path: Path, craft: Callable[..., None], monkeyp
 def test_answers(
     path: Path, craft: Callable[..., None], monkeypatch: pytest.MonkeyPatch, kept: object, message: str
 ) -> None:
-    monkeypatch.setattr(packing, "MAX_FILE_BYTES", 2**20)
+    monkeypatch.setattr(database, "MAX_FILE_BYTES", 2**20)
     craft("UPDATE answers SET json = ?", values=(kept,))
     with Store.open(path) as store, pytest.raises(UsageError, match=message):
         store.answer(a_run().key)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, wilcoxon
 
-from mtpp_dsl.sweeps.tables.significance import greater, holm
+from mtpp_dsl.sweeps.tables.comparison import greater, holm
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -18,6 +18,7 @@ import time
 import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,12 @@ class House:
         }
         self.texts = {path: path.read_text(encoding="utf-8") for path in self.files}
         self.trees = {path: ast.parse(text) for path, text in self.texts.items()}
-        self.code = {path: code_lines(text, self.trees[path]) for path, text in self.texts.items()}
         self.names = set(self.files.values())
+
+    @cached_property
+    def code(self) -> dict[Path, dict[int, str]]:
+        """The lines of code of each module, by their numbers."""
+        return {path: code_lines(text, self.trees[path]) for path, text in self.texts.items()}
 
     def nodes(self, *kinds: type[ast.AST]) -> Iterator[Any]:
         """Yield the nodes of these kinds in all modules."""

@@ -210,7 +210,7 @@ class Result(Picklable):
 
     @property
     def status(self) -> Status:
-        """What we hold."""
+        """Whether there is a proof that no plan exists, an optimal plan, a plan, a bound alone, or nothing."""
         if self.infeasibility is not None:
             return "infeasible"
         if self.plan is not None:

@@ -404,7 +404,7 @@ class Problem(Picklable):
 
     @cached_property
     def robust(self) -> Robust | None:
-        """What lets times be off, if anything does."""
+        """The constraint by which running times may be longer than given, or None."""
         return next(self.of(Robust), None)
 
     @cached_property

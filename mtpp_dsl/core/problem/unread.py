@@ -1,4 +1,4 @@
-"""Warnings of what a problem is given and nothing reads, with the remedy."""
+"""Warn of options that are given in a problem and that nothing reads, with the remedy."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from mtpp_dsl.exchange.model.orders import components, has_order
 __all__ = ["Key", "joined_outside", "whole_layers"]
 
 Key: TypeAlias = tuple[str, int | None]
-"""What operators share that belong together: the path of their module, or that of their layer with its number."""
+"""The key of operators that are one node: the path of their module, or that of their layer, with its number."""
 
 MAX_TAKEN = 20
 """How often layers may take in what they make cycles with, before they are parted."""

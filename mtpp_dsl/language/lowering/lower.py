@@ -314,7 +314,7 @@ class Lowering(LoweringStages):
 
     @property
     def places(self) -> Places:
-        """Where the spec says what it was read to say."""
+        """The places in the spec of the constraints, the objectives and the statements that were read."""
         counting = [statement for statement, _ in self.of(tree.ObjectiveStatement)]
         asked = [next((s.span for s in counting if _inside(one.span, s.span)), one.span) for one in self.asked]
         stated = {constraint: tuple(spans) for constraint, spans in self.stated.items()}

@@ -1,4 +1,4 @@
-"""Words that others use for what the language calls otherwise, and hints for words that are near to none."""
+"""Suggest the word of the language for a word of other tools, and give hints for words that are near to none."""
 
 from __future__ import annotations
 

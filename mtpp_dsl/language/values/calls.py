@@ -83,7 +83,7 @@ def _by_string(value: Value, wanted: str, span: Span, scope: SpecScope) -> Value
 
 
 def _own(node: tree.Call, scope: SpecScope, local: Locals) -> Value:
-    """Return the value of a own function: its body knows its parameters, and no variable of the caller."""
+    """Return the value of a function of the spec; its body sees its parameters, and no variable of the caller."""
     name = node.function.text
     scope.need(name)
     definition = scope.defs[name]

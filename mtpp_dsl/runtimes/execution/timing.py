@@ -34,7 +34,7 @@ def spread(times: Sequence[float], processor: Sequence[float] = ()) -> TimeSprea
     """Return median and quartiles of one time or more, and the median of the times on the processor.
 
     >>> spread([3.0, 1.0, 2.0, 10.0, 4.0])
-    Spread(median=3.0, low=2.0, high=4.0, runs=5, processor=None)
+    TimeSpread(median=3.0, low=2.0, high=4.0, runs=5, processor=None)
     """
     ordered = sorted(times)
     quarter = (len(ordered) - 1) // 4

@@ -13,15 +13,16 @@ from mtpp_dsl.core.errors import MtppError, SpecError, UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import BACKENDS, ENGINES, TARGETS, available
 from mtpp_dsl.core.text.source import CELL, Source
 from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.language.lowering.lower import analyse
-from mtpp_dsl.show.notebook.arguments import CellOptions, read_line
-from mtpp_dsl.show.notebook.completing import completed
+from mtpp_dsl.show.notebook.arguments import METHODS, CellOptions, parser, read_line
 from mtpp_dsl.show.notebook.searching import searched
 from mtpp_dsl.show.report.reached import headed
+from mtpp_dsl.solving.api import method_names
 
-__all__ = ["CellError", "load", "run_cell", "run_line", "unload"]
+__all__ = ["CellError", "completed", "load", "run_cell", "run_line", "unload"]
 
 
 class CellError(Exception):
@@ -135,3 +136,28 @@ def _start(variables: dict[str, Any], name: str | None) -> dict[str, Any] | None
     if isinstance(value, dict):
         return value
     raise UsageError(f"--start {name}: there is no variable of that name that holds a plan")
+
+
+# Completion of the options of the magics, and of the names that some of them take.
+
+
+def completed(line: str, word: str) -> list[str]:
+    """Return what may stand at the end of the line of a magic, where *word* has been typed of it.
+
+    >>> completed("%%mtpp --method brk", "brk"), completed("%%mtpp --time", "--time")
+    (['brkga'], ['--time-limit'])
+    """
+    words = line.split()
+    before = words[-1] if word == "" else words[-2] if len(words) > 1 else ""
+    name = words[0] if words else "%%mtpp"
+    if before == "--method":
+        known = list(method_names())
+    elif before == "--solver":
+        known = [*available(BACKENDS), *available(ENGINES)]
+    elif before == "--for":
+        known = list(available(TARGETS))
+    elif name == "%mtpp" and before == "%mtpp":
+        known = list(METHODS)
+    else:
+        known = [option for action in parser(name)._actions for option in action.option_strings]
+    return sorted(each for each in known if each.startswith(word))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from mtpp_dsl.core.base.units import counted, format_gap, format_quantity, times
+from mtpp_dsl.core.base.units import counted, format_gap, format_quantity, format_share, times
 from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.pipeline import Iteration, iteration_of
+from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
+from mtpp_dsl.core.plans.target_cost import TargetCost
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.report.activities import Timeline
 from mtpp_dsl.show.report.columns import facts, wrapped
 from mtpp_dsl.show.report.gantt import critical_path, gantt
 from mtpp_dsl.show.report.loads import loads, memory
+from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.reached import headed, paid, reached
-from mtpp_dsl.show.report.routes import routes
-from mtpp_dsl.show.report.target import limits_cost
 from mtpp_dsl.show.report.times import said_sources
 
 __all__ = ["summary"]
@@ -160,3 +161,60 @@ def _gap(result: Result) -> Text:
 
 def _seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 0.95 else f"{seconds:.2f} s"
+
+
+# Write what the limits of a runtime cost, for people.
+
+
+def limits_cost(problem: Problem, target: TargetCost, result: Result) -> Text:
+    """Return in a sentence what the limits of the target cost against the optimum without them, or what is known."""
+    word = "below" if problem.objective.sense == "minimize" else "above"
+    value, bound = (None if cost is None else problem.valued(cost) for cost in (target.cost, target.bound))
+    if target.share is not None:
+        what = f"cost {format_gap(target.share)}" if target.share else "cost nothing"
+        return Text(f"the limits of {target.name} {what} against the free optimum ({value})")
+    if value is None and bound is None:
+        return Text(f"{target.name}; what its limits cost is not known")
+    least = format_gap(target.least) if target.least else ""
+    most = "" if target.most is None else format_gap(target.most)
+    known = [f"at least {least}"] if least else []
+    known += [f"at most {most}"] if most else []
+    if least and least == most:
+        known = [most]
+    found = f"the best plan found without them has {value}" if value is not None else "no plan was found without them"
+    proved = f", and none is {word} {bound}" if bound is not None else ""
+    if result.infeasibility is not None:
+        return Text(f"{target.name} can run no plan; {found}{proved}")
+    cost = f"cost {' and '.join(known)}" if known else "cost an unknown share"
+    return Text(f"the limits of {target.name} {cost}: {found}{proved}")
+
+
+# The routes of a plan that has several, as lines of a report.
+
+MAX_NAMES = 2
+"""A terminal shows so many nodes of a stage, or families of them."""
+
+
+def routes(problem: Problem, plan: Plan, width: int | None) -> list[Text]:
+    """Return a line for each route: its share of the inputs, and its devices in the order in which it comes to them.
+
+    Args:
+        problem: what was asked.
+        plan: with several routes.
+        width: of the terminal; None shows every node, each route in one line.
+    """
+    lines: list[Text] = []
+    most = None if width is None else MAX_NAMES
+    for route in plan.routes:
+        exact = f" ({route.share})" if route.share.denominator < 1000 else ""
+        share = f"{format_share(float(route.share), 1)}{exact}"
+        stages: list[tuple[int, list[str]]] = []
+        for v in problem.graph.topological_order:
+            d = int(route.assignment[v])
+            held = next((names for e, names in stages if e == d), None)
+            if held is None:
+                stages.append((d, held := []))
+            held.append(problem.graph.names[v])
+        path = " -> ".join(f"{problem.devices[d].name} {fold_names(names, most)}" for d, names in stages)
+        lines += wrapped(Text.assemble((f"{share}  ", "bold"), (path, "dim")), width, hanging=2)
+    return lines

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from mtpp_dsl.core.base.files import MAX_FILE_BYTES
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.store.connection import connect, refused
 from mtpp_dsl.sweeps.store.leases import LEASE_SECONDS, holds, owner
 from mtpp_dsl.sweeps.store.outcome import RunOutcome
-from mtpp_dsl.sweeps.store.packing import packed, unpacked
 from mtpp_dsl.sweeps.store.rows import COLUMNS, RunRow, checked_columns, decoded, row_of, sql_of
 
 __all__ = ["RunOutcome", "RunRow", "Store"]
@@ -290,3 +291,31 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+# Define how whole answers are kept in a database.
+
+SMALL = 4096
+"""An answer of more bytes is kept compressed."""
+
+
+def packed(answer: str) -> str | bytes:
+    """Return an answer as it is kept: compressed where it is large."""
+    data = answer.encode("utf-8", "replace")
+    return zlib.compress(data) if len(data) > SMALL else data.decode()
+
+
+def unpacked(kept: object, refuse: Callable[[str], Exception]) -> str:
+    """Return an answer as it was; a small file that would unpack to a huge one is not unpacked."""
+    if isinstance(kept, str):
+        return kept
+    if not isinstance(kept, bytes):
+        raise refuse(f"an answer is {kept!r:.60}")
+    unpacking = zlib.decompressobj()
+    try:
+        data = unpacking.decompress(kept, MAX_FILE_BYTES)
+        if not unpacking.eof:
+            raise refuse("an answer is damaged, or larger than any that is read")
+        return data.decode()
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise refuse(f"an answer is damaged: {error}") from error

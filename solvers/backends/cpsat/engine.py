@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 
 from mtpp_dsl.core.contracts.executors import Executor
 from mtpp_dsl.core.errors import Ended, SolverError, UsageError, did_you_mean
+from mtpp_dsl.core.executors.local import LOCAL
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
-from mtpp_dsl.solvers.backends.cpsat.process import Process
 from mtpp_dsl.solvers.backends.cpsat.request import CpSatRequest, Effort, Reply
 
 __all__ = ["CpSatProcess", "ProcessPool", "availability", "by"]
@@ -260,3 +260,57 @@ class ProcessPool:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+# A process of CP-SAT, on this machine or another.
+
+MODULE = "mtpp_dsl.solvers.backends.cpsat.cpsat_worker"
+
+
+class Process:
+    """A process of CP-SAT.
+
+    Args:
+        executor: starts it.
+
+    Raises:
+        SolverError: ortools is not installed, or no process can be started.
+    """
+
+    def __init__(self, executor: Executor | None = None) -> None:
+        if not availability().ok:
+            raise SolverError(f"solver 'cp-sat' is not installed; install it with: {availability().install}")
+        try:
+            self._channel = (executor or LOCAL).start(MODULE)
+        except OSError as error:
+            raise SolverError(f"no process could be started for CP-SAT: {error}") from error
+        self._number = 0
+
+    def numbered(self) -> int:
+        """Return the number of the next request to this process."""
+        self._number += 1
+        return self._number
+
+    @property
+    def alive(self) -> bool:
+        """Return whether the process is still running."""
+        return self._channel.alive
+
+    def tell(self, *message: Any) -> None:
+        """Send a message, without waiting until it is read."""
+        self._channel.tell(message)
+
+    def hear(self, seconds: float) -> Any:
+        """Return the next message, or None if none comes within *seconds*.
+
+        Raises:
+            Ended: the process has died.
+        """
+        try:
+            return self._channel.hear(seconds)
+        except Ended as error:
+            raise Ended(f"the process of CP-SAT died: {error}") from error
+
+    def end(self) -> None:
+        """Kill the process."""
+        self._channel.end()

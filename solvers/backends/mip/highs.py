@@ -17,17 +17,16 @@ from mtpp_dsl.core.base.leaving import stop_at_exit
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.contracts.protocols import Availability, Feature, Outcome
-from mtpp_dsl.core.errors import SolverError
+from mtpp_dsl.core.errors import SolverError, UsageError, did_you_mean
 from mtpp_dsl.core.plans.result import Termination
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.solvers.backends.mip.highs_options import set_options
 from mtpp_dsl.solvers.backends.mip.lazy_highs import highs_version, highspy, silent_highs
 from mtpp_dsl.solvers.backends.mip.unsupported import check, package, refuse_reserved
 
 if TYPE_CHECKING:
     from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 
-__all__ = ["Highs", "enter_run", "leave_run"]
+__all__ = ["Highs", "enter_run", "leave_run", "set_options"]
 
 RESERVED = frozenset(
     {"log_to_console", "mip_rel_gap", "objective_bound", "output_flag", "random_seed", "threads", "time_limit"}
@@ -247,3 +246,36 @@ def _outcome(bridge: Bridge, by: str) -> Outcome:
     if found:
         bridge.load()
     return Outcome(termination, objective, bound, nodes=info.mip_node_count, by=by)
+
+
+# Set options of HiGHS from values or from the text of a command line.
+
+
+def set_options(highs: Any, options: Mapping[str, Any]) -> None:
+    """Set options, given as values or as the text of a command line.
+
+    Raises:
+        UsageError: an option HiGHS does not have, or a value it refuses.
+    """
+    for name, given in options.items():
+        status, kind = highs.getOptionType(name)
+        if status != highspy.HighsStatus.kOk:
+            known = [word for word in dir(highspy.HighsOptions) if not word.startswith("_")]
+            raise UsageError(f"HiGHS has no option {name!r}{did_you_mean(name, known)}")
+        value = _typed(name, given, kind)
+        if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            raise UsageError(f"HiGHS refuses {given!r} for option {name!r}")
+
+
+def _typed(name: str, given: Any, kind: Any) -> Any:
+    kinds = highspy.HighsOptionType
+    try:
+        if kind == kinds.kBool:
+            words = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
+            return words[str(given).lower()]
+        if kind == kinds.kInt:
+            return int(given)
+        return float(given) if kind == kinds.kDouble else str(given)
+    except (KeyError, ValueError):
+        what = {kinds.kBool: "true or false", kinds.kInt: "a whole number", kinds.kDouble: "a number"}[kind]
+        raise UsageError(f"HiGHS option {name!r} takes {what}, not {given!r}") from None

@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, con
 __all__ = ["contract_branches", "united"]
 
 SLIGHT = 0.1
-"""What takes no time and sends at most this share of the mean tensor is no branching of its own."""
+"""A node that takes no time and sends at most this share of the mean tensor does not count as a branch."""
 
 
 def contract_branches(problem: Problem, supernodes: OrderedSupernodes) -> OrderedSupernodes:

@@ -14,12 +14,15 @@ from mtpp_dsl.core.plans.result import Result, Termination
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
+from mtpp_dsl.solvers.algorithms.ideals.device_states import DeviceStates, states_of
+from mtpp_dsl.solvers.algorithms.ideals.lattice import WORD, chain
+from mtpp_dsl.solvers.algorithms.ideals.outside import ROUNDING, Prices, first_bound
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
-from mtpp_dsl.solvers.algorithms.ideals.sweep import BlockStep
-from mtpp_dsl.solvers.partition.classical.along import bytes_along, depth_first, prepare, split_along
+from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP, Ahead, BlockStep, sweep
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts, ceiling, whole_costs
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 
-__all__ = ["UNASKED", "split_orders", "training_orders"]
+__all__ = ["UNASKED", "depth_first", "split_orders", "training_orders"]
 
 MAX_BYTES = 1e9
 UNASKED = "{} looks only at plans whose quotient graph is acyclic, which the problem does not ask"
@@ -102,3 +105,103 @@ def plan_of(problem: Problem, supernodes: OrderedSupernodes, devices: DeviceType
         if others:
             replicas[lead] = (lead, *others)
     return Plan.create(problem, assignment, replicas=replicas)
+
+
+# The best split along one order of supernodes: a dynamic programme over a chain of ideals (tarnawski2020, 5.1.2).
+
+FIRST_STEP = 0.01
+"""The first target is above the bound by this share; the next by twice that, and so on."""
+
+
+def depth_first(supernodes: OrderedSupernodes, random: np.random.Generator | None = None) -> Ints:
+    """Return [n] a depth-first topological order: of the supernodes that are ready, one that became so last.
+
+    Ties go to the supernode whose first node comes last, as in tarnawski2020's program; with a *random*, to any.
+    """
+    first = [-min(nodes) for nodes in supernodes.members]
+    rank = first if random is None else random.permutation(supernodes.n).tolist()
+    after: list[list[int]] = [[] for _ in range(supernodes.n)]
+    waiting = [0] * supernodes.n
+    for a, b in supernodes.before:
+        after[a].append(b)
+        waiting[b] += 1
+    ready = sorted((v for v in range(supernodes.n) if not waiting[v]), key=lambda v: -rank[v])
+    order: list[int] = []
+    while ready:
+        v = ready.pop()
+        order.append(v)
+        for w in sorted(after[v], key=lambda w: -rank[w]):
+            waiting[w] -= 1
+            if not waiting[w]:
+                ready.append(w)
+    return np.array(order, dtype=np.int64)
+
+
+def bytes_along(supernodes: OrderedSupernodes, devices: DeviceTypes) -> float:
+    """Return how much memory :func:`split_along` takes, about."""
+    states = float(np.prod([len(members) + 1.0 for members in devices.members]))
+    return (supernodes.n + 1.0) * (8 * (supernodes.n // WORD + 1) + 16 * states)
+
+
+def prepare(supernodes: OrderedSupernodes, orders: int, say: Callable[[str], None]) -> None:
+    """Compile what :func:`split_along` runs, if that pays for so many *orders*."""
+    SWEEP.pick(0.5 * orders * supernodes.n**2, say)
+
+
+def split_along(
+    supernodes: OrderedSupernodes,
+    devices: DeviceTypes,
+    order: Ints,
+    say: Callable[[str], None],
+    pause: Callable[[], None],
+    below: float = np.inf,
+) -> Sequence[BlockStep] | None:
+    """Return a split of *order* into blocks with the least largest load, or None if none is less than *below*.
+
+    The devices come in whichever order is best; where a block may run on m replicas, it takes m of them and costs
+    max(load / m, exchange of weights), PipeDream's recurrence. Without a known split, targets are raised from a bound
+    until one is reached.
+
+    Args:
+        supernodes: what to place.
+        devices: where.
+        order: [n] of the supernodes, in keeping with ``before``.
+        say: told when code has to be compiled.
+        pause: called now and then; may raise.
+        below: the cost of a split that is known.
+    """
+    if not (np.isfinite(supernodes.time) & (supernodes.memory[:, None] <= devices.memory)).any(axis=1).all():
+        return None
+    lower = first_bound(supernodes, devices)
+    if lower >= below:
+        return None
+    costs, unit, top = whole_costs(supernodes, devices, min(below, ceiling(supernodes, devices)))
+    states, lattice = states_of(devices), chain(order)
+    ahead = _ahead(order, costs, states, top)
+    floor, share, target = int(lower / unit), FIRST_STEP, 0
+    while max(target, floor) < top:
+        target = min(top, int(floor + share * max(floor, top / 1000)) + 1) if np.isinf(below) else top
+        found = sweep(lattice, costs, states, ahead, target, 0, say, pause)
+        if found is not None:
+            return found[1]
+        share *= 2
+    return None
+
+
+def _ahead(order: Ints, costs: WholeCosts, states: DeviceStates, top: int) -> Ahead:
+    """Return what is sure to come after every prefix of *order*: see :class:`Ahead`, without going through its bits."""
+    prices = Prices(np.where(costs.time < top * costs.copies.max(), costs.time, np.inf).T)
+    n, tensors = len(order), len(costs.pins)
+    left = np.zeros((n + 1, len(prices.weight)))
+    left[:-1] = np.cumsum(prices.weight.T[order][::-1], axis=0)[::-1]
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    pins = np.repeat(place, np.diff(costs.start))
+    first, last = np.full(tensors, n), np.zeros(tensors, np.int64)
+    np.minimum.at(first, costs.tensor, pins)
+    np.maximum.at(last, costs.tensor, pins)
+    opened = np.bincount(first + 1, weights=costs.cost, minlength=n + 1)
+    closed = np.bincount(last + 1, weights=costs.cost, minlength=n + 1)
+    price, cheapest = prices.of_states(costs, states)
+    slack = ROUNDING * (prices.weight.sum(axis=1) + costs.cost.sum())
+    return Ahead(left, np.cumsum(opened - closed), price, cheapest, slack)

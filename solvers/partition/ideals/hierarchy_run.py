@@ -9,21 +9,23 @@ from itertools import chain, islice
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
+from mtpp_dsl.core.constraints import Acyclic, BreakSymmetry, Forbid, Memory, Pin
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Infeasibility
+from mtpp_dsl.core.problem.copying import is_chain
 from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types
+from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
-from mtpp_dsl.solvers.partition.ideals.chain_with_groups import chain_with_groups
 from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, FlatRun, as_verified
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.levels import one_level
@@ -252,3 +254,34 @@ class NestedRun(IdealsSearch):
     def _members(self, group: int) -> list[list[int]]:
         """Return the devices of a group by kind."""
         return [[d for d in members if self._problem.group[d] == group] for members in self._devices.members]
+
+
+# A chain of nodes over groups of devices, as links between pairs of devices.
+
+KEPT = (Acyclic, BreakSymmetry, Forbid, Memory, Pin)
+
+
+def chain_with_groups(problem: Problem) -> NodeChain | None:
+    """Return the chain whose splits are the plans of *problem*, where groups may be entered more than once; or None.
+
+    Of a chain, a tensor has one reader, so that what it costs depends on two devices alone. Devices may hold what the
+    check allows.
+    """
+    graph, link, k = problem.graph, problem.channel, problem.k
+    strange = any(not isinstance(constraint, KEPT) for constraint in problem.constraints)
+    if strange or not is_chain(graph) or graph.backward.any() or not np.isinf(problem.overflow_limit).all():
+        return None
+    order = np.array(graph.topological_order, np.int64)
+    group = problem.group
+    between = link.bandwidth if link.between is None else link.between
+    rate = np.where(group[:, None] == group, link.bandwidth, between)
+    pays = np.array([isinstance(link, Shared) or device.pays_io for device in problem.devices])
+    cost = graph.output[order][:, None, None] / rate
+    cost[:, range(k), range(k)] = np.inf
+    return NodeChain(
+        time=np.where(problem.allowed, problem.time, np.inf)[order],
+        memory=graph.memory[order],
+        room=problem.memory_limit * (1 + TOLERANCE),
+        sent=np.where(pays[:, None], cost, np.where(np.isinf(cost), np.inf, 0.0)),
+        received=np.where(pays, cost, np.where(np.isinf(cost), np.inf, 0.0)),
+    )

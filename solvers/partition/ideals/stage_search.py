@@ -65,7 +65,7 @@ class StageSearch:
 
     @property
     def first_bound(self) -> float:
-        """What no chain costs less than, by :func:`first_bounds`."""
+        """The lower bound on the cost of any chain that :func:`first_bounds` gives."""
         return self.largest if self.bottleneck else (self.microbatches - 1) * self.largest + self.total
 
     def run(self, lattice: Lattice, upper: float) -> bool:

@@ -21,7 +21,7 @@ class BestPath:
 
     Attributes:
         one, other: its two lengths; bounds on them where labels have been merged.
-        states: see :class:`mtpp_dsl.solvers.schedule.decomposition.shortest_chain.Way`.
+        states: see :class:`mtpp_dsl.solvers.schedule.decomposition.solve_modules.Way`.
     """
 
     one: float

@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.schedule.list.chunk_splits import best_sizes, by_arrival, 
 from mtpp_dsl.solvers.schedule.list.placing import IdleLines, book, fit
 from mtpp_dsl.solvers.schedule.state.batch_state import BatchField
 
-__all__ = ["LIST", "Desk", "SpreadRule", "desk_of"]
+__all__ = ["LIST", "PlacedBatches", "SpreadRule", "nothing_placed"]
 
 STEPS_WORTH_COMPILING = 2e4
 
@@ -33,8 +33,8 @@ class SpreadRule(NamedTuple):
     thrift: bool = False
 
 
-class Desk(NamedTuple):
-    """What has been placed, and room to work in.
+class PlacedBatches(NamedTuple):
+    """The batches placed so far, and arrays to work in.
 
     Attributes:
         home: [classes, chunks] devices; -1 while a class has none. used: [k] memory taken.
@@ -64,8 +64,8 @@ class Desk(NamedTuple):
     failed: Ints
 
 
-def desk_of(field: BatchField, given: Ints) -> Desk:
-    """Return a desk on which nothing is placed but *given* classes: [classes, chunks] devices, -1 elsewhere."""
+def nothing_placed(field: BatchField, given: Ints) -> PlacedBatches:
+    """Return batches of which only *given* classes are placed: [classes, chunks] devices, -1 elsewhere."""
     n, k, most = field.time.shape
     offsets, menu = menus(field)
     held = given[:, 0] >= 0
@@ -74,7 +74,7 @@ def desk_of(field: BatchField, given: Ints) -> Desk:
         size = np.bincount(given[c], minlength=k)
         used += field.weights[c] * (size > 0) + field.share[c] * size
     least = least_memory(field)
-    return Desk(
+    return PlacedBatches(
         home=given.copy(),
         used=used,
         least=least,
@@ -93,24 +93,24 @@ def desk_of(field: BatchField, given: Ints) -> Desk:
     )
 
 
-def arrivals(field: BatchField, desk: Desk, v: int) -> None:
+def arrivals(field: BatchField, placed: PlacedBatches, v: int) -> None:
     """Write when what each chunk of node *v* needs can be on each device, sent by itself.
 
     ``inf`` where the chunks of its class may not be, for links that are missing or classes that are held apart.
     """
     k = field.time.shape[1]
-    chunks = len(desk.row)
-    desk.arrival[:] = 0.0
+    chunks = len(placed.row)
+    placed.arrival[:] = 0.0
     for j in range(field.offsets_in[v], field.offsets_in[v + 1]):
         e = field.entering[j]
         u = field.tails[e]
         for i in range(chunks):
-            d = desk.home[field.group[u], i]
+            d = placed.home[field.group[u], i]
             for f in range(k if d >= 0 else 0):
-                at = desk.end[u, d]
+                at = placed.end[u, d]
                 if f != d:
                     at += field.fixed[field.row[e], d, f] + field.growing[field.row[e], d, f]
-                desk.arrival[i, f] = max(desk.arrival[i, f], at)
+                placed.arrival[i, f] = max(placed.arrival[i, f], at)
     c = field.group[v]
     for m in range(field.members_at[c], field.members_at[c + 1]):
         w = field.members[m]
@@ -118,18 +118,20 @@ def arrivals(field: BatchField, desk: Desk, v: int) -> None:
         for j in range(into + field.offsets[w + 1] - field.offsets[w]):
             e = field.entering[field.offsets_in[w] + j] if j < into else field.offsets[w] + j - into
             a = field.group[field.tails[e] if j < into else field.heads[e]]
-            for i in range(chunks if a != c and desk.home[a, 0] >= 0 else 0):
-                d = desk.home[a, i]
+            for i in range(chunks if a != c and placed.home[a, 0] >= 0 else 0):
+                d = placed.home[a, i]
                 for f in range(k):
                     if field.fixed[field.row[e], d if j < into else f, f if j < into else d] == inf:
-                        desk.arrival[i, f] = inf
+                        placed.arrival[i, f] = inf
     for j in range(field.apart_at[c], field.apart_at[c + 1]):
         for i in range(chunks):
-            if desk.home[field.apart[j], i] >= 0:
-                desk.arrival[i, desk.home[field.apart[j], i]] = inf
+            if placed.home[field.apart[j], i] >= 0:
+                placed.arrival[i, placed.home[field.apart[j], i]] = inf
 
 
-def score(field: BatchField, desk: Desk, idle: IdleLines, v: int, row: Ints, rule: SpreadRule) -> tuple[float, float]:
+def score(
+    field: BatchField, placed: PlacedBatches, idle: IdleLines, v: int, row: Ints, rule: SpreadRule
+) -> tuple[float, float]:
     """Return when the last batch of node *v* ends with a row, and the sum of their times; ``inf`` if it may not be.
 
     Nor if it takes memory that all others together will need. What its class runs beside comes after it. Starts are
@@ -137,86 +139,86 @@ def score(field: BatchField, desk: Desk, idle: IdleLines, v: int, row: Ints, rul
     """
     k = field.time.shape[1]
     c = field.group[v]
-    desk.size[:] = 0
-    desk.ready[:] = 0.0
+    placed.size[:] = 0
+    placed.ready[:] = 0.0
     for i in range(len(row)):
-        if desk.arrival[i, row[i]] == inf:
+        if placed.arrival[i, row[i]] == inf:
             return inf, inf
-        desk.size[row[i]] += 1
-    fresh = desk.home[c, 0] < 0
+        placed.size[row[i]] += 1
+    fresh = placed.home[c, 0] < 0
     room, taken = 0.0, 0.0
     for d in range(k):
-        need = field.weights[c] + field.share[c] * desk.size[d] if fresh and desk.size[d] > 0 else 0.0
-        if not field.may[c, d, desk.size[d]] or (need > 0 and desk.used[d] + need > field.limit[d]):
+        need = field.weights[c] + field.share[c] * placed.size[d] if fresh and placed.size[d] > 0 else 0.0
+        if not field.may[c, d, placed.size[d]] or (need > 0 and placed.used[d] + need > field.limit[d]):
             return inf, inf
         taken += need
-        room += max(0.0, field.limit[d] - desk.used[d] - need)
-    if fresh and room < (desk.rest[0] - desk.least[c]) * (1 - 1e-9):
+        room += max(0.0, field.limit[d] - placed.used[d] - need)
+    if fresh and room < (placed.rest[0] - placed.least[c]) * (1 - 1e-9):
         return inf, inf
-    if rule.thrift and taken > desk.least[c] * (1 + 1e-9):
+    if rule.thrift and taken > placed.least[c] * (1 + 1e-9):
         return inf, inf
     for j in range(field.offsets_in[v], field.offsets_in[v + 1]):
         e = field.entering[j]
         u = field.tails[e]
-        if desk.home[field.group[u], 0] < 0:
+        if placed.home[field.group[u], 0] < 0:
             continue
         for i in range(len(row)):
-            desk.pairs[desk.home[field.group[u], i], row[i]] += 1
+            placed.pairs[placed.home[field.group[u], i], row[i]] += 1
         for i in range(len(row)):
-            d, f = desk.home[field.group[u], i], row[i]
-            if desk.pairs[d, f] > 0:
-                at = desk.end[u, d]
+            d, f = placed.home[field.group[u], i], row[i]
+            if placed.pairs[d, f] > 0:
+                at = placed.end[u, d]
                 if d != f:
-                    at += field.fixed[field.row[e], d, f] + desk.pairs[d, f] * field.growing[field.row[e], d, f]
-                desk.ready[f] = max(desk.ready[f], at)
-                desk.pairs[d, f] = 0
+                    at += field.fixed[field.row[e], d, f] + placed.pairs[d, f] * field.growing[field.row[e], d, f]
+                placed.ready[f] = max(placed.ready[f], at)
+                placed.pairs[d, f] = 0
     last, work = 0.0, 0.0
     for d in range(k):
-        if desk.size[d] == 0:
+        if placed.size[d] == 0:
             continue
-        at, takes = desk.ready[d], field.time[v, d, desk.size[d]]
+        at, takes = placed.ready[d], field.time[v, d, placed.size[d]]
         if takes > 0:
             at = fit(idle, d, at, takes) if rule.insert else max(at, idle.free[d])
-        desk.start[v, d] = at
-        desk.end[v, d] = at + takes
+        placed.start[v, d] = at
+        placed.end[v, d] = at + takes
         beside = 0.0
         for j in range(field.members_at[c], field.members_at[c + 1]):
-            beside += field.time[field.members[j], d, desk.size[d]]
+            beside += field.time[field.members[j], d, placed.size[d]]
         work += beside
         last = max(last, at + beside)
     return last, work
 
 
-def fill(field: BatchField, desk: Desk, idle: IdleLines, v: int, rule: SpreadRule) -> bool:
+def fill(field: BatchField, placed: PlacedBatches, idle: IdleLines, v: int, rule: SpreadRule) -> bool:
     """Write sizes of batches of node *v* that are good by *rule* if its inputs arrive where that is earliest."""
     k, most = field.time.shape[1:]
     c = field.group[v]
     cost = np.full((k, most), np.inf)
     for d in range(k):
         cost[d, 0] = 0.0
-        soonest = np.sort(desk.arrival[:, d])
+        soonest = np.sort(placed.arrival[:, d])
         for p in range(1, most):
-            if not field.may[c, d, p] or desk.used[d] + field.weights[c] + field.share[c] * p > field.limit[d]:
+            if not field.may[c, d, p] or placed.used[d] + field.weights[c] + field.share[c] * p > field.limit[d]:
                 continue
             beside = 0.0
             for j in range(field.members_at[c], field.members_at[c + 1]):
                 beside += field.time[field.members[j], d, p]
             cost[d, p] = beside if rule.work else max(soonest[p - 1], idle.free[d]) + beside
-    return best_sizes(cost, rule.work, desk.size)
+    return best_sizes(cost, rule.work, placed.size)
 
 
 def consider(
-    field: BatchField, desk: Desk, idle: IdleLines, v: int, rule: SpreadRule, row: Ints, known: Floats
+    field: BatchField, placed: PlacedBatches, idle: IdleLines, v: int, rule: SpreadRule, row: Ints, known: Floats
 ) -> None:
     """Keep a row as the best if it is better than the one of the scores *known*, which it then replaces."""
-    last, work = score(field, desk, idle, v, row, rule)
+    last, work = score(field, placed, idle, v, row, rule)
     first, second = (work, last) if rule.work else (last, work)
     if first < known[0] or (first == known[0] and second < known[1]):
         known[0], known[1] = first, second
-        desk.best[:] = row
+        placed.best[:] = row
 
 
-def choose(field: BatchField, desk: Desk, idle: IdleLines, v: int, rule: SpreadRule) -> bool:
+def choose(field: BatchField, placed: PlacedBatches, idle: IdleLines, v: int, rule: SpreadRule) -> bool:
     """Write the best row for node *v*, the first of its class; return whether there is one.
 
     Considered are all spreads, where there are few; all chunks on one device; the rows of what it reads; and sizes that
@@ -225,27 +227,34 @@ def choose(field: BatchField, desk: Desk, idle: IdleLines, v: int, rule: SpreadR
     k = field.time.shape[1]
     c = field.group[v]
     known = np.full(2, np.inf)
-    farthest = np.zeros(len(desk.row))
-    for i in range(len(desk.row)):
-        farthest[i] = desk.arrival[i].min() - min(desk.arrival[i].max(), 1e300)
+    farthest = np.zeros(len(placed.row))
+    for i in range(len(placed.row)):
+        farthest[i] = placed.arrival[i].min() - min(placed.arrival[i].max(), 1e300)
     chosen = np.argsort(farthest, kind="mergesort")
     for d in range(k):
-        desk.row[:] = d
-        consider(field, desk, idle, v, rule, desk.row, known)
+        placed.row[:] = d
+        consider(field, placed, idle, v, rule, placed.row, known)
     for j in range(field.offsets_in[v], field.offsets_in[v + 1]):
-        desk.row[:] = desk.home[field.group[field.tails[field.entering[j]]]]
-        if desk.row[0] >= 0:
-            consider(field, desk, idle, v, rule, desk.row, known)
-    if fill(field, desk, idle, v, rule) and by_arrival(desk.size, desk.arrival, chosen, desk.row):
-        consider(field, desk, idle, v, rule, desk.row, known)
-    for s in range(desk.offsets[field.kind[c]], desk.offsets[field.kind[c] + 1]):
-        if by_arrival(desk.menu[s], desk.arrival, chosen, desk.row):
-            consider(field, desk, idle, v, rule, desk.row, known)
+        placed.row[:] = placed.home[field.group[field.tails[field.entering[j]]]]
+        if placed.row[0] >= 0:
+            consider(field, placed, idle, v, rule, placed.row, known)
+    if fill(field, placed, idle, v, rule) and by_arrival(placed.size, placed.arrival, chosen, placed.row):
+        consider(field, placed, idle, v, rule, placed.row, known)
+    for s in range(placed.offsets[field.kind[c]], placed.offsets[field.kind[c] + 1]):
+        if by_arrival(placed.menu[s], placed.arrival, chosen, placed.row):
+            consider(field, placed, idle, v, rule, placed.row, known)
     return bool(known[0] < inf)
 
 
 def _place(
-    field: BatchField, desk: Desk, idle: IdleLines, rule: SpreadRule, order: Ints, early: int, first: int, last: int
+    field: BatchField,
+    placed: PlacedBatches,
+    idle: IdleLines,
+    rule: SpreadRule,
+    order: Ints,
+    early: int,
+    first: int,
+    last: int,
 ) -> int:
     """Place ``order[first:last]``; return the next place, less than *last* if ``idle`` is full or a node has no spread.
 
@@ -257,28 +266,28 @@ def _place(
         c = field.group[v]
         if idle.spans.max() + 2 >= idle.since.shape[1]:
             return i
-        arrivals(field, desk, v)
-        if desk.home[c, 0] >= 0:
-            desk.best[:] = desk.home[c]
-            able = score(field, desk, idle, v, desk.best, rule)[0] < inf
+        arrivals(field, placed, v)
+        if placed.home[c, 0] >= 0:
+            placed.best[:] = placed.home[c]
+            able = score(field, placed, idle, v, placed.best, rule)[0] < inf
         else:
-            able = choose(field, desk, idle, v, rule)
+            able = choose(field, placed, idle, v, rule)
         if not able:
-            desk.failed[0] = v
+            placed.failed[0] = v
             return i
-        score(field, desk, idle, v, desk.best, rule)
-        fresh = desk.home[c, 0] < 0
-        desk.rest[0] -= desk.least[c] if fresh else 0.0
-        desk.home[c] = desk.best
+        score(field, placed, idle, v, placed.best, rule)
+        fresh = placed.home[c, 0] < 0
+        placed.rest[0] -= placed.least[c] if fresh else 0.0
+        placed.home[c] = placed.best
         for d in range(k):
-            if fresh and desk.size[d] > 0:
-                desk.used[d] += field.weights[c] + field.share[c] * desk.size[d]
-            if i >= early and desk.size[d] > 0 and desk.end[v, d] > desk.start[v, d]:
+            if fresh and placed.size[d] > 0:
+                placed.used[d] += field.weights[c] + field.share[c] * placed.size[d]
+            if i >= early and placed.size[d] > 0 and placed.end[v, d] > placed.start[v, d]:
                 if rule.insert:
-                    book(idle, d, desk.start[v, d], desk.end[v, d])
-                idle.free[d] = max(idle.free[d], desk.end[v, d])
+                    book(idle, d, placed.start[v, d], placed.end[v, d])
+                idle.free[d] = max(idle.free[d], placed.end[v, d])
             if i < early:
-                desk.start[v, d] = desk.end[v, d] = 0.0
+                placed.start[v, d] = placed.end[v, d] = 0.0
     return last
 
 

@@ -14,7 +14,7 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
-from mtpp_dsl.solvers.schedule.list.batch_placing import LIST, Desk, SpreadRule, desk_of
+from mtpp_dsl.solvers.schedule.list.batch_placing import LIST, PlacedBatches, SpreadRule, nothing_placed
 from mtpp_dsl.solvers.schedule.list.placing import IdleLines
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
 from mtpp_dsl.solvers.schedule.state.batch_state import BatchField, field_of
@@ -83,10 +83,10 @@ class BatchLister:
         for thrift in (False, True):
             early: list[int] = []
             for _ in range(ATTEMPTS):
-                desk = self._run(RULES[name]._replace(thrift=thrift), order, early)
-                failed = int(desk.failed[0])
+                placed = self._run(RULES[name]._replace(thrift=thrift), order, early)
+                failed = int(placed.failed[0])
                 if failed < 0:
-                    return instance.plan(desk.home[field.group], _ranked(instance, desk.start, order))
+                    return instance.plan(placed.home[field.group], _ranked(instance, placed.start, order))
                 first = int(field.members[field.members_at[field.group[failed]]])
                 if early[:1] == [first]:
                     break
@@ -96,21 +96,21 @@ class BatchLister:
             "this does not prove that there is none"
         )
 
-    def _run(self, rule: SpreadRule, order: Ints, early: list[int]) -> Desk:
+    def _run(self, rule: SpreadRule, order: Ints, early: list[int]) -> PlacedBatches:
         """Place nodes in *order*, those of which the devices are chosen *early* at first."""
         instance, field = self._instance, self._field
         given = np.full((len(field.may), instance.chunks), -1)
         for v in np.flatnonzero((instance.pins >= 0).all(axis=1)).tolist():
             given[field.group[v]] = instance.pins[v]
-        desk, idle = desk_of(field, given), _idle(instance)
+        placed, idle = nothing_placed(field, given), _idle(instance)
         turns = np.concatenate([early, order]).astype(np.int64)
         run = LIST.pick(float((instance.n + instance.m) * instance.k * instance.chunks), self._say)
         done = 0
-        while done < len(turns) and desk.failed[0] < 0:
+        while done < len(turns) and placed.failed[0] < 0:
             self._pause()
-            done = run(field, desk, idle, rule, turns, len(early), done, min(done + CHUNK, len(turns)))
+            done = run(field, placed, idle, rule, turns, len(early), done, min(done + CHUNK, len(turns)))
             idle = _roomy(idle)
-        return desk
+        return placed
 
 
 def mean_time(instance: BatchInstance) -> Floats:

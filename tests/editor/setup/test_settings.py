@@ -64,7 +64,7 @@ def test_vsce_packages_the_extension_without_a_network(tmp_path):
     (folder,) = (path for path in written(tmp_path, "vscode").iterdir() if path.is_dir())
     vsce = PACKAGES / "@vscode" / "vsce" / "vsce"
     options = ("--no-dependencies", "--skip-license", "--allow-missing-repository", "--out", tmp_path / "x.vsix")
-    offline = ROOT / "tests" / "editors" / "no_network.js"
+    offline = ROOT / "tests" / "editor" / "setup" / "no_network.js"
     node("--require", offline, vsce, "package", *options, packages=True, cwd=folder)
     (ours,) = folder.parent.glob("*.vsix")
     with zipfile.ZipFile(tmp_path / "x.vsix") as theirs, zipfile.ZipFile(ours) as own:

@@ -39,7 +39,7 @@ def test_a_session(tmp_path, monkeypatch):
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
     monkeypatch.setenv("MTPP_COMMAND", json.dumps([sys.executable, "-m", "mtpp_dsl"]))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    found = json.loads(node(ROOT / "tests" / "editors" / "vscode" / "session.js", folder, spec))
+    found = json.loads(node(ROOT / "tests" / "editor" / "setup" / "vscode" / "session.js", folder, spec))
     assert set(found["kinds"]) == EVERYTHING
     (wrong,) = [each for each in found["wrong"] if each["severity"] == 0]
     assert wrong["message"].startswith("there is no statement 'minimise'")

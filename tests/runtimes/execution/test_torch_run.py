@@ -142,8 +142,8 @@ def test_nothing_left(number: int, tmp_path: Path) -> None:
     code = (
         "from mtpp_dsl.runtimes.execution.torch_pipeline import run_pipeline\n"
         "from mtpp_dsl.runtimes.execution.torch_inputs import Signature\n"
-        "from mtpp_dsl.runtimes.execution.torch_split import Recipe\n"
-        f"run_pipeline(Recipe('{CODE}:gpt', 0, Signature((), {{}}), [], ['a', 'b']), [()])\n"
+        "from mtpp_dsl.runtimes.execution.torch_split import TorchRecipe\n"
+        f"run_pipeline(TorchRecipe('{CODE}:gpt', 0, Signature((), {{}}), [], ['a', 'b']), [()])\n"
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path.cwd())}
     parent = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL)

@@ -11,8 +11,7 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.show.notebook.completing import completed
-from mtpp_dsl.show.notebook.magics import CellError, run_cell, run_line
+from mtpp_dsl.show.notebook.magics import CellError, completed, run_cell, run_line
 
 SPEC = """
 param k: int = 2

@@ -17,7 +17,7 @@ import mtpp_dsl
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.show.page.coloured import coloured_lines
+from mtpp_dsl.show.page.spec import coloured_lines
 from mtpp_dsl.show.page.spec_blocks import SpecBlock, blocks
 from mtpp_dsl.show.page.view import Mark
 from mtpp_dsl.show.reporting import page_of

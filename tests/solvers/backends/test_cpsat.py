@@ -267,7 +267,7 @@ def test_an_engine_stops_dies_and_starts_again() -> None:
 def test_ctrl_c_spares_a_process_that_is_only_starting() -> None:
     """What a terminal sends to all processes of a command does not reach those that the command has to stop itself."""
     code = (
-        "import os, signal; from mtpp_dsl.solvers.backends.cpsat.process import Process\n"
+        "import os, signal; from mtpp_dsl.solvers.backends.cpsat.engine import Process\n"
         "signal.signal(signal.SIGINT, lambda *_: None)\n"
         "process = Process(); os.killpg(0, signal.SIGINT)\n"
         "print(process.hear(1.0), process.alive); process.end()"
@@ -301,7 +301,7 @@ def test_options_are_honoured_or_refused(cpsat: CpSatProcess) -> None:
 def test_without_ortools_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A solver that is missing is a solver error with the command that installs it."""
     missing = replace(availability(), ok=False)
-    monkeypatch.setattr("mtpp_dsl.solvers.backends.cpsat.process.availability", lambda: missing)
+    monkeypatch.setattr("mtpp_dsl.solvers.backends.cpsat.engine.availability", lambda: missing)
     monkeypatch.setattr("mtpp_dsl.solvers.backends.cpsat.unsupported.availability", lambda: missing)
     with pytest.raises(SolverError, match=r"pip install ortools"):
         solve(linked(1, 5, 2), "moirai", solver="cp-sat")

@@ -44,8 +44,8 @@ from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.methods.classical import Dpl, PipeDream
 from mtpp_dsl.solvers.partition.classical import linear
-from mtpp_dsl.solvers.partition.classical.along import depth_first
 from mtpp_dsl.solvers.partition.classical.branches import contract_branches
+from mtpp_dsl.solvers.partition.classical.linear import depth_first
 from mtpp_dsl.solving.api import find_method
 from tests.amount import part
 from tests.oracle import optimum, plans

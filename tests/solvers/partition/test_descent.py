@@ -32,8 +32,8 @@ from mtpp_dsl.solvers.partition.classical.descent import (
     loads_of,
     state_of,
 )
+from mtpp_dsl.solvers.partition.classical.local_search import random_split
 from mtpp_dsl.solvers.partition.classical.movable import conflicts, movable
-from mtpp_dsl.solvers.partition.classical.random_split import random_split
 from tests.amount import part
 from tests.oracle import optimum
 from tests.solvers.partition.test_classical import solve, workload

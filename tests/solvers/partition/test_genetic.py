@@ -35,7 +35,7 @@ from mtpp_dsl.solvers.methods.genetic import Brkga, Mla, MlaWeighted, Random
 from mtpp_dsl.solvers.partition.genetic import chromosomes as search
 from mtpp_dsl.solvers.partition.genetic import kahn as ordering
 from mtpp_dsl.solvers.partition.genetic.brkga import evolve
-from mtpp_dsl.solvers.partition.genetic.decoder import Decoder
+from mtpp_dsl.solvers.partition.genetic.chromosomes import Decoder
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
 from mtpp_dsl.solvers.partition.genetic.recipe import GeneticRecipe
 from tests.oracle import optimum

@@ -25,10 +25,10 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.partition import SliceGraph
-from mtpp_dsl.solvers.partition.annealing import one_ordered_annealing as walk
+from mtpp_dsl.solvers.partition.annealing import ordered_annealing as walk
 from mtpp_dsl.solvers.partition.annealing.device_order import arcs_of, order_of
 from mtpp_dsl.solvers.partition.annealing.one_annealing import energies
-from mtpp_dsl.solvers.partition.annealing.one_ordered_annealing import anneal_in_order
+from mtpp_dsl.solvers.partition.annealing.ordered_annealing import anneal_in_order
 from mtpp_dsl.solvers.partition.annealing.ordered_moves import DRAWS, ORDERED, OrderedMoves
 from mtpp_dsl.solvers.partition.annealing.ordered_recipes import recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import BestSplit

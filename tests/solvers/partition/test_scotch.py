@@ -23,7 +23,7 @@ from mtpp_dsl.solvers.backends.mip.programs import Finished
 from mtpp_dsl.solvers.methods.classical import Scotch
 from mtpp_dsl.solvers.partition.classical import scotch, scotch_program
 from mtpp_dsl.solvers.partition.classical.movable import movable
-from mtpp_dsl.solvers.partition.classical.scotch_files import MAX_WEIGHTS, graph_file, read_mapping
+from mtpp_dsl.solvers.partition.classical.scotch import MAX_WEIGHTS, graph_file, read_mapping
 from tests.solvers.partition.test_classical import solve, workload
 
 needs_scotch = pytest.mark.skipif(

@@ -33,9 +33,8 @@ from mtpp_dsl.solvers.schedule.decomposition.balance import Balance
 from mtpp_dsl.solvers.schedule.decomposition.beside import beside
 from mtpp_dsl.solvers.schedule.decomposition.equal_modules import grouped
 from mtpp_dsl.solvers.schedule.decomposition.labels import least_larger
-from mtpp_dsl.solvers.schedule.decomposition.module_paths import path_bounds
-from mtpp_dsl.solvers.schedule.decomposition.shortest_chain import shortest
-from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling
+from mtpp_dsl.solvers.schedule.decomposition.module_answers import path_bounds
+from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling, shortest
 from mtpp_dsl.solvers.schedule.decomposition.weighted_module import told, weights_for
 from mtpp_dsl.solvers.schedule.modules.canonical import canonical
 from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece, piece_of

@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from lsprotocol import types
+
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.base.units import COMPUTE, DOLLARS, POWER, RATE, SIZE, TIME, UNITS, WORK, Dimension
+from mtpp_dsl.core.text.source import Edit, Span
 from mtpp_dsl.editor.server.features import known
 from mtpp_dsl.editor.server.features.candidate import KINDS, Candidate, Kind
 from mtpp_dsl.editor.server.features.context import Context
-from mtpp_dsl.editor.server.features.included import library_types
 from mtpp_dsl.editor.server.features.sorts import Sort, dimensions_of, fits, gives, sort_at
 from mtpp_dsl.editor.server.reading import TextReading
+from mtpp_dsl.exchange.library.entries import LibraryEntry, entries
+from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.words import meanings
+from mtpp_dsl.language.words.meanings import Meaning
 from mtpp_dsl.language.words.meanings_of_options import meaning_of_option
 from mtpp_dsl.language.words.vocabulary import BUILT_IN, NUMBERS, choices_of, functions, options_of, signature_of
 
@@ -218,3 +223,27 @@ def strings(reading: TextReading, context: Context, wanted: str) -> Iterator[Can
             for each in known.members(reading, context, kind):
                 if '"' not in each.name and "\\" not in each.name:
                     yield Candidate(each.name, KINDS[kind], 0, each.detail)
+
+
+# List what the library has, and the ``include`` that a text needs for it.
+
+
+def library_types(reading: TextReading, context: Context) -> Iterator[Candidate]:
+    """Yield the types of devices of the library that are not included yet, each with the include that it needs."""
+    declared = reading.index.declared.kinds.get("type", frozenset())
+    for entry in entries().values():
+        if entry.kind == "type" and entry.name not in declared and entry.name.startswith(context.prefix):
+            meaning = Meaning(" ".join(entry.remarks), entry.text, "costs.md#the-library")
+            edit = including(reading, entry)
+            yield Candidate(entry.name, types.CompletionItemKind.Struct, 2, f"in {entry.file}", meaning, edits=(edit,))
+
+
+def including(reading: TextReading, entry: LibraryEntry) -> Edit:
+    """Return the change that includes the file of an entry: behind other includes, or else the version."""
+    text = reading.text
+    before = [each for each in reading.statements if isinstance(each, (tree.IncludeStatement, tree.VersionStatement))]
+    if not before:
+        return Edit(Span(reading.source, 0, 0), f'include "{entry.file}"\n')
+    stop = text.find("\n", max(each.span.stop for each in before))
+    at = len(text) if stop < 0 else stop
+    return Edit(Span(reading.source, at, at), f'\ninclude "{entry.file}"')

@@ -27,7 +27,7 @@ class OnnxCost:
     """What one node costs.
 
     Attributes:
-        kind, dtype: see :class:`mtpp_dsl.exchange.model.model.Operator`.
+        kind, dtype: see :class:`mtpp_dsl.exchange.model.parts.Operator`.
         flop: None: nobody can count it.
         read, write: bytes of tensors, constants not counted.
         weight_read: bytes of constants that it reads; None: all.

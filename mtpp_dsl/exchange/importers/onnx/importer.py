@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from mtpp_dsl.exchange.importers.module_paths import layer_of, role_of
 from mtpp_dsl.exchange.importers.onnx.constants import Constant, OnnxScope, captured
 from mtpp_dsl.exchange.importers.onnx.costs import OnnxCost, bytes_of, cost_of
 from mtpp_dsl.exchange.importers.onnx.files import File, read_file
-from mtpp_dsl.exchange.importers.onnx.names import path_of
 from mtpp_dsl.exchange.importers.onnx.shapes import Shapes, shapes_of
 from mtpp_dsl.exchange.importers.onnx.types import TYPES
+from mtpp_dsl.exchange.importers.onnx.wire import SCOPES
 from mtpp_dsl.exchange.importers.polynomials import Amount, size_of
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.names import Names, language_name
@@ -201,3 +202,33 @@ class _Import:
 def _says_how(found: Constant) -> bool:
     """Return whether a constant is a shape, axes or the like, and no weight."""
     return found.bytes <= NUMBERS and TYPES[found.made] in ("int32", "int64", "bool")
+
+
+# The path of the module that a node of an ONNX file came from.
+
+_PARAMETER = re.compile(r"(.+)\.(weight|bias|running_mean|running_var)(_[A-Za-z0-9_]+)?\Z")
+_QUOTED = re.compile(r"'([^']*)'")
+
+
+def path_of(node: Any, constants: Sequence[Constant]) -> str:
+    """Return the path of a module, its parts separated by dots; "" where the file does not say it.
+
+    It is in the metadata that torch's exporter writes, in names such as ``/model/layers.3/mlp/MatMul``, or in those of
+    the weights, such as ``model.layers.3.mlp.weight``.
+    """
+    for entry in node.metadata_props:
+        if entry.key.encode() == SCOPES:
+            scopes = [scope for scope in _QUOTED.findall(entry.value)[:-1] if scope]
+            if scopes:
+                return _clean(scopes[-1])
+    if "/" in node.name.strip("/"):
+        return _clean(".".join(node.name.strip("/").split("/")[:-1]))
+    for constant in constants:
+        match = _PARAMETER.fullmatch(constant.name)
+        if match:
+            return _clean(match[1])
+    return ""
+
+
+def _clean(path: str) -> str:
+    return ".".join(part for part in path[:300].split(".") if part)
