@@ -20,6 +20,7 @@ from mtpp_dsl.core.text.source import Diagnostic, Edit, Fix, Source, Span
 from mtpp_dsl.language.lowering.law import LAW
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.lacking import whole_lines
+from mtpp_dsl.language.syntax.lexing import without_remarks
 
 __all__ = [
     "free_streams",
@@ -31,7 +32,6 @@ __all__ = [
     "idle_work",
 ]
 
-_SKIPPED = re.compile(r'"(?:\\.|[^"\\\n])*+"|#[^\n]*')
 _KINDS: dict[type[tree.Tree], str] = {
     tree.ParamStatement: "param",
     tree.LetStatement: "let",
@@ -225,7 +225,7 @@ def _named(sources: Iterable[Source], *, calls: bool = False) -> Counter[str]:
     pattern = re.compile(r"[A-Za-z_]\w*(?=\s*\()") if calls else _NAME
     found: Counter[str] = Counter()
     for source in sources:
-        found.update(pattern.findall(_SKIPPED.sub("", source.text)))
+        found.update(pattern.findall(without_remarks(source.text)))
     return found
 
 

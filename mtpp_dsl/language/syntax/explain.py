@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from itertools import islice
 
 from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
-from mtpp_dsl.language.syntax.grammar import LEX, run, words
+from mtpp_dsl.language.syntax.grammar import run
+from mtpp_dsl.language.syntax.lexing import lexemes, words
 from mtpp_dsl.language.syntax.missing import misplaced, missing_mark, unexpected_character, wrong_bracket
 from mtpp_dsl.language.syntax.reserved_words import FUNCTION_NAMES
 from mtpp_dsl.language.syntax.rules import custom_rules, unknown_rule, unknown_statement
-from mtpp_dsl.language.syntax.syntax_codes import comma, syntax_code, told
-from mtpp_dsl.language.syntax.syntax_errors import EXAMPLES, ITEMS, RULES, STATEMENTS, TERMINALS, UPGRADE
+from mtpp_dsl.language.syntax.syntax_codes import comma, told
+from mtpp_dsl.language.syntax.syntax_errors import EXAMPLES, ITEMS, RULES, STATEMENTS, TERMINALS
 from mtpp_dsl.language.syntax.tables import END, Failure, Token
 
 __all__ = ["explain"]
 
 _INSIDE = {"item": "graph { ", "block_item": "block b { "}
-_WORDS = re.compile(r'"(?:\\.|[^"\\\n])*+"|#[^\n]*+|[A-Za-z_0-9][A-Za-z0-9_]*+|\.\.<?|[<>=!]=|<->|->|[^\s]')
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def explain(source: Source, failure: Failure, start: str, begin: int, stop: int) -> Diagnostic:
@@ -49,7 +47,7 @@ def explain(source: Source, failure: Failure, start: str, begin: int, stop: int)
     bracket = wrong_bracket(token, opened)
     if bracket:
         return told(bracket, span)
-    first = next(iter(words(source, begin, stop)), None)
+    first = next(iter(words(source.text, begin, stop)), None)
     if source.text.startswith("//", at):
         return told("a comment begins with '#'", span)
     if start == "statement" and (first is None or first.offset >= at or token.start <= begin):
@@ -57,8 +55,7 @@ def explain(source: Source, failure: Failure, start: str, begin: int, stop: int)
     word = _first_word(source, begin, stop)
     written = misplaced(source, failure, token, opened, word)
     if written:
-        of_before = syntax_code(written) == "MTPP-E006"
-        return told(written, span, (UPGRADE,) if of_before else ())
+        return told(written, span)
     hint = _hint(failure, token)
     exact, near = _from_table(failure, token, start, word)
     alone = _begins_line_of_its_own(source, failure, token, start, opened)
@@ -78,14 +75,16 @@ def explain(source: Source, failure: Failure, start: str, begin: int, stop: int)
 
 def _word_before(source: Source, begin: int, stop: int) -> str:
     """Return the word or mark before a place, without spaces and comments."""
-    found = [match[0] for match in _WORDS.finditer(source.text, begin, stop) if match[0][0] != "#"]
-    return found[-1] if found else ""
+    before = [word.text for word in lexemes(source.text, begin, stop) if word.kind != "COMMENT"]
+    return before[-1] if before else ""
 
 
 def _whole(source: Source, token: Token) -> Token:
     """Return a word as it is written where a keyword is only its beginning, such as 'param' of 'params'."""
-    match = _IDENTIFIER.match(source.text, token.start)
-    return token if match is None or token.kind == END else token._replace(text=match[0], stop=match.end())
+    word = next(lexemes(source.text, token.start), None)
+    if word is None or word.kind != "NAME" or token.kind == END:
+        return token
+    return token._replace(text=word.text, stop=word.stop)
 
 
 def _begins_line_of_its_own(source: Source, failure: Failure, token: Token, start: str, opened: Span | None) -> bool:
@@ -99,15 +98,14 @@ def _begins_line_of_its_own(source: Source, failure: Failure, token: Token, star
 
 def _last_mark(source: Source, begin: int, stop: int) -> Span:
     """Return the place of the last character before *stop* that is neither space nor comment."""
-    ends = [match.end() for match in LEX.finditer(source.text, begin, stop) if match[0][0] != "#"]
-    last = max(ends, default=begin)
+    last = max((word.stop for word in lexemes(source.text, begin, stop) if word.kind != "COMMENT"), default=begin)
     return Span(source, max(begin, last - 1), last)
 
 
 def _unclosed(source: Source, begin: int, stop: int) -> Span | None:
     """Return the place of the innermost bracket that is open at *stop*."""
     opened: list[int] = []
-    for word in words(source, begin, stop):
+    for word in words(source.text, begin, stop):
         if word.text in ("(", "[", "{"):
             opened.append(word.offset)
         elif word.text in (")", "]", "}") and opened:
@@ -120,13 +118,13 @@ def _unknown_rule(source: Source, begin: int, at: int) -> Diagnostic | None:
 
     A labelled constraint has ':' after the word, and one of a plug-in a word that some plug-in has.
     """
-    first = list(islice(words(source, begin, at), 3))
+    first = list(islice(words(source.text, begin, at), 3))
     if len(first) < 2 or first[0].text != "constraint" or first[1].text in RULES or not first[1].text.isidentifier():
         return None
-    word, offset, _ = first[1]
+    word = first[1].text
     if (first[2:] and first[2].text == ":") or word in custom_rules():
         return None
-    span = Span(source, offset, offset + len(word))
+    span = Span(source, first[1].offset, first[1].stop)
     if word in FUNCTION_NAMES:
         of = "(…)" if first[2:] and first[2].text == "(" else ""
         message = f"an inequality has a label before it: write 'constraint limit: {word}{of} <= …'"
@@ -153,10 +151,10 @@ def _hint(failure: Failure, token: Token) -> str:
 
 def _first_word(source: Source, begin: int, stop: int) -> str:
     """Return the word that begins a statement or an item, and the rule of a constraint."""
-    words = [match[0] for match in islice(LEX.finditer(source.text, begin, stop), 2)]
-    if words[:1] == ["constraint"] and words[1:] and words[1] in RULES:
-        return " ".join(words)
-    return words[0] if words and words[0] in (*STATEMENTS, *ITEMS) else ""
+    first = [word.text for word in islice(lexemes(source.text, begin, stop), 2)]
+    if first[:1] == ["constraint"] and first[1:] and first[1] in RULES:
+        return " ".join(first)
+    return first[0] if first and first[0] in (*STATEMENTS, *ITEMS) else ""
 
 
 def _from_table(failure: Failure, token: Token, start: str, word: str) -> tuple[str, str]:

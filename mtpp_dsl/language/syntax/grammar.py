@@ -1,15 +1,12 @@
-"""The grammar's tables, and the words of a text."""
+"""The grammar, and the tables by which texts are parsed."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
 
 from lark import Lark
 
@@ -17,37 +14,30 @@ from mtpp_dsl.core.text.source import Diagnostic, Source
 from mtpp_dsl.language.syntax.build import TreeBuilder
 from mtpp_dsl.language.syntax.tables import Tables
 
-__all__ = ["LEX", "MAX_WORDS", "TextWord", "run", "words"]
+__all__ = ["MAX_WORDS", "grammar", "run"]
 
 MAX_WORDS = 1_000_000
 """Words and marks of a spec with all that it includes; one that has more is refused."""
 
-LEX = re.compile(r'"(?:\\.|[^"\\\n])*+"|#[^\n]*+|[A-Za-z_][A-Za-z0-9_]*+|[^\s]')
-"""A string, a comment, a name, or any other character."""
-
 _STARTS = ("start", "statement", "item", "block_item", "expression")
 
 
-class TextWord(NamedTuple):
-    """A word or a mark of a text, and where it stands."""
-
-    text: str
-    offset: int
-    begins_line: bool
+@cache
+def grammar() -> Lark:
+    """Return the grammar of the language, as Lark reads it."""
+    return Lark.open_from_package(
+        "mtpp_dsl.grammars",
+        "mtpp.lark",
+        parser="lalr",
+        start=list(_STARTS),
+        maybe_placeholders=True,
+        cache=_cache() or False,
+    )
 
 
 @cache
 def _tables() -> Tables:
-    return Tables(
-        Lark.open_from_package(
-            "mtpp_dsl.grammars",
-            "mtpp.lark",
-            parser="lalr",
-            start=list(_STARTS),
-            maybe_placeholders=True,
-            cache=_cache() or False,
-        )
-    )
+    return Tables(grammar())
 
 
 def _cache() -> str | None:
@@ -71,21 +61,7 @@ def run(
     Errors that the grammar lets pass, such as a number that is too large, are added to *wrong*.
     """
     builder = TreeBuilder(source)
-    found = _tables().run(source.text, start, begin, end, builder, most)
+    parsed = _tables().run(source.text, start, begin, end, builder, most)
     if wrong is not None:
         wrong += builder.diagnostics()
-    return found
-
-
-def words(source: Source, begin: int, end: int) -> Iterator[TextWord]:
-    """Yield words, brackets and other marks with their offsets; no strings, no comments."""
-    before = begin
-    fresh = begin == 0 or source.text[begin - 1] == "\n"
-    for match in LEX.finditer(source.text, begin, end):
-        text, offset = match[0], match.start()
-        fresh = fresh or "\n" in source.text[before:offset]
-        if text[0] not in '"#' or text == '"':
-            yield TextWord(text, offset, fresh)
-        if text[0] != "#":
-            fresh = False
-        before = match.end()
+    return parsed

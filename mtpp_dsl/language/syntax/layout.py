@@ -6,28 +6,22 @@ author's, spaces are not. Neighbouring lines of one kind are set as a table.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.syntax.lexing import lexemes
 from mtpp_dsl.language.syntax.parser import parse
 
 __all__ = ["format_spec"]
 
-_TOKEN = re.compile(
-    r"""(?P<newlines>\n[ \t\f\r\n]*)|(?P<space>[ \t\f\r]+)|(?P<comment>\#[^\n]*)
-    |(?P<string>"(?:\\.|[^"\\\n])*+")|(?P<number>[0-9][0-9_]*(?:\.(?!\.)[0-9_]*)?(?:[eE][+-]?[0-9]+)?)
-    |(?P<word>(?:USD|EUR)/(?:s|h|kWh)(?![A-Za-z0-9_])|[A-Za-z_µ][A-Za-z0-9_µ]*(?:/s(?![A-Za-z0-9_]))?)
-    |(?P<mark><->|->|<=|>=|==|!=|\.\.<|\.\.|.)""",
-    re.VERBOSE,
-)
 _KEYWORDS = {
     *("in", "if", "then", "else", "for", "and", "or", "not", "forall", "by", "on", "at", "most", "up", "to", "from"),
     *("include", "import", "pin", "forbid", "separate", "colocate", "subgraphs", "repeat", "replicate", "shard"),
 }
+_WORDS = ("NAME", "UNIT")
 _ROWS = ("node", "edge", "use", "type", "device", "switch", "link", "time")
 _INDENT = "  "
 
@@ -80,13 +74,11 @@ def format_spec(source: Source) -> str:
 
 def _tokens(text: str) -> list[_Token]:
     tokens: list[_Token] = []
-    breaks = 0
-    for match in _TOKEN.finditer(text):
-        if match.lastgroup == "newlines":
-            breaks += match[0].count("\n")
-        elif match.lastgroup != "space":
-            tokens.append(_Token(match[0].rstrip(), match.lastgroup or "", match.start(), breaks))
-            breaks = 0
+    before = 0
+    for word in lexemes(text):
+        breaks = text.count("\n", before, word.offset)
+        tokens.append(_Token(word.text.rstrip(), "MARK" if word.text == "%" else word.kind, word.offset, breaks))
+        before = word.stop
     return tokens
 
 
@@ -106,7 +98,7 @@ def _starts(parts: Iterable[tree.Tree]) -> dict[int, bool]:
 
 def _annotated(tokens: list[_Token], starts: dict[int, bool]) -> list[_Token]:
     """Fill in how every token is set; *starts*: see :func:`_starts`."""
-    code = [token for token in tokens if token.kind != "comment"]
+    code = [token for token in tokens if token.kind != "COMMENT"]
     stack: list[str] = []
     word, has_block = "", False
     for i, token in enumerate(code):
@@ -154,13 +146,13 @@ def _glued(token: _Token, before: _Token, earlier: _Token | None, later: _Token 
     text = token.text
     if text == "/" or before.text == "/":
         ends = (before, later) if text == "/" else (earlier, token)
-        return all(end is not None and end.kind == "number" for end in ends)
+        return all(end is not None and end.kind == "NUMBER" for end in ends)
     if text in (")", "]", ",", ":", "..", "..<", ".", "%") or before.text in ("(", "[", "..", "..<", "."):
         return True
     if text == "}" or before.text == "{":
         return before.text == "{" and text == "}"
     if text == "(":
-        return token.bracket == "other" and before.kind == "word" and (before.text == "on" or _is_name(before))
+        return token.bracket == "other" and before.kind in _WORDS and (before.text == "on" or _is_name(before))
     if text == "[":
         labels = earlier is not None and earlier.starts and earlier.text == "constraint"
         return before.text in (")", "]", "}") or (_is_name(before) and not labels)
@@ -168,14 +160,14 @@ def _glued(token: _Token, before: _Token, earlier: _Token | None, later: _Token 
 
 
 def _is_name(token: _Token) -> bool:
-    return token.kind == "word" and token.text not in _KEYWORDS and not token.starts
+    return token.kind in _WORDS and token.text not in _KEYWORDS and not token.starts
 
 
 def _begins_operand(before: _Token | None) -> bool:
     """Return whether a minus after *before* is a sign."""
     if before is None or before.text in (")", "]", "}", "%"):
         return False
-    return before.kind == "mark" or before.text in _KEYWORDS or before.starts
+    return before.kind == "MARK" or before.text in _KEYWORDS or before.starts
 
 
 def _set(tokens: list[_Token]) -> list[_Line]:
@@ -184,21 +176,21 @@ def _set(tokens: list[_Token]) -> list[_Line]:
     opened: list[int | None] = []  # the column after each open bracket; None for a block's
     opens_block = False
     for token in tokens:
-        if token.text in (")", "]", "}") and token.kind == "mark" and opened:
+        if token.text in (")", "]", "}") and token.kind == "MARK" and opened:
             opened.pop()
         fresh = token.starts or token.breaks > 0 or opens_block or not lines
-        if token.kind == "comment" and lines and not token.breaks:
+        if token.kind == "COMMENT" and lines and not token.breaks:
             lines[-1].comment = token.text
             opens_block = opens_block or bool(opened and opened[-1] is None and lines[-1].code.endswith("{"))
             continue
         if fresh:
-            indent = _indent(opened, token.starts or (token.kind == "comment" and not any(opened)))
+            indent = _indent(opened, token.starts or (token.kind == "COMMENT" and not any(opened)))
             lines.append(_Line(indent, blank_before=token.breaks > 1 and bool(lines)))
             if token.starts and token.word in _ROWS and token.text != "}":
                 lines[-1].row = token.word
-            elif not token.starts and token.kind != "comment" and len(lines) > 1:
+            elif not token.starts and token.kind != "COMMENT" and len(lines) > 1:
                 lines[-2].row = ""
-        if token.kind == "comment":
+        if token.kind == "COMMENT":
             lines[-1].comment = token.text
             continue
         _put(lines[-1], token)

@@ -6,7 +6,6 @@ A text that parses is parsed once. One that does not is cut at the words that be
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -16,7 +15,8 @@ from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.explain import explain
-from mtpp_dsl.language.syntax.grammar import MAX_WORDS, TextWord, run, words
+from mtpp_dsl.language.syntax.grammar import MAX_WORDS, run
+from mtpp_dsl.language.syntax.lexing import Lexeme, brackets, words
 from mtpp_dsl.language.syntax.pieces import Parsed, beginnings_of_items, items_before, pieces
 from mtpp_dsl.language.syntax.rules import custom_rules, unknown_rule
 from mtpp_dsl.language.syntax.syntax_errors import RULES, STATEMENTS
@@ -51,9 +51,6 @@ class Unparsed(SpecError):
     def __init__(self, diagnostics: Sequence[Diagnostic], failure: Failure, parsed: Parsed) -> None:
         super().__init__(diagnostics)
         self.failure, self.parsed = failure, parsed
-
-
-_BRACKETS = re.compile(r'"(?:\\.|[^"\\\n])*+"|#[^\n]*+|[()\[\]{}]')
 
 
 def parse(source: Source) -> tuple[tree.Statement, ...]:
@@ -97,7 +94,7 @@ def parse_counted(
 
 def begins_with_statement(source: Source) -> bool:
     """Return whether the first word of a text begins a statement."""
-    first = next(words(source, 0, len(source.text)), None)
+    first = next(words(source.text, 0, len(source.text)), None)
     return first is not None and first.text in STATEMENTS
 
 
@@ -124,9 +121,8 @@ def parse_expression(source: Source) -> tree.Expression:
 
 def _refuse_deep_nesting(source: Source, begin: int = 0, end: int | None = None) -> None:
     depth = 0
-    for match in _BRACKETS.finditer(source.text, begin, len(source.text) if end is None else end):
-        text = match[0]
-        depth += (text in "([{") - (text in ")]}") if len(text) == 1 else 0
+    for match in brackets(source.text, begin, end):
+        depth += 1 if match[0] in "([{" else -1
         if depth > MAX_DEPTH:
             message = f"brackets are nested more than {MAX_DEPTH} deep"
             raise SpecError([Diagnostic(message, Span(source, match.start(), match.end()), code="MTPP-E901")])
@@ -138,7 +134,7 @@ def _recover(failure: Failure, parsed: Parsed) -> Iterator[Diagnostic]:
 
 
 def _errors_of_pieces(
-    parsed: Parsed, found: Sequence[TextWord], cut: Iterable[tuple[int, int]], failure: Failure | None = None
+    parsed: Parsed, found: Sequence[Lexeme], cut: Iterable[tuple[int, int]], failure: Failure | None = None
 ) -> Iterator[Diagnostic]:
     """Yield the errors of the pieces of the words *found*, of which one may be known to have a failure."""
     offsets = [word.offset for word in found]
@@ -154,7 +150,7 @@ def _errors_of_pieces(
 
 
 def _errors(
-    parsed: Parsed, begin: int, stop: int, inside: Sequence[TextWord], error: Diagnostic | Failure
+    parsed: Parsed, begin: int, stop: int, inside: Sequence[Lexeme], error: Diagnostic | Failure
 ) -> Iterator[Diagnostic]:
     """Yield what is wrong in a piece: the first error of each item of a graph, of each statement of a scenario.
 

@@ -10,7 +10,8 @@ from typing import cast
 from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.grammar import MAX_WORDS, TextWord
+from mtpp_dsl.language.syntax.grammar import MAX_WORDS
+from mtpp_dsl.language.syntax.lexing import Lexeme
 from mtpp_dsl.language.syntax.parser import Unparsed, parse_counted
 from mtpp_dsl.language.syntax.pieces import Parsed, beginnings_of_items, items_before, meant
 from mtpp_dsl.language.syntax.rules import custom_rules
@@ -93,7 +94,7 @@ def _salvaged(parsed: Parsed, failure: Failure, broken: list[Broken]) -> Iterato
 
 
 def _salvaged_piece(
-    parsed: Parsed, inside: Sequence[TextWord], stop: int, broken: list[Broken], failure: Failure
+    parsed: Parsed, inside: Sequence[Lexeme], stop: int, broken: list[Broken], failure: Failure
 ) -> Iterator[tree.Statement]:
     """Yield what a statement that does not parse declares: the items of a graph, a device without its options."""
     kind, span = meant(inside[0].text), Span(parsed.source, inside[0].offset, stop)
@@ -111,9 +112,7 @@ def _salvaged_piece(
     broken.append(Broken(kind, name, span))
 
 
-def _items(
-    parsed: Parsed, inside: Sequence[TextWord], stop: int, done: list[tree.Item]
-) -> tuple[list[tree.Item], bool]:
+def _items(parsed: Parsed, inside: Sequence[Lexeme], stop: int, done: list[tree.Item]) -> tuple[list[tree.Item], bool]:
     """Return the items of a graph that parse, and whether they are all of its nodes, some of them without options.
 
     Those at its beginning that are *done* are not parsed again.
@@ -138,7 +137,7 @@ def _items(
     return items, whole
 
 
-def _without_options(parsed: Parsed, start: str, inside: Sequence[TextWord], stop: int) -> object:
+def _without_options(parsed: Parsed, start: str, inside: Sequence[Lexeme], stop: int) -> object:
     """Return a declaration up to its options; None if that does not parse either."""
     end = next((word.offset for word in inside if word.text in ("(", "{")), stop)
     made = parsed.run(start, inside[0].offset, end)

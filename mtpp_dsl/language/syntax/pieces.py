@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from mtpp_dsl.core.text.source import Diagnostic, Source
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.grammar import MAX_WORDS, TextWord, run, words
+from mtpp_dsl.language.syntax.grammar import MAX_WORDS, run
+from mtpp_dsl.language.syntax.lexing import Lexeme, words
 from mtpp_dsl.language.syntax.syntax_errors import ITEMS, STATEMENTS
 from mtpp_dsl.language.syntax.tables import Failure, Token
 
@@ -55,13 +56,13 @@ class Parsed:
         self.source = source
         self.end = len(source.text) if end is None else end
         self._known: dict[tuple[str, int, int], ParsedPiece | Failure] = {}
-        self._words: dict[int, list[TextWord]] = {}
+        self._words: dict[int, list[Lexeme]] = {}
         self._pieces: dict[int, list[tuple[int, int]]] = {}
 
-    def words(self, begin: int) -> list[TextWord]:
+    def words(self, begin: int) -> list[Lexeme]:
         """Return the words from an offset on, :data:`MAX_RECOVERED` of them at most."""
         if begin not in self._words:
-            self._words[begin] = list(islice(words(self.source, begin, self.end), MAX_RECOVERED))
+            self._words[begin] = list(islice(words(self.source.text, begin, self.end), MAX_RECOVERED))
         return self._words[begin]
 
     def pieces(self, begin: int) -> list[tuple[int, int]]:
@@ -86,7 +87,7 @@ class Parsed:
         return self._known[key]
 
 
-def pieces(source: Source, found: Sequence[TextWord], begin: int, end: int) -> Iterator[tuple[int, int]]:
+def pieces(source: Source, found: Sequence[Lexeme], begin: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the offsets of the statements from *begin* to *end*, where *found* are the words, as far as can be told.
 
     A statement begins at a keyword outside of all brackets that begins a line, or can be nothing else; behind a block;
@@ -99,9 +100,8 @@ def pieces(source: Source, found: Sequence[TextWord], begin: int, end: int) -> I
         first_column = word.offset == 0 or source.text[word.offset - 1] == "\n"
         keyword = word.text in STATEMENTS or (word.begins_line and _is_near(word.text, known))
         within_line = word.text not in _OFTEN_NAMES and word.text in STATEMENTS and before not in (".", "constraint")
-        after_block = (
-            depth == 0 and before == "}" and word.text not in (*_INNER, *OPENING, *CLOSING, ",", ".", "-", "<")
-        )
+        joins = word.text in (*_INNER, *OPENING, *CLOSING) or word.text[0] in ",.-<"
+        after_block = depth == 0 and before == "}" and not joins
         if after_block or (keyword and (first_column or (depth == 0 and (word.begins_line or within_line)))):
             depth = 0
             starts.append(word.offset)
@@ -132,7 +132,7 @@ def _is_near(word: str, known: dict[str, bool]) -> bool:
     return known[word]
 
 
-def beginnings_of_items(inside: Sequence[TextWord]) -> list[int]:
+def beginnings_of_items(inside: Sequence[Lexeme]) -> list[int]:
     """Return which words of a graph or block begin its items; the first is that of the statement."""
     depth, starts = 0, []
     for number, word in enumerate(inside):
@@ -154,11 +154,11 @@ def items_before(failure: Failure | None) -> list[tree.Item]:
     return []
 
 
-def _begins_item(before: TextWord, word: TextWord) -> bool:
+def _begins_item(before: Lexeme, word: Lexeme) -> bool:
     """Return whether a word of a graph, outside of inner brackets, may begin an item: *before* must end one."""
     if before.text == "{":
         return True
     if before.text in (*ITEMS, *_INNER) or word.text in _INNER or not word.text.isidentifier():
         return False
-    ends = before.text.isidentifier() or before.text.isdigit() or before.text in (*CLOSING, "%")
+    ends = before.kind in ("NAME", "NUMBER", "UNIT") or before.text in CLOSING
     return ends and (word.text in ITEMS or word.begins_line)

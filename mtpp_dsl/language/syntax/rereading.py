@@ -11,7 +11,8 @@ from typing import Any
 from mtpp_dsl.core.text.moving import MovingSpan, TextAnchor
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.grammar import MAX_WORDS, words
+from mtpp_dsl.language.syntax.grammar import MAX_WORDS
+from mtpp_dsl.language.syntax.lexing import words
 from mtpp_dsl.language.syntax.partial import Partial, parse_partial
 from mtpp_dsl.language.syntax.pieces import pieces
 
@@ -240,7 +241,7 @@ def _is_alone(piece: _Piece, text: str) -> bool:
         return False
     if piece.alone is None:
         stop = max(statement.span.stop for statement in piece.statements)
-        source = Source("", text[start:stop])
-        cut = list(pieces(source, list(words(source, 0, stop - start)), 0, stop - start))
+        part = text[start:stop]
+        cut = list(pieces(Source("", part), list(words(part, 0, len(part))), 0, len(part)))
         piece.alone = cut == [(0, stop - start)]
     return piece.alone

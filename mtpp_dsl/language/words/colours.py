@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lark import Lark
 from lark.lexer import PatternStr
 
 from mtpp_dsl.core.base.units import UNITS
+from mtpp_dsl.language.syntax.grammar import grammar
 from mtpp_dsl.language.syntax.reserved_words import RESERVED
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
 
@@ -50,17 +50,15 @@ class Vocabulary:
 
 
 def vocabulary() -> Vocabulary:
-    """Return the words of the language, read from its grammar (some 0.2 s)."""
-    grammar = Lark.open_from_package(
-        "mtpp_dsl.grammars", "mtpp.lark", parser="lalr", start="start", maybe_placeholders=True
-    )
+    """Return the words of the language, read from its grammar."""
+    terminals = grammar().terminals
     literal = {
-        each.name: each.pattern.value
-        for each in grammar.terminals
-        if isinstance(each.pattern, PatternStr) and each.pattern.value.isalpha()
+        terminal.name: terminal.pattern.value
+        for terminal in terminals
+        if isinstance(terminal.pattern, PatternStr) and terminal.pattern.value.isalpha()
     }
     rules: dict[str, list[list[str]]] = {}
-    for rule in grammar.rules:
+    for rule in grammar().rules:
         rules.setdefault(str(rule.origin.name), []).append([str(symbol.name) for symbol in rule.expansion])
     statements = {literal[name] for rule in ("statement", "item", "block_item") for name in _first(rules, rule)}
     named = {literal[symbols[1]] for symbols in rules["constraint"] if symbols[1] in literal}
@@ -75,9 +73,9 @@ def vocabulary() -> Vocabulary:
         functions=_sorted({*FUNCTIONS, *AGGREGATES}),
         units=tuple(sorted(UNITS, key=lambda unit: (-len(unit), unit))),
         terminals={
-            str(each.name): each.pattern.to_regexp().replace("*+", "*")  # not every editor has what gives nothing back
-            for each in grammar.terminals
-            if each.name not in literal
+            str(terminal.name): terminal.pattern.to_regexp().replace("*+", "*")  # which not every editor has
+            for terminal in terminals
+            if terminal.name not in literal
         },
     )
 

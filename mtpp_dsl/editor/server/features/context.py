@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from mtpp_dsl.core.problem.objective import OBJECTIVES
 from mtpp_dsl.core.text.source import Source
-from mtpp_dsl.editor.server.features.marks import LEX, TextMark, marks_before
+from mtpp_dsl.editor.server.features.marks import TextMark, marks_before
 from mtpp_dsl.language.syntax.grammar import run
+from mtpp_dsl.language.syntax.lexing import lexemes
 from mtpp_dsl.language.syntax.syntax_errors import ITEMS, RULES, STATEMENTS
 from mtpp_dsl.language.syntax.tables import Failure
 
@@ -317,11 +318,11 @@ def _given(text: str, marks: Sequence[TextMark], frame: Frame, offset: int) -> f
         if depth == 0 and word == "=" and number > frame.opener + 1:
             found.add(marks[number - 1].text)
     before = ""
-    for match in LEX.finditer(text, offset, min(len(text), offset + _AHEAD)):
-        word = match[0]
-        if word[0] == "#":
+    for mark in lexemes(text, offset, min(len(text), offset + _AHEAD)):
+        word = mark.text
+        if mark.kind == "COMMENT":
             continue
-        fresh = "\n" in text[max(0, match.start() - 1) : match.start()]
+        fresh = "\n" in text[max(0, mark.offset - 1) : mark.offset]
         if depth < 0 or (fresh and word in STATEMENTS):
             break
         depth += (word in _OPENING) - (word in _CLOSING)

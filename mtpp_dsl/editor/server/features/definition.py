@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from lsprotocol import types
@@ -15,10 +14,9 @@ from mtpp_dsl.editor.server.uris import uri_of
 from mtpp_dsl.exchange.library.entries import FOLDER
 from mtpp_dsl.language.lowering.choosing import all_of
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.syntax.lexing import lexemes
 
 __all__ = ["definition", "file_named", "occurrence_at", "word_at"]
-
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def definition(reading: TextReading, line: int, column: int) -> list[types.Location]:
@@ -60,12 +58,10 @@ def word_at(reading: TextReading, offset: int) -> Span | None:
     text = reading.text
     start = text.rfind("\n", 0, offset) + 1
     start = max(start, offset - 2_000)
-    for match in re.finditer(r'"(?:\\.|[^"\\\n])*"?|#[^\n]*|[A-Za-z_µ][A-Za-z0-9_µ]*|%', text[start : offset + 2_000]):
-        if match.start() + start <= offset <= match.end() + start:
-            word = _WORD.fullmatch(match[0])
-            if word is not None:
-                return Span(reading.source, match.start() + start, match.end() + start)
-        if match.start() + start > offset:
+    for word in lexemes(text, start, min(len(text), offset + 2_000)):
+        if word.offset <= offset <= word.stop and word.kind in ("NAME", "UNIT") and word.text.isidentifier():
+            return Span(reading.source, word.offset, word.stop)
+        if word.offset > offset or word.text == '"':
             return None
     return None
 

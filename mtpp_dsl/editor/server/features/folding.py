@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from mtpp_dsl.editor.server.positions import Lines
 from mtpp_dsl.editor.server.reading import TextReading
+from mtpp_dsl.language.syntax.lexing import brackets
 
 __all__ = ["MAX_FOLDS", "Fold", "folds"]
 
 MAX_FOLDS = 20_000
-_MARKS = re.compile(r'"(?:\\.|[^"\\\n])*+"|#[^\n]*+|[()\[\]{}]')
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,11 @@ def folds(reading: TextReading) -> list[Fold]:
 def _brackets(text: str, lines: Lines) -> Iterator[Fold]:
     """Yield brackets over several lines; the line of the closing one stays in sight."""
     opened: list[tuple[str, int]] = []
-    for match in _MARKS.finditer(text):
+    for match in brackets(text):
         mark = match[0]
         if mark in "([{":
             opened.append((mark, match.start()))
-        elif mark in ")]}" and opened and opened[-1][0] == "([{"[")]}".index(mark)]:
+        elif opened and opened[-1][0] == "([{"[")]}".index(mark)]:
             first, last = lines.position(opened.pop()[1])[0], lines.position(match.start())[0] - 1
             if last > first:
                 yield Fold(first, last)

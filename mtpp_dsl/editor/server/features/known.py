@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mtpp_dsl.editor.server.features.context import Context
-from mtpp_dsl.editor.server.features.marks import LEX
 from mtpp_dsl.editor.server.index import Declared
 from mtpp_dsl.editor.server.reading import TextReading
+from mtpp_dsl.language.syntax.lexing import lexemes
 from mtpp_dsl.language.syntax.syntax_errors import STATEMENTS
 from mtpp_dsl.language.values.values import Value
 
@@ -73,11 +73,11 @@ def variables(reading: TextReading, context: Context) -> Iterator[KnownName]:
         inside = marks[3 : next((n for n, mark in enumerate(marks) if mark.text == ")"), len(marks))]
         found |= {mark.text: "a param of the function" for mark in inside if _WORD.match(mark.text)}
     before_word = ""
-    for match in LEX.finditer(text, context.start, min(len(text), context.start + _AHEAD)):
-        word = match[0]
-        if word[0] == "#":
+    for mark in lexemes(text, context.start, min(len(text), context.start + _AHEAD)):
+        word = mark.text
+        if mark.kind == "COMMENT":
             continue
-        first = match.start() == 0 or text[match.start() - 1] == "\n"
+        first = mark.offset == 0 or text[mark.offset - 1] == "\n"
         if (first and word in STATEMENTS) or word == "}" or word in ("node", "edge", "use"):
             break
         if word == "in" and _WORD.match(before_word):

@@ -6,18 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mtpp_dsl.language.syntax.lexing import Lexeme, lexemes
 from mtpp_dsl.language.syntax.syntax_errors import STATEMENTS
 
-__all__ = ["LEX", "MAX_LOOKED", "TextMark", "marks_before"]
+__all__ = ["MAX_LOOKED", "TextMark", "marks_before"]
 
 MAX_LOOKED = 4_000_000
 """Characters before the place among which the beginning of its statement is looked for."""
-
-LEX = re.compile(
-    r'"(?:\\.|[^"\\\n])*+"|#[^\n]*+|[A-Za-z_][A-Za-z0-9_]*+|[0-9][0-9_]*+(?:\.(?!\.)[0-9_]*+)?(?:[eE][+-]?[0-9]++)?'
-    r"|<->|->|<=|>=|==|!=|\.\.<?|[^\s]"
-)
-"""A string, a comment, a name, a number or a mark; of a string that is not closed its quotation mark."""
 
 _FAR = 20_000
 """Characters before the place that are looked at where no statement begins in the first column."""
@@ -51,24 +46,18 @@ def marks_before(text: str, offset: int) -> tuple[list[TextMark], bool, str | No
     """Return the marks before an offset, whether it is in a comment, and the beginning of a string or a word there."""
     begin = _begin(text, offset)
     found: list[TextMark] = []
-    before, fresh = begin, True
-    cut = ""
-    for match in _words(text, begin, offset):
-        word, at = match[0], match.start()
-        fresh = fresh or "\n" in text[before:at]
-        before = match.end()
-        if word[0] == "#":
-            if before == offset:
+    for word in _words(text, begin, offset):
+        at = word.offset
+        if word.kind == "COMMENT":
+            if word.stop == offset:
                 return found, True, None, ""
             continue
-        if word == '"' and "\n" not in text[at:offset]:
+        if word.text == '"' and "\n" not in text[at:offset]:
             return found, False, text[at + 1 : offset], ""
-        if before == offset and _WORD.match(word):
-            cut = word
-            break
-        found.append(TextMark(word, at, fresh, at == 0 or text[at - 1] == "\n"))
-        fresh = False
-    return found, False, None, cut
+        if word.stop == offset and _WORD.match(word.text):
+            return found, False, None, word.text
+        found.append(TextMark(word.text, at, word.begins_line, at == 0 or text[at - 1] == "\n"))
+    return found, False, None, ""
 
 
 def _begin(text: str, offset: int) -> int:
@@ -82,14 +71,14 @@ def _begin(text: str, offset: int) -> int:
     return line if offset - line < _FAR else text.find("\n", offset - _FAR) + 1
 
 
-def _words(text: str, begin: int, offset: int) -> Iterator[re.Match[str]]:
+def _words(text: str, begin: int, offset: int) -> Iterator[Lexeme]:
     """Yield the words from *begin* to *offset*; of a long graph or block its head, and those of the last items."""
     head = _HOLDS.match(text, begin)
     if head is None or offset - begin < _LONG:
-        yield from LEX.finditer(text, begin, offset)
+        yield from lexemes(text, begin, offset)
         return
     line = text.rfind("\n", 0, offset) + 1
     while line > head.end() and (offset - line < _LAST or not _ITEM_LINE.match(text, line)):
         line = text.rfind("\n", 0, line - 1) + 1
-    yield from LEX.finditer(text, begin, head.end())
-    yield from LEX.finditer(text, max(line, head.end()), offset)
+    yield from lexemes(text, begin, head.end())
+    yield from lexemes(text, max(line, head.end()), offset)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from mtpp_dsl.editor.server.index import walk
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.syntax.lexing import lexemes
 from mtpp_dsl.language.words.meanings import INTERCONNECTS, ITEMS, OBJECTIVES, RULES, STATEMENTS, WORDS
 from mtpp_dsl.language.words.vocabulary import functions
 
@@ -34,10 +34,7 @@ TYPES = (
 MODIFIERS = ("declaration", "readonly", "defaultLibrary")
 _DECLARATION, _READONLY, _LIBRARY = 1, 2, 4
 
-_WORD = re.compile(
-    r'(?P<comment>\#[^\n]*+)|(?P<string>"(?:\\.|[^"\\\n])*+"?)|(?P<number>\d[\d_]*(?:\.(?!\.)[\d_]*)?(?:[eE][+-]?\d+)?)'
-    r"|(?P<name>[A-Za-z_µ][A-Za-z0-9_µ]*+)|(?P<operator><->|->|<=|>=|==|!=|\.\.<|\.\.|[-+*/<>=%])",
-)
+_OPERATORS = frozenset(["<->", "->", "<=", ">=", "==", "!=", "..<", "..", *"-+*/<>=%"])
 _BETWEEN = {
     "as",
     "at",
@@ -89,14 +86,23 @@ def tokens(reading: TextReading, start: int = 0, stop: int | None = None) -> lis
     known = _known(reading)
     declared = {name: _KINDS.get(found[0].kind, ("variable", 0)) for name, found in reading.index.definitions.items()}
     found: list[ColouredWord] = []
-    for match in _WORD.finditer(reading.text, start, len(reading.text) if stop is None else stop):
-        kind, (first, last) = match.lastgroup or "", match.span()
-        if kind != "name":
-            found.append(ColouredWord(first, last, kind))
+    opened = -1  # up to where a string goes that is not closed on its line
+    for word in lexemes(reading.text, start, stop):
+        first, last = word.offset, word.stop
+        if first < opened:
             continue
-        token = known.get(first) or _guessed(match[0], declared)
-        if token is not None:
-            found.append(ColouredWord(first, last, *token))
+        if word.kind in ("COMMENT", "STRING", "NUMBER"):
+            found.append(ColouredWord(first, last, word.kind.lower()))
+        elif word.text == '"':
+            line = reading.text.find("\n", first, stop)
+            opened = line if line >= 0 else len(reading.text) if stop is None else stop
+            found.append(ColouredWord(first, opened, "string"))
+        elif word.text in _OPERATORS:
+            found.append(ColouredWord(first, last, "operator"))
+        elif word.kind != "MARK":
+            token = known.get(first) or _guessed(word.text, declared)
+            if token is not None:
+                found.append(ColouredWord(first, last, *token))
     return found
 
 
