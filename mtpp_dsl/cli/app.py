@@ -500,7 +500,8 @@ def fmt(
     specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help=".mtpp files.", show_default=False)],
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file would change.")] = False,
     upgrade: Annotated[
-        bool, typer.Option("--upgrade", help="Rewrite what was allowed before version 1 was settled, and is not now.")
+        bool,
+        typer.Option("--upgrade", help="Rewrite specs of earlier versions of the language as this wants them."),
     ] = False,
     quiet: Quiet = False,
 ) -> int:

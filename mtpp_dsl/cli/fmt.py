@@ -10,7 +10,7 @@ from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.core.text.source import Diagnostic, Source
 from mtpp_dsl.language.lowering.reader import read_source
 from mtpp_dsl.language.syntax.layout import format_spec
-from mtpp_dsl.language.syntax.upgrade import upgraded
+from mtpp_dsl.language.syntax.upgrade import is_present, upgraded, version_of
 
 __all__ = ["format_files"]
 
@@ -18,12 +18,14 @@ __all__ = ["format_files"]
 def format_files(paths: list[Path], check: bool, upgrade: bool = False, *, quiet: bool = False) -> int:
     """Format files in place, or with *check* only say which would change, unless *quiet*; return the exit code.
 
-    With *upgrade* they are also rewritten where version 1 does not allow what was allowed before.
+    With *upgrade* those of earlier versions of the language are also rewritten as the present version wants them.
     """
     wrong: list[Diagnostic] = []
     changed: list[Path] = []
     for path in paths:
         source = read_source(path, str(path))
+        if upgrade and not quiet and is_present(source):
+            say(f"{path} is of version {version_of(source)} of the language, the present one", stderr=True)
         try:
             text = format_spec(Source(source.name, upgraded(source)) if upgrade else source)
         except SpecError as error:

@@ -18,7 +18,6 @@ from mtpp_dsl.language.lowering.lower import load
 from mtpp_dsl.language.syntax.layout import format_spec
 from mtpp_dsl.language.syntax.parser import parse
 from mtpp_dsl.language.syntax.partial import parse_partial
-from mtpp_dsl.language.syntax.upgrade import upgraded
 from tests.own_time import within
 
 NAMES = ["a", "b", "gpu", "i", "work", "x_1", "time", "node", "use", "input", "plan", "ms", "s", "load", "nodes"]
@@ -96,7 +95,7 @@ def broken(draw: random.Random, text: str) -> str:
 
 
 def holds(text: str) -> None:
-    """Hold that a text is read, laid out and not rewritten; parse(fmt(x)) = parse(x), and fmt(fmt(x)) = fmt(x)."""
+    """Hold that a text is read and laid out; parse(fmt(x)) = parse(x), and fmt(fmt(x)) = fmt(x)."""
     source = Source("x", text)
     try:
         before = parse(source)
@@ -110,7 +109,6 @@ def holds(text: str) -> None:
     formatted = format_spec(source)
     assert parse(Source("x", formatted)) == before
     assert format_spec(Source("x", formatted)) == formatted
-    assert parse(Source("x", upgraded(source)))
 
 
 @pytest.mark.parametrize("seed", range(4))

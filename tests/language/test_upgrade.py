@@ -1,4 +1,4 @@
-"""Texts of before version 1 was settled: refused with the way out, and rewritten by it."""
+"""Texts of earlier versions of the language, and words that are no names."""
 
 from __future__ import annotations
 
@@ -11,104 +11,93 @@ from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.language.lowering.lower import analyse, load
-from mtpp_dsl.language.syntax.parser import parse
-from mtpp_dsl.language.syntax.upgrade import upgraded
+from mtpp_dsl.language.syntax import upgrade
+from mtpp_dsl.language.syntax.upgrade import upgraded, version_of
 
-BASE = """graph { node a (work = 3 ms) node b[i in 0..2] (work = 1 ms) edge a -> b[0] }
-device gpu[2] (speed = 1)
-interconnect links (bandwidth = 1 GiB/s, latency = 0 us)
+TEXT = """graph { node a (work = 3 ms) }
+device gpu (speed = 1)
+interconnect shared (bandwidth = 1 GiB/s)
+minimize bottleneck
 """
-LATER = BASE + "maximize throughput (batch = 4)\n"
-
-OLD = [
-    (BASE + "maximize throughput (batch = 4, transfer = per-input)\n", "transfer = per_input"),
-    (BASE + 'maximize throughput (batch = 4, transfer = # c\n "per-batch")\n', 'transfer = # c\n "per_batch"'),
-    (LATER + "let x = 5\n  ms\nconstraint c: load(gpu[0]) <= x\n", "let x = 5 ms\nconstraint c"),
-    (LATER + "let x = max(5\n  ms, 6 ms)\n", "let x = max(5 ms, 6 ms)\n"),
-    (LATER + "let x = 8 # about\n MiB\n", "let x = 8 MiB # about\n"),
-    (LATER + "let x = sum(1 for i in 0..1if true)\n", "0..1 if true"),
-    (LATER + "let x = 1/2 ms\n", "1/(2 ms)"),
-    (LATER + "param used: int = 3\nlet x = used + 1\n", "param used_: int = 3\nlet x = used_ + 1"),
-    (LATER + "let inf = 3\nlet inf_ = inf * 2\n", "let inf__ = 3\nlet inf_ = inf__ * 2"),
-    (LATER + "constraint separate b[edges], a for edges in 1..2\n", "b[edges_], a for edges_ in 1..2"),
-]
 
 
-@pytest.mark.parametrize(("text", "new"), OLD, ids=[new for _, new in OLD])
-def test_what_was_allowed_before(text: str, new: str, tmp_path: Path) -> None:
-    """The error names 'mtpp fmt --upgrade', which writes a text that is read; a second time changes nothing."""
-    with pytest.raises(SpecError) as caught:
-        load(text)
-    assert any(
-        "'mtpp fmt --upgrade FILE'" in note for diagnostic in caught.value.diagnostics for note in diagnostic.notes
-    )
-    assert new in upgraded(Source("x", text))
-    assert upgraded(Source("x", upgraded(Source("x", text)))) == upgraded(Source("x", text))
+def test_a_text_of_the_present_version_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is formatted, and the command says that there is nothing to upgrade."""
+    path = tmp_path / "spec.mtpp"
+    for begin in ("", "mtpp 1\n", "# of today\nmtpp   1\n"):
+        text = begin + TEXT
+        assert version_of(Source("x", text)) == 1
+        assert upgraded(Source("x", text)) == text
+        path.write_text(text)
+        assert run(["fmt", "--upgrade", str(path)]) == 0
+        assert f"{path} is of version 1 of the language, the present one" in capsys.readouterr().err
+        assert run(["fmt", "--upgrade", "--check", "--quiet", str(path)]) == 0
+        assert capsys.readouterr().err == ""
+
+
+def test_a_text_of_an_earlier_version_is_rewritten_step_by_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it would be in version 3, after one in which nodes were called tasks, and one in which devices were cores."""
+
+    def changed(old: int, word: str, new: str) -> None:
+        monkeypatch.setitem(
+            upgrade.REWRITES,
+            old,
+            lambda source: source.text.replace(f"mtpp {old}", f"mtpp {old + 1}").replace(word, new),
+        )
+
+    changed(1, "task", "node")
+    changed(2, "core", "device")
+    monkeypatch.setattr(upgrade, "LANGUAGE_VERSION", 3)
+    first = "mtpp 1\n" + TEXT.replace("node", "task").replace("device", "core")
+    second = "mtpp 2\n" + TEXT.replace("device", "core")
+    for text in (first, second):
+        assert upgraded(Source("x", text)) == "mtpp 3\n" + TEXT
     path = tmp_path / "old.mtpp"
-    path.write_text(text)
+    path.write_text(first)
     assert run(["fmt", "--upgrade", "--check", str(path)]) == 1
-    assert path.read_text() == text
+    assert path.read_text() == first
     assert run(["fmt", "--upgrade", str(path)]) == 0
-    load(path)
-    assert run(["fmt", "--upgrade", "--check", str(path)]) == 0
+    assert path.read_text().split() == ["mtpp", "3", *TEXT.split()]
+    assert "the present one" not in capsys.readouterr().err
 
 
-NEW = [
-    "let x = per-batch",
-    "let w = {per: 3, s: 5\n, ms: 3}",
-    "let x = a * 1 MiB/2 ms\nlet y = 1/(2 ms) + k / 2",
-    "let s = [3,\n s]\nassert k > 3\nparam ms: int = 4",
-    "edge_ is no statement",
-]
-
-
-@pytest.mark.parametrize("text", NEW[:-1])
-def test_what_is_allowed_stays(text: str) -> None:
-    """A text of version 1 is not touched."""
-    parse(Source("x", text))
-    assert upgraded(Source("x", text)) == text
-
-
-def test_what_does_not_parse_is_an_error() -> None:
-    """A broken text is not rewritten."""
-    with pytest.raises(SpecError):
-        upgraded(Source("x", NEW[-1]))
-
-
-def test_the_six_specs_parse(specs: Path) -> None:
-    """The acceptance specs are texts of version 1 as they stand."""
-    for path in sorted(specs.glob("*.mtpp")):
-        assert upgraded(Source(path.name, path.read_text())) == path.read_text()
+def test_a_version_that_is_not_known_is_refused() -> None:
+    """The formatter says what reading the spec says."""
+    text = "mtpp 7\n" + TEXT
+    with pytest.raises(SpecError) as of_upgrade:
+        upgraded(Source("<text>", text))
+    with pytest.raises(SpecError) as of_load:
+        load(text)
+    assert str(of_upgrade.value.diagnostics[0]) == str(of_load.value.diagnostics[0])
 
 
 @pytest.mark.parametrize(
     ("text", "helps"),
     [
-        ("let edges = 4", "underscore"),
-        ("param inf: int = 4", "underscore"),
-        ("let x = [3 for nodes in 0..2]", "underscore"),
-        ("graph { node nodes (work = 1 ms) }", "string"),
-        ("device on (memory = 1 GiB)", "string"),
-        ("switch used", "string"),
-        ("def on(x) = x", ""),
-        ("def f(on) = 3", ""),
-        ("type true (memory = 1 GiB)", ""),
-        ("phase on, off", ""),
+        ("let edges = 4", False),
+        ("param inf: int = 4", False),
+        ("let x = [3 for nodes in 0..2]", False),
+        ("graph { node nodes (work = 1 ms) }", True),
+        ("device on (memory = 1 GiB)", True),
+        ("switch used", True),
+        ("def on(x) = x", False),
+        ("def f(on) = 3", False),
+        ("type true (memory = 1 GiB)", False),
+        ("phase on, off", False),
     ],
 )
-def test_what_helps_where_a_word_is_taken_for_a_name(text: str, helps: str) -> None:
-    """The note says what mends the text, and nothing where the name has to be changed by hand."""
+def test_what_helps_where_a_word_is_taken_for_a_name(text: str, helps: bool) -> None:
+    """The note says what mends the text: a string, where the name may be one."""
 
     def taken(given: str) -> list[tuple[str, ...]]:
-        return [each.notes for each in analyse(f"{given}\n").diagnostics if each.code == "MTPP-E103"]
+        return [message.notes for message in analyse(f"{given}\n").diagnostics if message.code == "MTPP-E103"]
 
     (notes,) = taken(text)
-    assert len(notes) == bool(helps)
-    if helps == "underscore":
-        assert "'mtpp fmt --upgrade FILE'" in notes[0]
-        assert taken(upgraded(Source("x", text))) == []
-    elif helps:
+    assert len(notes) == helps
+    if helps:
         word = notes[0].rpartition(" ")[2]
         mended = re.sub(rf"\b{word[1:-1]}\b", word, text)
         assert taken(mended) == []
-        assert not [each for each in analyse(f"{mended}\n").diagnostics if each.code.startswith("MTPP-E00")]
+        assert not [m for m in analyse(f"{mended}\n").diagnostics if m.code.startswith("MTPP-E00")]

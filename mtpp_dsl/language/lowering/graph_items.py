@@ -264,7 +264,7 @@ class GraphItems:
 
     def node(self, item: tree.NodeItem, instance: BlockInstance) -> None:
         """Add the nodes of an item in one instance."""
-        check_word(item.name, "string")
+        check_word(item.name, may_be_string=True)
         self.check_count(item, instance)
         complaint: Complaint | None = None
         if item.family is not None:

@@ -117,7 +117,7 @@ def declare_devices(
             second=(fresh[declared[0]], "first declared here"),
         )
     template = devices[old[0]] if old else Device(base)
-    check_word(statement.name, "string")
+    check_word(statement.name, may_be_string=True)
     if statement.family is not None:
         scope.empty.add(base)
     steps = list(iterate(statement.clauses, scope))

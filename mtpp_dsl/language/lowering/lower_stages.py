@@ -38,6 +38,7 @@ from mtpp_dsl.language.lowering.profiles import times_from
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.lacking import adding
 from mtpp_dsl.language.syntax.partial import Broken
+from mtpp_dsl.language.syntax.upgrade import LANGUAGE_VERSION, another_version
 from mtpp_dsl.language.values.asserting import check_assert
 from mtpp_dsl.language.values.declaring import UnitKeeper
 from mtpp_dsl.language.values.definitions import define
@@ -47,9 +48,7 @@ from mtpp_dsl.language.values.params import bind_params
 from mtpp_dsl.language.values.phases import check_phase_names, declare_phases, in_phases
 from mtpp_dsl.language.values.scope import Complaint, SpecScope, Unsettled
 
-__all__ = ["LANGUAGE_VERSION", "LoweringStages"]
-
-LANGUAGE_VERSION = 1
+__all__ = ["LoweringStages"]
 
 S = TypeVar("S", bound=tree.Statement)
 
@@ -235,12 +234,8 @@ class LoweringStages:
         """Hold that the spec is written in this version of the language."""
         for statement, _ in self.of(tree.VersionStatement):
             if statement.version.value != LANGUAGE_VERSION:
-                span = statement.version.span
-                raise Complaint(
-                    f"this is language version {LANGUAGE_VERSION}; the spec is written in {span.text}",
-                    span,
-                    code="MTPP-E022",
-                )
+                self.findings.add(another_version(statement.version.span))
+                return
 
     def read_graph(self) -> Workload:
         """Read the graph that counts; return the workload that an import brought."""

@@ -145,7 +145,7 @@ def _declared(statements: Sequence[tree.SwitchStatement], scope: SpecScope) -> I
     assert scope.devices is not None
     taken = {device.name for device in scope.devices}
     for statement in statements:
-        check_word(statement.name, "string")
+        check_word(statement.name, may_be_string=True)
         for step in iterate(statement.clauses, scope):
             for name, local, _ in expand_family(statement.name.text, statement.family, scope, step):
                 if name in seen:

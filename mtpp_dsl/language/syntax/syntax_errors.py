@@ -6,10 +6,7 @@ fails in against theirs, and the tests loop over the same table.
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES", "ITEMS", "RULES", "STATEMENTS", "TERMINALS", "UPGRADE"]
-
-UPGRADE = "a file of before version 1 is rewritten by 'mtpp fmt --upgrade FILE'"
-"""What notes say of a form that was allowed before version 1 was settled."""
+__all__ = ["EXAMPLES", "ITEMS", "RULES", "STATEMENTS", "TERMINALS"]
 
 STATEMENTS = (
     "mtpp",

@@ -10,7 +10,7 @@ from mtpp_dsl.core.text.source import Fix, Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.reserved_words import RESERVED
 from mtpp_dsl.language.values.expressions import Locals, evaluate, iterate, whole
-from mtpp_dsl.language.values.scope import UNDERSCORE, Complaint, SpecScope, reserved
+from mtpp_dsl.language.values.scope import Complaint, SpecScope, reserved
 from mtpp_dsl.language.values.values import Quantity, Sequence, Value, describe
 
 __all__ = ["UnitKeeper", "check_word", "expand_family", "subscript_text"]
@@ -19,22 +19,22 @@ _UNIT_NAMES = {TIME: "s", SIZE: "B", WORK: "FLOP", NONE: ""}
 _NOT_IN_NAMES = frozenset('[]",\n\r')
 
 
-def check_word(name: tree.Word, kind: str = "") -> None:
+def check_word(name: tree.Word, may_be_string: bool = False) -> None:
     """Complain about a declared name that means something else in expressions, or is too long.
 
     A node or a device may have any name that is written as a string: expressions call it by the string, too.
 
     Args:
         name: as it is declared.
-        kind: "string" where it may be a string, "let" of a let; else "".
+        may_be_string: whether it may be written as a string.
     """
     if len(name.text) > MAX_NAME:
         raise Complaint(
             f"a name has at most {MAX_NAME:,} characters; this one has {len(name.text):,}", name.span, code="MTPP-E901"
         )
     if name.text in RESERVED and not name.span.text.startswith('"'):
-        notes = {"string": (f'or write it, here and elsewhere, as a string: "{name.text}"',), "let": (UNDERSCORE,)}
-        raise reserved(name.text, name.span, *notes.get(kind, ()))
+        note = f'or write it, here and elsewhere, as a string: "{name.text}"'
+        raise reserved(name.text, name.span, *([note] if may_be_string else ()))
 
 
 class UnitKeeper:

@@ -39,7 +39,7 @@ def _define(
     statement: tree.LetStatement | tree.DefStatement, params: Mapping[str, tree.ParamStatement], scope: SpecScope
 ) -> None:
     word = statement.name
-    check_word(word, "let" if isinstance(statement, tree.LetStatement) else "")
+    check_word(word)
     name = word.text
     known: dict[str, tree.LetStatement | tree.DefStatement] = {**scope.lets, **scope.defs}
     old = known.get(name)

@@ -16,7 +16,7 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.reserved_words import RESERVED
 from mtpp_dsl.language.values.arithmetic import Mismatch
 from mtpp_dsl.language.values.linear import general_remedy, is_not_linear, mismatch_code
-from mtpp_dsl.language.values.scope import MAX_LOOPS, UNDERSCORE, Complaint, SpecScope, reserved
+from mtpp_dsl.language.values.scope import MAX_LOOPS, Complaint, SpecScope, reserved
 from mtpp_dsl.language.values.values import (
     Affine,
     DataTable,
@@ -175,7 +175,7 @@ def members_of(head: tree.Binder, scope: SpecScope, local: Locals) -> Iterator[V
     """
     name = head.name.text
     if name in RESERVED:
-        raise reserved(name, head.name.span, UNDERSCORE)
+        raise reserved(name, head.name.span)
     domain = evaluate(head.domain, scope, local)
     items = steps_of(domain)
     if isinstance(domain, NodeRef) or (isinstance(domain, Sequence) and domain.kind == "set" and _of_nodes(domain)):

@@ -7,7 +7,6 @@ from fractions import Fraction
 from mtpp_dsl.core.base.exact import LONG
 from mtpp_dsl.core.base.units import NONE, SIZE, UNITS
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.syntax_errors import UPGRADE
 from mtpp_dsl.language.values import arithmetic
 from mtpp_dsl.language.values.arithmetic import Mismatch
 from mtpp_dsl.language.values.evaluating import Locals, evaluate, evaluates, placed, truth, unknown_unit, whole
@@ -112,7 +111,7 @@ def _refuse_inverse(left: Value, operand: tree.Expression, right: Value) -> None
         operand.span,
         [
             f"write '{shown(left)} {unit} / {shown(operand.value)}' to divide a quantity",
-            f"write '… / ({text})' for the inverse of {text}, as this was read before; {UPGRADE}",
+            f"write '… / ({text})' for the inverse of {text}",
         ],
         code="MTPP-E202",
     )

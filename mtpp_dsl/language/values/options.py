@@ -10,7 +10,6 @@ from mtpp_dsl.core.text.source import Fix, Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.mentions import mentions
 from mtpp_dsl.language.syntax.near_words import word_hint
-from mtpp_dsl.language.syntax.syntax_errors import UPGRADE
 from mtpp_dsl.language.values.evaluating import unknown_unit
 from mtpp_dsl.language.values.expressions import Locals, evaluate, number, whole
 from mtpp_dsl.language.values.scope import Complaint, SpecScope
@@ -218,9 +217,7 @@ class Options:
         listed, joined = ", ".join(choices), str(word).replace("-", "_")
         if joined in choices:
             mend = Fix.replace(value.span, joined)
-            raise Complaint(
-                f"{name} is one of {listed}; write {joined}", value.span, [UPGRADE], fix=mend, code="MTPP-E110"
-            )
+            raise Complaint(f"{name} is one of {listed}; write {joined}", value.span, fix=mend, code="MTPP-E110")
         raise Complaint(f"{name} is one of {listed}{did_you_mean(joined, choices)}", self.span(name), code="MTPP-E110")
 
     def texts(self, name: str) -> tuple[str, ...]:

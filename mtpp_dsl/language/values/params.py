@@ -21,7 +21,7 @@ from mtpp_dsl.language.values.data_tables import read_table, table_of_records
 from mtpp_dsl.language.values.expressions import evaluate
 from mtpp_dsl.language.values.origin import plain
 from mtpp_dsl.language.values.outside import from_python, records_of
-from mtpp_dsl.language.values.scope import UNDERSCORE, Complaint, SpecScope, Unsettled, reserved
+from mtpp_dsl.language.values.scope import Complaint, SpecScope, Unsettled, reserved
 from mtpp_dsl.language.values.values import DataTable, Quantity, Value, describe, shown
 from mtpp_dsl.language.values.values import Sequence as Values
 
@@ -88,7 +88,7 @@ def bind_params(
         statement, folder = last[name]
         try:
             if name in RESERVED:
-                raise reserved(name, statement.name.span, UNDERSCORE)
+                raise reserved(name, statement.name.span)
             scope.params[name] = _value(statement, folder, given, scope)
         except Unsettled:
             scope.unsettled.add(name)

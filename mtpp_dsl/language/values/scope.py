@@ -20,10 +20,7 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.declared import Hanging, LawOperator
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, NodeTime, Quantity, Sequence, Value
 
-__all__ = ["MAX_LOOPS", "MAX_WRONG", "UNDERSCORE", "Complaint", "ReadingStopped", "SpecScope", "Unsettled", "reserved"]
-
-UNDERSCORE = "'mtpp fmt --upgrade FILE' writes an underscore behind it throughout the file"
-"""What a note says of such a name of a param, a let or the variable of a loop, which could have it before version 1."""
+__all__ = ["MAX_LOOPS", "MAX_WRONG", "Complaint", "ReadingStopped", "SpecScope", "Unsettled", "reserved"]
 
 MAX_WRONG = 100
 """Errors reported in one run; no more are looked for."""

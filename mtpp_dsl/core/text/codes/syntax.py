@@ -78,10 +78,9 @@ SYNTAX: tuple[Code, ...] = (
     Code(
         "MTPP-E006",
         "A unit or a word does not stand well behind its number",
-        "A unit stands on the line of its number, and other words do not touch a number. Both were allowed before "
-        "version 1 was settled.",
+        "A unit stands on the line of its number, and other words do not touch a number.",
         "let pause = 5\n  ms",
-        "Write the unit behind its number, or a space between; 'mtpp fmt --upgrade FILE' does it.",
+        "Write the unit behind its number, or a space between.",
     ),
     Code(
         "MTPP-E009",
