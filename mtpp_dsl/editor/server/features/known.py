@@ -73,11 +73,11 @@ def variables(reading: TextReading, context: Context) -> Iterator[KnownName]:
         inside = marks[3 : next((n for n, mark in enumerate(marks) if mark.text == ")"), len(marks))]
         found |= {mark.text: "a param of the function" for mark in inside if _WORD.match(mark.text)}
     before_word = ""
-    for mark in lexemes(text, context.start, min(len(text), context.start + _AHEAD)):
-        word = mark.text
-        if mark.kind == "COMMENT":
+    for lexeme in lexemes(text, context.start, min(len(text), context.start + _AHEAD)):
+        word = lexeme.text
+        if lexeme.kind == "COMMENT":
             continue
-        first = mark.offset == 0 or text[mark.offset - 1] == "\n"
+        first = lexeme.offset == 0 or text[lexeme.offset - 1] == "\n"
         if (first and word in STATEMENTS) or word == "}" or word in ("node", "edge", "use"):
             break
         if word == "in" and _WORD.match(before_word):
