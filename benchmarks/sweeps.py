@@ -21,11 +21,11 @@ from pathlib import Path
 from time import monotonic, process_time
 
 from mtpp_dsl.core.executors.local import LOCAL
+from mtpp_dsl.core.executors.processes import descendants, memory
 from mtpp_dsl.sweeps.file.expansion import expand
 from mtpp_dsl.sweeps.file.file import read_sweep
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.run.loop import run_sweep
-from mtpp_dsl.sweeps.run.processes import descendants, memory
 from mtpp_dsl.sweeps.store.outcome import RunOutcome
 from mtpp_dsl.sweeps.store.store import Store
 

@@ -13,11 +13,11 @@ import pytest
 
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.core.executors.local import LOCAL, LocalChannel
+from mtpp_dsl.core.executors.processes import descendants
 from mtpp_dsl.language.lowering.lower import read
 from mtpp_dsl.sweeps.file.problem_files import fingerprint
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.run.loop import Summary, run_sweep
-from mtpp_dsl.sweeps.run.processes import descendants
 from mtpp_dsl.sweeps.store.outcome import RunOutcome
 from mtpp_dsl.sweeps.store.rows import RunRow
 from mtpp_dsl.sweeps.store.store import Store

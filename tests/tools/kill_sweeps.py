@@ -21,10 +21,10 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mtpp_dsl.core.executors.processes import descendants
 from mtpp_dsl.sweeps.file.expansion import expand
 from mtpp_dsl.sweeps.file.file import read_sweep
 from mtpp_dsl.sweeps.file.run import Run
-from mtpp_dsl.sweeps.run.processes import descendants
 from mtpp_dsl.sweeps.store.outcome import ANSWERED
 from mtpp_dsl.sweeps.store.rows import RunRow
 from mtpp_dsl.sweeps.store.store import Store

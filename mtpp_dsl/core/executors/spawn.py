@@ -62,7 +62,7 @@ def module(name: str, errors: IO[bytes], prefix: Sequence[str] = ()) -> subproce
     """
     with shielded():
         return subprocess.Popen(
-            [*prefix, sys.executable, "-P", "-m", HERE, name, repr(monotonic())],
+            [*prefix, sys.executable, "-P", "-m", HERE, name, repr(monotonic()), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -72,8 +72,12 @@ def module(name: str, errors: IO[bytes], prefix: Sequence[str] = ()) -> subproce
 
 
 def main() -> None:
-    """Call ``main(wire)`` of the module that the command line names, in a process that :func:`module` has started."""
-    Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    """Call ``main(wire)`` of the module that the command line names, in a process that :func:`module` has started.
+
+    The command line also says when the process was started, and by which process: that one may have ended already.
+    """
+    parent = int(sys.argv[3]) if len(sys.argv) > 3 else os.getppid()
+    Thread(target=_end_with, args=(parent,), daemon=True).start()
     for number in SENT_TO_ALL:
         signal.signal(number, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
@@ -84,7 +88,7 @@ def main() -> None:
 
 def _end_with(parent: int) -> None:
     """End this process when *parent* has ended; on Windows, where that is not known, when its input ends."""
-    while os.getppid() == parent:
+    while os.getppid() == parent:  # the wire does not end with the parent where that has forked: others then hold it
         sleep(LOOK)
     os._exit(0)
 

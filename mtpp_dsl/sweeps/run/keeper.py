@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.sweeps.run.processes import kills_for_memory, measurable
+from mtpp_dsl.core.executors.processes import kills_for_memory, measurable
 from mtpp_dsl.sweeps.run.solver_process import Heard, SolverProcess
 from mtpp_dsl.sweeps.run.solving import COMPILING
 from mtpp_dsl.sweeps.run.watch import MemoryWatch, amount, now

@@ -16,9 +16,9 @@ from threading import Thread
 from typing import Any
 
 from mtpp_dsl.core.executors.early_ends import last_words
+from mtpp_dsl.core.executors.processes import bury, end_all, memory
 from mtpp_dsl.core.executors.spawn import module
 from mtpp_dsl.core.executors.wire import read_frame, write_frame
-from mtpp_dsl.sweeps.run.processes import bury, end_all, memory
 from mtpp_dsl.sweeps.run.solving import parts
 
 __all__ = ["Heard", "SolverProcess"]

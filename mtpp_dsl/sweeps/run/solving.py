@@ -10,7 +10,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl.core.base.preparation import PREPARING
-from mtpp_dsl.sweeps.run.processes import die_with, prefer_to_end
+from mtpp_dsl.core.executors.kept import end_kept
+from mtpp_dsl.core.executors.processes import die_with, prefer_to_end
 
 if TYPE_CHECKING:
     from mtpp_dsl.core.executors.wire import Wire
@@ -59,6 +60,7 @@ def main(wire: Wire) -> None:
             run = Run.from_json(json.loads(wire.take()))
             before = threading.enumerate()
             outcome = attempt(run, solving=lambda: wire.put(message(token, "solving")))
+            end_kept()  # the next run is to find what a first one finds
             wire.put(message(token, "outcome", json.dumps(outcome.to_json())))
             wire.put(message(token, "idle", clean=_clean(before, lambda: wire.put(message(token, "compiling")))))
     except (EOFError, OSError):  # the keeper has gone

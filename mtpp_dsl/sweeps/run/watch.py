@@ -6,7 +6,7 @@ import os
 from datetime import UTC, datetime
 from time import monotonic
 
-from mtpp_dsl.sweeps.run.processes import descendants, memory, peak, reset_peak
+from mtpp_dsl.core.executors.processes import descendants, memory, peak, reset_peak
 
 __all__ = ["MemoryWatch", "amount", "now"]
 

@@ -12,8 +12,8 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
+from mtpp_dsl.core.executors.processes import adopt_orphans, end_all
 from mtpp_dsl.sweeps.run.keeper import Keeper, Leaving
-from mtpp_dsl.sweeps.run.processes import adopt_orphans, end_all
 
 if TYPE_CHECKING:
     from mtpp_dsl.core.executors.wire import Wire

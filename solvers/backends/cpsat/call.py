@@ -12,7 +12,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
-from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, by
+from mtpp_dsl.solvers.backends.cpsat.engine import by, solve_request, start_ahead
 from mtpp_dsl.solvers.backends.cpsat.protocols import Lower, Whole
 from mtpp_dsl.solvers.backends.cpsat.request import Reply
 from mtpp_dsl.solvers.backends.cpsat.unsupported import effort
@@ -56,16 +56,16 @@ class CpSatRun(Generic[S]):
         impossible = quick(self._problem)
         if impossible is not None:
             return self._result("infeasible", impossible)
-        with CpSatProcess() as engine:
-            termination, impossible = self._ask(engine, strict=False)
-            while termination == "gap" and not self._incumbent.closed():
-                if self._incumbent.broken:
-                    termination, _ = self._ask(engine, strict=True)
-                    break
-                unit = self._unit
-                termination, impossible = self._ask(engine, strict=False, below=unit)
-                if self._unit >= unit:
-                    break
+        start_ahead()
+        termination, impossible = self._ask(strict=False)
+        while termination == "gap" and not self._incumbent.closed():
+            if self._incumbent.broken:
+                termination, _ = self._ask(strict=True)
+                break
+            unit = self._unit
+            termination, impossible = self._ask(strict=False, below=unit)
+            if self._unit >= unit:
+                break
         if termination == "infeasible" and impossible is None:
             note = "CP-SAT finds no plan that keeps every limit and row without the tolerance of the check"
             self._incumbent.note(note)
@@ -75,9 +75,7 @@ class CpSatRun(Generic[S]):
     def _misfit(self, plan: Plan) -> str | None:
         return "a memory is exceeded, within the tolerance of the check" if self._over(plan) else None
 
-    def _ask(
-        self, engine: CpSatProcess, *, strict: bool, below: float = float("inf")
-    ) -> tuple[Termination, Infeasibility | None]:
+    def _ask(self, *, strict: bool, below: float = float("inf")) -> tuple[Termination, Infeasibility | None]:
         """Ask in whole numbers, if these have a unit *below* one that was tried."""
         plan = self._start()
         given = self._progress.bound
@@ -93,7 +91,7 @@ class CpSatRun(Generic[S]):
             if bound is not None and not strict:
                 self._prove(whole, bound, given)
 
-        answer: Reply[S] = engine.solve(
+        answer: Reply[S] = solve_request(
             whole.request,
             effort(self._limits),
             stopped=lambda: self._progress.stopped or self._incumbent.closed(),

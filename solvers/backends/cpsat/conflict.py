@@ -10,7 +10,7 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess
+from mtpp_dsl.solvers.backends.cpsat.engine import solve_request
 from mtpp_dsl.solvers.backends.cpsat.protocols import Lower
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.unsupported import effort
@@ -32,15 +32,14 @@ def clash(problem: Problem, limits: Limits, progress: Progress, makes: Lower[Any
     budget = limits.within(ALL, gap=0.999, start=None)
     stay = [constraint for constraint in problem.constraints if isinstance(constraint, (BatchSizes, PinChunks, Repeat))]
     kept, minimal = [constraint for constraint in problem.constraints if constraint not in stay], True
-    with CpSatProcess() as engine:
-        for constraint in list(kept):
-            rest = [other for other in kept if other is not constraint]
-            if progress.stopped or budget.remaining <= 0:
-                minimal = False
-                break
-            answer = _has_plan(engine, makes, problem.with_constraints([*stay, *rest]), budget, progress)
-            kept = rest if answer is False else kept
-            minimal &= answer is not None
+    for constraint in list(kept):
+        rest = [other for other in kept if other is not constraint]
+        if progress.stopped or budget.remaining <= 0:
+            minimal = False
+            break
+        answer = _has_plan(makes, problem.with_constraints([*stay, *rest]), budget, progress)
+        kept = rest if answer is False else kept
+        minimal &= answer is not None
     if not kept and stay:
         reason = "no batches that devices support make up all inputs of some node, where it can get them"
         return Infeasibility(reason, tuple(map(str, stay)))
@@ -50,14 +49,12 @@ def clash(problem: Problem, limits: Limits, progress: Progress, makes: Lower[Any
     return Infeasibility(f"{number} hold", tuple(map(str, kept)), minimal)
 
 
-def _has_plan(
-    engine: CpSatProcess, makes: Lower[Any], problem: Problem, budget: Limits, progress: Progress
-) -> bool | None:
+def _has_plan(makes: Lower[Any], problem: Problem, budget: Limits, progress: Progress) -> bool | None:
     """Return whether *problem* has a plan, or None if the time was too short to tell."""
     if quick(problem) is not None:
         return False
     whole = makes(problem)
-    answer = engine.solve(whole.request, effort(budget, EACH), stopped=lambda: progress.stopped)
+    answer = solve_request(whole.request, effort(budget, EACH), stopped=lambda: progress.stopped)
     if answer.status == "infeasible":
         return False if whole.complete else None
     return None if answer.solution is None else True

@@ -16,7 +16,7 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
-from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, ProcessPool
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, solve_request
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.backends.cpsat.protocols import Lower
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
@@ -95,19 +95,18 @@ def _annealed(problem: Problem, plan: Plan, limits: Limits, progress: Progress) 
 def _first(problem: Problem, limits: Limits, progress: Progress, incumbent: Incumbent) -> tuple[Plan | None, bool]:
     """Return the first plan that CP-SAT finds, and whether it has shown that there is none."""
     progress.say("looking for a first plan with CP-SAT")
-    with CpSatProcess() as engine:
-        for strict in (True, False):
-            whole = _lower(problem)(problem, strict=strict)
-            asked = effort(limits, FIRST * limits.remaining)
-            asked = replace(asked, options={"stop_after_first_solution": True, **asked.options})
-            answer = engine.solve(whole.request, asked, stopped=lambda: progress.stopped)
-            for plan in [] if answer.solution is None else whole.plans(answer.solution):
-                if incumbent.take(plan):
-                    return plan, False
-            if answer.status != "infeasible":
-                break
-        else:
-            if whole.complete:
-                return None, True
+    for strict in (True, False):
+        whole = _lower(problem)(problem, strict=strict)
+        asked = effort(limits, FIRST * limits.remaining)
+        asked = replace(asked, options={"stop_after_first_solution": True, **asked.options})
+        answer = solve_request(whole.request, asked, stopped=lambda: progress.stopped)
+        for plan in [] if answer.solution is None else whole.plans(answer.solution):
+            if incumbent.take(plan):
+                return plan, False
+        if answer.status != "infeasible":
+            break
+    else:
+        if whole.complete:
+            return None, True
     incumbent.note("no first plan was found to improve on")
     return None, False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -34,12 +35,13 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.contracts.protocols import Engine as EngineContract
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.errors import Refused, SolverError, UsageError
+from mtpp_dsl.core.executors.processes import descendants
 from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, ProcessPool, availability
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability, solve_request
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, DecisionRow, Effort, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.task_paths import narrowed
@@ -53,12 +55,6 @@ from tests.oracle import optimum
 from tests.solvers.algorithms.test_timing import linked
 
 pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not installed: {availability().install}")
-
-
-@pytest.fixture(scope="module")
-def cpsat() -> Iterator[CpSatProcess]:
-    with CpSatProcess() as engine:
-        yield engine
 
 
 def constrained(seed: int) -> Problem:
@@ -99,12 +95,12 @@ def constrained(seed: int) -> Problem:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 40, 10))
-def test_it_finds_and_proves_what_trying_everything_finds(cpsat: CpSatProcess, start: int) -> None:
+def test_it_finds_and_proves_what_trying_everything_finds(start: int) -> None:
     """With every constraint on and off, the optimum in whole numbers is the optimum, and the bound no more."""
     for seed in range(start, start + 10):
         problem = constrained(seed)
         best, whole = optimum(problem), lower(problem)
-        answer = cpsat.solve(whole.request)
+        answer = solve_request(whole.request)
         assert (answer.status == "infeasible") == (best is None), seed
         if best is None or answer.solution is None:
             continue
@@ -119,9 +115,7 @@ def test_it_finds_and_proves_what_trying_everything_finds(cpsat: CpSatProcess, s
     st.lists(st.floats(1e-9, 1e12), min_size=4, max_size=4),
     st.booleans(),
 )
-def test_bounds_survive_the_rounding(
-    cpsat: CpSatProcess, times: list[float], sizes: list[float], exclusive: bool
-) -> None:
+def test_bounds_survive_the_rounding(times: list[float], sizes: list[float], exclusive: bool) -> None:
     """Whatever the times are, from 1e-9 to 1e12, the bound is none that a plan is below."""
     graph = Graph.create(
         "abcd",
@@ -135,7 +129,7 @@ def test_bounds_survive_the_rounding(
     best, whole = optimum(problem), lower(problem)
     assert best is not None
     for _ in range(2):  # the second time in units that suit the first plan
-        answer = cpsat.solve(whole.request)
+        answer = solve_request(whole.request)
         assert whole.scale.cost(answer.bound) <= best
         assert answer.solution is not None
         plan = whole.plans(answer.solution)[0]
@@ -209,28 +203,28 @@ def test_plans_keep_limits_that_bounds_need_not() -> None:
     assert result.bound.cost == 2.0
 
 
-def test_nothing_is_lost_by_narrowing(cpsat: CpSatProcess) -> None:
+def test_nothing_is_lost_by_narrowing() -> None:
     """Asked for no more than the optimum it is found; asked for less, there is nothing."""
     for seed in range(12):
         whole = lower(linked(seed, 7, 3, exclusive=bool(seed % 2), whole=True))
-        best = cpsat.solve(whole.request).value
+        best = solve_request(whole.request).value
         assert best is not None
-        assert cpsat.solve(replace(whole.request, cutoff=best)).value == best
-        less = cpsat.solve(replace(whole.request, cutoff=best - 1))
+        assert solve_request(replace(whole.request, cutoff=best)).value == best
+        less = solve_request(replace(whole.request, cutoff=best - 1))
         assert (less.status, less.bound) == ("infeasible", best)
         least = narrowed(whole.request)
         assert least is not None
         assert least.at_least <= best
 
 
-def test_requests_with_times_orders_and_ports_that_are_taken(cpsat: CpSatProcess) -> None:
+def test_requests_with_times_orders_and_ports_that_are_taken() -> None:
     """Heads, tails, latest starts, sequences, rows and busy ports all count."""
     duration = np.array([[2, 9], [2, 9], [3, 1]])
     table = np.array([[[0, 4], [4, 0]]])
     edges = np.array([0, 1]), np.array([2, 2]), np.array([0, 0])
 
     def value(**more: object) -> int | None:
-        return cpsat.solve(request(duration, *edges, table, cutoff=60, **more)).value  # type: ignore[arg-type]
+        return solve_request(request(duration, *edges, table, cutoff=60, **more)).value  # type: ignore[arg-type]
 
     assert value() == 7
     assert value(head=np.array([[5, 5], [0, 0], [0, 0]])) == 10
@@ -240,36 +234,35 @@ def test_requests_with_times_orders_and_ports_that_are_taken(cpsat: CpSatProcess
     apart = np.where(np.array([[1, 0], [1, 0], [0, 1]]), duration, INF)
     parts = {"exclusive": True, "cutoff": 60}
     ask = request(apart, *edges, table, **parts)  # type: ignore[arg-type]
-    assert cpsat.solve(ask).value == 2 + 4 + 4 + 1
-    assert cpsat.solve(replace(ask, busy=(Busy("out", 0, 0, 20, False),))).value == 20 + 8 + 1
-    assert cpsat.solve(replace(ask, busy=(Busy("in", 1, 9, 5, True),))).value == 2 + 4 + 4 + 9
-    assert cpsat.solve(replace(ask, latest=np.array([INF, INF, 9]))).status == "infeasible"
+    assert solve_request(ask).value == 2 + 4 + 4 + 1
+    assert solve_request(replace(ask, busy=(Busy("out", 0, 0, 20, False),))).value == 20 + 8 + 1
+    assert solve_request(replace(ask, busy=(Busy("in", 1, 9, 5, True),))).value == 2 + 4 + 4 + 9
+    assert solve_request(replace(ask, latest=np.array([INF, INF, 9]))).status == "infeasible"
 
 
 def test_an_engine_stops_dies_and_starts_again() -> None:
     """It stops when asked; a process that dies is an error that says so, and the next request finds another."""
     long = lower(linked(1, 60, 3, exclusive=True)).request
     short = lower(linked(2, 3, 2)).request
-    with CpSatProcess() as engine:
-        assert engine.solve(long, stopped=lambda: True).status in ("unknown", "feasible")
-        assert engine.solve(short).status == "optimal"
+    assert solve_request(long, stopped=lambda: True).status in ("unknown", "feasible")
+    assert solve_request(short).status == "optimal"
 
-        def die() -> bool:
-            assert engine._process is not None
-            engine._process._channel.end()
-            return False
+    def die() -> bool:
+        for pid in descendants(os.getpid()):
+            os.kill(pid, signal.SIGKILL)
+        return False
 
-        with pytest.raises(SolverError, match="died"):
-            engine.solve(long, stopped=die)
-        assert engine.solve(short).status == "optimal"
+    with pytest.raises(SolverError, match="died"):
+        solve_request(long, stopped=die)
+    assert solve_request(short).status == "optimal"
 
 
 def test_ctrl_c_spares_a_process_that_is_only_starting() -> None:
     """What a terminal sends to all processes of a command does not reach those that the command has to stop itself."""
     code = (
-        "import os, signal; from mtpp_dsl.solvers.backends.cpsat.engine import Process\n"
+        "import os, signal; from mtpp_dsl.core.executors.local import LOCAL\n"
         "signal.signal(signal.SIGINT, lambda *_: None)\n"
-        "process = Process(); os.killpg(0, signal.SIGINT)\n"
+        "process = LOCAL.start('mtpp_dsl.solvers.backends.cpsat.cpsat_worker'); os.killpg(0, signal.SIGINT)\n"
         "print(process.hear(1.0), process.alive); process.end()"
     )
     command = [sys.executable, "-c", code]
@@ -277,22 +270,22 @@ def test_ctrl_c_spares_a_process_that_is_only_starting() -> None:
     assert done.stdout.split() == ["None", "True"], done.stderr
 
 
-def test_a_pool_answers_as_one_engine_does(cpsat: CpSatProcess) -> None:
+def test_a_pool_answers_as_one_engine_does() -> None:
     """Requests of several threads get the answers of one process."""
     requests = [lower(linked(seed, 6, 2)).request for seed in range(6)]
     with ProcessPool(2) as pool:
         answers = [future.result() for future in [pool.submit(one) for one in requests]]
-    assert [answer.value for answer in answers] == [cpsat.solve(one).value for one in requests]
+    assert [answer.value for answer in answers] == [solve_request(one).value for one in requests]
 
 
-def test_options_are_honoured_or_refused(cpsat: CpSatProcess) -> None:
+def test_options_are_honoured_or_refused() -> None:
     """Parameters of CP-SAT by name; one that it has not, or whose value it refuses, is an error."""
     asked = lower(linked(1, 5, 2)).request
-    assert cpsat.solve(asked, Effort(options={"cp_model_presolve": False, "search_branching": "FIXED_SEARCH"})).value
+    assert solve_request(asked, Effort(options={"cp_model_presolve": False, "search_branching": "FIXED_SEARCH"})).value
     with pytest.raises(UsageError, match="no parameter 'cp_model_presolv'; did you mean 'cp_model_presolve'"):
-        cpsat.solve(asked, Effort(options={"cp_model_presolv": False}))
+        solve_request(asked, Effort(options={"cp_model_presolv": False}))
     with pytest.raises(UsageError, match="refuses 'much'"):
-        cpsat.solve(asked, Effort(options={"linearization_level": "much"}))
+        solve_request(asked, Effort(options={"linearization_level": "much"}))
     for name in ("num_workers", "presolve_inclusion_work_limit"):
         with pytest.raises(UsageError, match="decided here"):
             solve(linked(1, 5, 2), "moirai", solver="cp-sat", solver_options={name: 1})
@@ -305,8 +298,8 @@ def test_without_ortools_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("mtpp_dsl.solvers.backends.cpsat.unsupported.availability", lambda: missing)
     with pytest.raises(SolverError, match=r"pip install ortools"):
         solve(linked(1, 5, 2), "moirai", solver="cp-sat")
-    with pytest.raises(SolverError, match=r"pip install ortools"), CpSatProcess() as engine:
-        engine.solve(lower(linked(1, 5, 2)).request)
+    with pytest.raises(SolverError, match=r"pip install ortools"):
+        solve_request(lower(linked(1, 5, 2)).request)
 
 
 def test_the_solver_has_models_for_some_formulations() -> None:

@@ -36,7 +36,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.backends.cpsat.batch_paths import narrowed_batches
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
-from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, ProcessPool, availability
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability, solve_request
 from mtpp_dsl.solvers.backends.cpsat.pool import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.methods.cp_sat import BatchScheduling, Scheduling
@@ -46,12 +46,6 @@ from tests.oracle import optimum
 from tests.solvers.algorithms.test_timing import linked
 
 pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not installed: {availability().install}")
-
-
-@pytest.fixture(scope="module")
-def cpsat() -> Iterator[CpSatProcess]:
-    with CpSatProcess() as engine:
-        yield engine
 
 
 def random_batches(seed: int) -> Problem:
@@ -119,13 +113,13 @@ def barred(problem: Problem, plan: Plan) -> bool:
     return bool(late)
 
 
-def test_reference_cases(cpsat: CpSatProcess, data: Path) -> None:
+def test_reference_cases(data: Path) -> None:
     """Every case has its two optima: of the corrected rule, and of the rule as published, behind barriers."""
     for name, case in cases(data).items():
         problem = built(case)
         for barrier, best in ((False, case["opt_corrected"]), (True, case["opt_printed"])):
             whole = lower_batches(problem, barrier=barrier)
-            answer = cpsat.solve(whole.request)
+            answer = solve_request(whole.request)
             if best is None:
                 assert answer.status == "infeasible"
                 continue
@@ -150,14 +144,14 @@ def test_a_reference_case_from_the_outside(data: Path, method: str, field: str) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 80, 20))
-def test_it_finds_and_proves_what_trying_everything_finds(cpsat: CpSatProcess, start: int) -> None:
+def test_it_finds_and_proves_what_trying_everything_finds(start: int) -> None:
     """The optimum in whole numbers is the optimum, the bound no more, and behind barriers nothing is better."""
     for seed in range(start, start + 20):
         problem = random_batches(seed)
         best, whole = optimum(problem), lower_batches(problem)
-        answer = cpsat.solve(whole.request)
+        answer = solve_request(whole.request)
         printed = lower_batches(problem, barrier=True)
-        behind = cpsat.solve(printed.request)
+        behind = solve_request(printed.request)
         if best is None:
             assert answer.status == behind.status == "infeasible", seed
             continue
@@ -178,9 +172,7 @@ def test_it_finds_and_proves_what_trying_everything_finds(cpsat: CpSatProcess, s
     st.lists(st.floats(1e-9, 1e12), min_size=2, max_size=2),
     st.sampled_from(["per_batch", "per_input"]),
 )
-def test_bounds_survive_the_rounding(
-    cpsat: CpSatProcess, times: list[float], sizes: list[float], transfer: Any
-) -> None:
+def test_bounds_survive_the_rounding(times: list[float], sizes: list[float], transfer: Any) -> None:
     """Whatever the times are, from 1e-9 to 1e12, the bound is none that a plan is below."""
     tables = {"x": {1: times[:2], 2: times[2:4]}, "y": {1: times[4:6], 2: times[6:]}}
     graph = Graph.create("ab", [(0, 1)], output=sizes, batch_times=tables)
@@ -191,7 +183,7 @@ def test_bounds_survive_the_rounding(
     best, whole = optimum(problem), lower_batches(problem)
     assert best is not None
     for _ in range(2):  # the second time in units that suit the first plan
-        answer = cpsat.solve(whole.request)
+        answer = solve_request(whole.request)
         assert whole.scale.cost(answer.bound) <= best
         assert answer.solution is not None
         plan = whole.plans(answer.solution)[0]
@@ -199,15 +191,15 @@ def test_bounds_survive_the_rounding(
     assert cost_of(problem, plan) == pytest.approx(best, rel=1e-6)
 
 
-def test_nothing_is_lost_by_narrowing(cpsat: CpSatProcess) -> None:
+def test_nothing_is_lost_by_narrowing() -> None:
     """Asked for no more than the optimum it is found; asked for less, there is nothing."""
     for seed in (1, 4, 6, 9, 13, 20):
         asked = lower_batches(random_batches(seed)).request
-        best = cpsat.solve(asked).value
+        best = solve_request(asked).value
         if not best:
             continue
-        assert cpsat.solve(replace(asked, cutoff=best)).value == best
-        less = cpsat.solve(replace(asked, cutoff=best - 1, at_least=0))
+        assert solve_request(replace(asked, cutoff=best)).value == best
+        less = solve_request(replace(asked, cutoff=best - 1, at_least=0))
         assert (less.status, less.bound) == ("infeasible", best)
         least = narrowed_batches(asked)
         assert least is not None
@@ -231,29 +223,29 @@ def alike(seed: int, *constraints: Constraint, batch: int | None = 2) -> Problem
 
 
 @pytest.mark.parametrize("batch", [None, 1, 2])
-def test_symmetry_never_cuts_off_the_optimum(cpsat: CpSatProcess, batch: int | None) -> None:
+def test_symmetry_never_cuts_off_the_optimum(batch: int | None) -> None:
     """Broken by anything, within groups, between them or both, the optimum stays, also from a plan in another order."""
     for seed in range(2):
         plain = ask(alike(seed, batch=batch))
-        best = plain.found(cpsat.solve(plain.request))
+        best = plain.found(solve_request(plain.request))
         assert best.settled
         for by in ("tasks", "batches", "time"):
             for scope in ("within", "between", "both"):
                 problem = alike(seed, BreakSymmetry(by=by, scope=scope), batch=batch)  # type: ignore[arg-type]
                 for plan in (None, best.plan):
                     asked = ask(problem, plan)
-                    assert asked.found(cpsat.solve(asked.request)).cost == pytest.approx(best.cost, rel=1e-6)
+                    assert asked.found(solve_request(asked.request)).cost == pytest.approx(best.cost, rel=1e-6)
 
 
-def test_a_batch_of_one_is_a_makespan(cpsat: CpSatProcess) -> None:
+def test_a_batch_of_one_is_a_makespan() -> None:
     """The throughput of a batch of one input is one over the least makespan."""
     for seed in range(6):
         one = linked(seed, 7, 3)
         batch = Problem.create(one.graph, one.devices, one.interconnect, Objective("throughput", batch=1))
         makespan = ask(one)
-        best = makespan.found(cpsat.solve(makespan.request))
+        best = makespan.found(solve_request(makespan.request))
         asked = ask(batch)
-        found = asked.found(cpsat.solve(asked.request))
+        found = asked.found(solve_request(asked.request))
         assert best.settled
         assert found.settled
         assert found.cost == pytest.approx(best.cost, rel=1e-9)
@@ -286,33 +278,33 @@ def test_constraints_without_a_plan_are_named() -> None:
 def test_a_pool_takes_requests_of_both_kinds() -> None:
     """Requests of one sample and of batches share the processes; each has its own answer."""
     asked = [ask(linked(seed, 6, 2)) if seed % 2 else ask(random_batches(seed)) for seed in range(8)]
-    with ProcessPool(2) as pool, CpSatProcess() as engine:
+    with ProcessPool(2) as pool:
         futures = [pool.submit(one.request) for one in asked]
         found = [one.found(future.result()) for one, future in zip(asked, futures, strict=True)]
-        alone = [one.found(engine.solve(one.request)) for one in asked]
+        alone = [one.found(solve_request(one.request)) for one in asked]
     assert [one.cost for one in found] == [one.cost for one in alone]
     assert all(one.settled for one in found)
 
 
-def test_asked_within_a_cost_it_finds_that_or_shows_there_is_nothing(cpsat: CpSatProcess) -> None:
+def test_asked_within_a_cost_it_finds_that_or_shows_there_is_nothing() -> None:
     """Plans that cost more are left out; where none is left the bound is above that cost."""
     problem = module(4, 4)
     free = ask(problem)
-    best = free.found(cpsat.solve(free.request))
+    best = free.found(solve_request(free.request))
     assert best.settled
     assert best.plan is not None
     assert best.bound == pytest.approx(best.cost, rel=1e-6)
     for plan in (None, best.plan):
         asked = ask(problem, plan, within=best.cost)
-        found = asked.found(cpsat.solve(asked.request))
+        found = asked.found(solve_request(asked.request))
         assert found.cost == pytest.approx(best.cost, rel=1e-6)
         asked = ask(problem, plan, within=best.cost * 0.99, at_least=0.5 * best.cost)
-        found = asked.found(cpsat.solve(asked.request))
+        found = asked.found(solve_request(asked.request))
         assert found.plan is None
         assert found.settled
         assert best.cost * 0.99 < found.bound <= best.cost
     nowhere = ask(problem.with_constraints([BatchSizes(sizes=(4,)), Separate(nodes=(0, 1, 2, 3))]))
-    assert nowhere.found(cpsat.solve(nowhere.request)).bound == float("inf")
+    assert nowhere.found(solve_request(nowhere.request)).bound == float("inf")
 
 
 def test_limits_and_stops_are_heard() -> None:
@@ -353,11 +345,11 @@ def test_what_is_not_a_batch_is_refused() -> None:
         Scheduling("moirai").solve(module(), Limits(), Progress())
 
 
-def test_more_threads_and_options_are_passed_on(cpsat: CpSatProcess) -> None:
+def test_more_threads_and_options_are_passed_on() -> None:
     """Effort is the same for both kinds of requests."""
     asked = ask(module(4, 4))
-    one = asked.found(cpsat.solve(asked.request, Effort(threads=2, options={"linearization_level": 2})))
-    two = asked.found(cpsat.solve(asked.request))
+    one = asked.found(solve_request(asked.request, Effort(threads=2, options={"linearization_level": 2})))
+    two = asked.found(solve_request(asked.request))
     assert one.cost == pytest.approx(two.cost, rel=1e-9)
 
 

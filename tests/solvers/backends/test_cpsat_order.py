@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -24,7 +22,7 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, availability
+from mtpp_dsl.solvers.backends.cpsat.engine import availability, solve_request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solving.api import find_method, solve
 from tests.oracle import optimum
@@ -34,12 +32,6 @@ pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not in
 
 MAKESPAN = Objective("makespan")
 PARTS: tuple[Parts, ...] = ("both", "forward")
-
-
-@pytest.fixture(scope="module")
-def cpsat() -> Iterator[CpSatProcess]:
-    with CpSatProcess() as engine:
-        yield engine
 
 
 def in_order(seed: int) -> Problem:
@@ -80,12 +72,12 @@ def in_order(seed: int) -> Problem:
 
 
 @pytest.mark.parametrize("start", range(0, 60, 20))
-def test_it_finds_and_proves_what_trying_everything_finds(cpsat: CpSatProcess, start: int) -> None:
+def test_it_finds_and_proves_what_trying_everything_finds(start: int) -> None:
     """The optimum in whole numbers is the optimum, its plan breaks nothing, and the bound is no more."""
     for seed in range(start, start + 20):
         problem = in_order(seed)
         best, whole = optimum(problem), lower(problem)
-        answer = cpsat.solve(whole.request)
+        answer = solve_request(whole.request)
         assert (answer.status == "infeasible") == (best is None), seed
         if best is None or answer.solution is None:
             continue
@@ -93,7 +85,7 @@ def test_it_finds_and_proves_what_trying_everything_finds(cpsat: CpSatProcess, s
         assert not verify(problem, found), seed
         assert cost_of(problem, found) == pytest.approx(best, rel=1e-7), seed
         assert best * (1 - 1e-6) <= whole.scale.cost(answer.bound) <= best * (1 + 1e-12), seed
-        again = cpsat.solve(lower(problem, found).request)  # with a hint, and nothing above its cost
+        again = solve_request(lower(problem, found).request)  # with a hint, and nothing above its cost
         assert again.status == "optimal", seed
 
 

@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess
+from mtpp_dsl.solvers.backends.cpsat.engine import solve_request
 from mtpp_dsl.solvers.backends.cpsat.split_problem import lower_split
 from mtpp_dsl.solving.api import solve
 from tests.amount import part
@@ -57,28 +57,27 @@ def without_rows(seed: int) -> Problem:
 def test_it_is_right_on_small_problems(rows: bool) -> None:
     """What is proved is no more than the optimum, and nearly it; what it finds is a plan that costs as much."""
     seen: Counter[str] = Counter()
-    with CpSatProcess() as engine:
-        for seed in range(part(70, 2)):
-            problem = small_problem(seed, "bottleneck") if rows else without_rows(seed)
-            best = best_cost(seed, "bottleneck") if rows else None
-            if not rows:
-                best = min((evaluate(problem, plan).cost for plan in plans(problem)), default=None)
-            whole = lower_split(problem)
-            answer = engine.solve(whole.request)
-            seen[answer.status] += 1
-            if best is None:
-                assert answer.status == "infeasible", seed
-                continue
-            assert answer.status == "optimal", seed
-            assert whole.scale.cost(answer.bound) <= best * (1 + 1e-12), seed
-            assert whole.scale.cost(answer.bound) >= best * (1 - 1e-6) - 1e-12, seed
-            assert answer.solution is not None
-            (plan,) = whole.plans(answer.solution)
-            assert not verify(problem, plan), seed
-            known = lower_split(problem, plan, strict=True)
-            again = engine.solve(known.request)
-            assert again.value is not None, seed
-            assert known.scale.cost(again.value) == pytest.approx(best, rel=1e-6, abs=1e-9), seed
+    for seed in range(part(70, 2)):
+        problem = small_problem(seed, "bottleneck") if rows else without_rows(seed)
+        best = best_cost(seed, "bottleneck") if rows else None
+        if not rows:
+            best = min((evaluate(problem, plan).cost for plan in plans(problem)), default=None)
+        whole = lower_split(problem)
+        answer = solve_request(whole.request)
+        seen[answer.status] += 1
+        if best is None:
+            assert answer.status == "infeasible", seed
+            continue
+        assert answer.status == "optimal", seed
+        assert whole.scale.cost(answer.bound) <= best * (1 + 1e-12), seed
+        assert whole.scale.cost(answer.bound) >= best * (1 - 1e-6) - 1e-12, seed
+        assert answer.solution is not None
+        (plan,) = whole.plans(answer.solution)
+        assert not verify(problem, plan), seed
+        known = lower_split(problem, plan, strict=True)
+        again = solve_request(known.request)
+        assert again.value is not None, seed
+        assert known.scale.cost(again.value) == pytest.approx(best, rel=1e-6, abs=1e-9), seed
     assert seen["optimal"] > part(30, 2)
     assert seen["infeasible"] > 1
 
@@ -88,10 +87,9 @@ def test_no_path_leads_from_one_of_two_colocated_nodes_to_the_other() -> None:
     graph = Graph.create("aubw", [(0, 1), (3, 2)], work=1.0)
     rules: list[Constraint] = [Contiguous(), Colocate(nodes=(1, 3))]
     problem = Problem.create(graph, [Device("x"), Device("y")], Shared(1.0), constraints=rules)
-    with CpSatProcess() as engine:
-        answer = engine.solve(lower_split(problem, next(plans(problem))).request)
-        whole = lower_split(problem)
-        free = engine.solve(whole.request)
+    answer = solve_request(lower_split(problem, next(plans(problem))).request)
+    whole = lower_split(problem)
+    free = solve_request(whole.request)
     assert answer.status in ("optimal", "infeasible")
     assert free.value is not None
     assert whole.scale.cost(free.value) == pytest.approx(2.0) == min(evaluate(problem, p).cost for p in plans(problem))

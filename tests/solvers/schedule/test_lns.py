@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -20,7 +18,7 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import timed
-from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, availability
+from mtpp_dsl.solvers.backends.cpsat.engine import availability, solve_request
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower, timetable
 from mtpp_dsl.solvers.methods.schedules import Lns
@@ -32,12 +30,6 @@ from tests.oracle import optimum
 from tests.solvers.algorithms.test_timing import linked
 
 pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not installed: {availability().install}")
-
-
-@pytest.fixture(scope="module")
-def cpsat() -> Iterator[CpSatProcess]:
-    with CpSatProcess() as engine:
-        yield engine
 
 
 def with_memory(problem: Problem, share: float, *constraints: Constraint) -> Problem:
@@ -55,9 +47,7 @@ def with_memory(problem: Problem, share: float, *constraints: Constraint) -> Pro
 
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("whole_numbers", [False, True])
-def test_a_window_holds_the_schedule_and_what_is_better(
-    cpsat: CpSatProcess, exclusive: bool, whole_numbers: bool
-) -> None:
+def test_a_window_holds_the_schedule_and_what_is_better(exclusive: bool, whole_numbers: bool) -> None:
     """Any window of any schedule: it has an answer no longer than what there is, which is a plan as long as it says."""
     for seed in range(8):
         random = np.random.default_rng(seed)
@@ -70,7 +60,9 @@ def test_a_window_holds_the_schedule_and_what_is_better(
         last = int(random.integers(first + 1, 15))
         may = (random.random((14, 3)) < 0.5) | (np.arange(3) == line.device[:, None])
         window = Window(whole, line, first, last, may)
-        answer = cpsat.solve(window.request(line.makespan, hint=True), Effort(options={"max_deterministic_time": 0.05}))
+        answer = solve_request(
+            window.request(line.makespan, hint=True), Effort(options={"max_deterministic_time": 0.05})
+        )
         assert answer.value is not None, seed
         assert answer.value <= line.makespan, seed
         assert answer.solution is not None
@@ -82,7 +74,7 @@ def test_a_window_holds_the_schedule_and_what_is_better(
         assert may[np.flatnonzero(changed), found.assignment[changed]].all()
 
 
-def test_a_window_keeps_rows_on_placements(cpsat: CpSatProcess) -> None:
+def test_a_window_keeps_rows_on_placements() -> None:
     """Whatever is inside and outside, a plan with an answer put in keeps the rows; at their limits, too."""
     moved = 0
     for seed in range(12):
@@ -105,7 +97,9 @@ def test_a_window_keeps_rows_on_placements(cpsat: CpSatProcess) -> None:
         line = SampleTimeline.of(whole, plan)
         first = int(random.integers(0, 8))
         window = Window(whole, line, first, int(random.integers(first + 3, 15)), np.ones((14, 3), np.bool_))
-        answer = cpsat.solve(window.request(line.makespan, hint=True), Effort(options={"max_deterministic_time": 0.05}))
+        answer = solve_request(
+            window.request(line.makespan, hint=True), Effort(options={"max_deterministic_time": 0.05})
+        )
         assert answer.solution is not None, seed
         found = timetable(whole.instance, whole.request, window.schedule(answer.solution, answer.value))
         assert not verify(problem, found), seed

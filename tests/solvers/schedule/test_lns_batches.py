@@ -16,7 +16,7 @@ from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches, lower_batches
-from mtpp_dsl.solvers.backends.cpsat.engine import CpSatProcess, ProcessPool, availability
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability, solve_request
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.lns.batch_search import BatchParts
@@ -27,12 +27,6 @@ from mtpp_dsl.solving.api import solve
 from tests.solvers.backends.test_cpsat_batches import module, random_batches
 
 pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not installed: {availability().install}")
-
-
-@pytest.fixture(scope="module")
-def cpsat() -> Iterator[CpSatProcess]:
-    with CpSatProcess() as engine:
-        yield engine
 
 
 def constrained() -> Problem:
@@ -66,7 +60,7 @@ def windows(whole: WholeBatches, line: BatchTimeline, number: int) -> Iterator[B
 
 
 @pytest.mark.parametrize("problem", [module(12, 8), constrained()], ids=["plain", "constrained"])
-def test_a_window_contains_its_schedule_and_gives_plans(cpsat: CpSatProcess, problem: Problem) -> None:
+def test_a_window_contains_its_schedule_and_gives_plans(problem: Problem) -> None:
     """Asked for what is no longer, there is something; put in, it is a plan that takes no longer than said."""
     whole, plan = started(problem)
     line = BatchTimeline.of(whole, plan)
@@ -77,7 +71,7 @@ def test_a_window_contains_its_schedule_and_gives_plans(cpsat: CpSatProcess, pro
             continue
         asked += 1
         most = line.makespan
-        answer = cpsat.solve(
+        answer = solve_request(
             replace(request, cutoff=most), Effort(options={"max_deterministic_time": 0.05, "interleave_search": False})
         )
         assert answer.status != "infeasible"
@@ -92,12 +86,12 @@ def test_a_window_contains_its_schedule_and_gives_plans(cpsat: CpSatProcess, pro
     assert asked > 3
 
 
-def test_a_window_of_everything_is_the_problem(cpsat: CpSatProcess) -> None:
+def test_a_window_of_everything_is_the_problem() -> None:
     """With all nodes free in an optimal schedule there is nothing to find, but for what rounding leaves."""
     for seed in range(20):
         problem = random_batches(seed)
         free = lower_batches(problem)
-        best = cpsat.solve(free.request)
+        best = solve_request(free.request)
         if best.solution is None:
             continue
         (plan,) = free.plans(best.solution)
@@ -105,7 +99,7 @@ def test_a_window_of_everything_is_the_problem(cpsat: CpSatProcess) -> None:
         line = BatchTimeline.of(whole, plan)
         every = np.ones(problem.graph.n, bool)
         request = BatchWindow.of(whole, line, 0, int(line.rank.max()), every).request()
-        value = None if request is None else cpsat.solve(request).value
+        value = None if request is None else solve_request(request).value
         assert value is None or value >= line.makespan - 20
 
 

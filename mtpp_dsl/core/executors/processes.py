@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
-from threading import Thread
 from time import monotonic, sleep
 from typing import Any
 
@@ -36,8 +35,6 @@ PROC = Path("/proc")
 LINUX = sys.platform == "linux"
 _PARENT_ENDS, _ADOPT = 1, 36
 """``PR_SET_PDEATHSIG`` and ``PR_SET_CHILD_SUBREAPER`` of Linux."""
-LOOK = 0.1
-"""Seconds between looks at whether the parent is still there."""
 HELD = ("RssAnon:", "RssShmem:", "VmSwap:")
 """What a process holds for itself; pages of files, such as libraries, are shared and can be given back."""
 PATIENCE = 5.0
@@ -62,18 +59,13 @@ def adopt_orphans() -> None:
 
 
 def die_with(parent: int) -> None:
-    """Have this process killed when *parent* ends, whatever it is doing then; where Linux is not, within a moment."""
+    """Have this process killed when *parent* ends, whatever it is doing then; on Linux only.
+
+    Elsewhere a thread looks for the parent: see :func:`mtpp_dsl.core.executors.spawn.main`.
+    """
     _control(_PARENT_ENDS, signal.SIGKILL)
     if os.getppid() != parent:  # it ended before we asked
         os._exit(1)
-    if not LINUX:
-        Thread(target=_end_after, args=(parent,), daemon=True).start()
-
-
-def _end_after(parent: int) -> None:
-    while os.getppid() == parent:
-        sleep(LOOK)
-    os._exit(1)
 
 
 def prefer_to_end() -> None:
