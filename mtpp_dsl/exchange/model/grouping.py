@@ -11,10 +11,9 @@ from typing import Literal, TypeAlias, get_args
 from mtpp_dsl.core.base.pickling import Picklable
 from mtpp_dsl.core.base.shown import Short
 from mtpp_dsl.core.errors import UsageError, did_you_mean
-from mtpp_dsl.exchange.model.layers import Key, joined_outside, whole_layers
+from mtpp_dsl.exchange.model.layers import Key, joined_outside, ordered, whole_layers
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.names import Names, language_name
-from mtpp_dsl.exchange.model.orders import ordered
 
 __all__ = ["GROUP_BY", "GroupBy", "Grouping", "group"]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import heapq
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from mtpp_dsl.exchange.model.orders import components, has_order
-
-__all__ = ["Key", "joined_outside", "whole_layers"]
+__all__ = ["Key", "joined_outside", "ordered", "whole_layers"]
 
 Key: TypeAlias = tuple[str, int | None]
 """The key of operators that are one node: the path of their module, or that of their layer, with its number."""
@@ -33,13 +32,12 @@ def whole_layers(keys: Sequence[Key], edges: Collection[tuple[int, int]]) -> tup
     for attempt in range(2 * count + 1):
         place = [whole.get(key, taken.get(p, p)) for p, key in enumerate(keys)]
         quotient = {(place[u], place[v]) for u, v in edges if place[u] != place[v]}
-        cycles = [each for each in components(count, quotient) if len(each) > 1]
-        if not cycles:
+        if _has_order(quotient):
             break
         runs: dict[int, list[int]] = {}
         for p, at in enumerate(place):
             runs.setdefault(at, []).append(p)
-        for cycle in cycles:
+        for cycle in _cycles(quotient):
             layers = {keys[p] for p in cycle if keys[p] in whole}
             others = [p for at in cycle for p in runs[at] if keys[p] not in whole]
             if len(layers) == 1 and attempt < MAX_TAKEN and all(keys[p][1] is None for p in others):
@@ -69,6 +67,40 @@ def joined_outside(keys: Sequence[Key], place: Sequence[int], edges: Collection[
         for p in runs[1:] if len(runs) * len(edges) < MAX_TRIED else ():
             joined = [runs[0] if at == p else at for at in place]
             quotient = {(joined[u], joined[v]) for u, v in edges if joined[u] != joined[v]}
-            if has_order(quotient):
+            if _has_order(quotient):
                 place = joined
     return list(place)
+
+
+def _has_order(edges: Iterable[tuple[int, int]]) -> bool:
+    """Return whether a graph has no cycle."""
+    edges = list(edges)
+    nodes = {p for edge in edges for p in edge}
+    return len(ordered(sorted(nodes), edges)) == len(nodes)
+
+
+def ordered(nodes: Sequence[int], edges: Iterable[tuple[int, int]]) -> list[int]:
+    """Return nodes in a topological order, the least of those that are ready first; those on cycles are left out."""
+    readers: Mapping[int, list[int]] = {p: [] for p in nodes}
+    waiting = dict.fromkeys(nodes, 0)
+    for u, v in edges:
+        readers[u].append(v)
+        waiting[v] += 1
+    ready = [p for p in nodes if not waiting[p]]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        p = heapq.heappop(ready)
+        order.append(p)
+        for v in readers[p]:
+            waiting[v] -= 1
+            if not waiting[v]:
+                heapq.heappush(ready, v)
+    return order
+
+
+def _cycles(edges: Collection[tuple[int, int]]) -> list[set[int]]:
+    """Return the sets of nodes that reach each other, of two nodes or more."""
+    import networkx as nx
+
+    return [nodes for nodes in nx.strongly_connected_components(nx.DiGraph(edges)) if len(nodes) > 1]

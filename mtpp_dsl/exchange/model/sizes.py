@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 
@@ -15,7 +17,6 @@ __all__ = ["EXPERTS_READ", "MAX_TEXT", "MAX_VALUE", "Size", "SizeValues", "symbo
 Size: TypeAlias = int | float | str
 """A number, or text: a formula over the symbols of a model."""
 Number: TypeAlias = int | Fraction
-Tree: TypeAlias = tuple[Any, ...]
 
 EXPERTS_READ = ("expected", "all_distinct")
 """What ``experts(count, used, tokens)`` is in a size: those read under uniform routing, or the most there can be."""
@@ -25,7 +26,10 @@ MAX_TEXT = 2_000
 MAX_DEPTH = 50
 """Brackets within brackets."""
 MAX_EXPONENT = 8
+FUNCTIONS = ("max", "min", "experts")
 EXPERT_ARGUMENTS = 3
+POWERS = ("**", "^")
+SIGNS = ("+", "-", "*", "/", "//", "%")
 MAX_VALUE = 10**60
 """No number of a formula, and no value on the way, is larger."""
 
@@ -77,11 +81,11 @@ class SizeValues:
         """Return a size as the nearest float; see :func:`value` for what it raises, and a size below zero."""
         if isinstance(size, str):
             if size not in self._known:
-                found = value(size, self.symbols, self.experts_read)
-                if found < 0:
-                    chosen = ", ".join(f"{name} = {number}" for name, number in self.symbols.items())
-                    raise UsageError(f"the size {size!r} is {found} with {chosen}; a size is zero or more")
-                self._known[size] = float(found)
+                number = value(size, self.symbols, self.experts_read)
+                if number < 0:
+                    chosen = ", ".join(f"{name} = {given}" for name, given in self.symbols.items())
+                    raise UsageError(f"the size {size!r} is {number} with {chosen}; a size is zero or more")
+                self._known[size] = float(number)
             return self._known[size]
         return float(size)
 
@@ -91,140 +95,93 @@ def _number(size: float) -> Number:
         exact = Fraction(size)
     except (OverflowError, ValueError):
         raise UsageError(f"a size is {size!r}; it must be a finite number") from None
-    return int(exact) if exact.denominator == 1 else exact
+    return _simple(exact)
 
 
 @lru_cache(20_000)
 def _names(text: str) -> frozenset[str]:
-    return frozenset(_found(_parsed(text)))
+    return frozenset(_symbol(node) for node in ast.walk(_parsed(text)) if isinstance(node, ast.Name) and _symbol(node))
 
 
-def _found(tree: Tree) -> Iterator[str]:
-    waiting = [tree]
-    while waiting:  # not by recursion: a long sum leans to the left
-        part = waiting.pop()
-        if part[0] == "name":
-            yield part[1]
-        waiting += [inner for inner in part[1:] if isinstance(inner, tuple)]
+def _symbol(name: ast.Name) -> str:
+    """Return the symbol that a name of the tree stands for; "" where it is a function."""
+    return name.id[1:] if name.id.startswith("_") else ""
 
 
 @lru_cache(20_000)
-def _parsed(text: str) -> Tree:
-    """Return a formula as nested tuples: an operator and what it is applied to.
+def _parsed(text: str) -> ast.expr:
+    """Return a formula as a tree of Python's parser, with exact numbers, and a "_" before each symbol.
 
     Raises:
         UsageError: it is none, is longer than :data:`MAX_TEXT` or nested more deeply than :data:`MAX_DEPTH`.
     """
     if len(text) > MAX_TEXT:
         raise UsageError(f"the size {text[:40]!r}… has {len(text):,} characters; at most {MAX_TEXT:,} are read")
-    return _Reader(text).whole()
+    words = _words(text)
+    _check_order(text, words)
+    lines = []
+    for (word, _), (following, _) in zip(words, [*words[1:], ("", 0)], strict=True):
+        function = word in FUNCTIONS and following == "("
+        is_symbol = word.isidentifier() and not function  # which may be a word of Python, such as "in"
+        lines.append("1" if word[0].isdigit() else f"_{word}" if is_symbol else "**" if word == "^" else word)
+    try:
+        tree = ast.parse("\\\n".join(lines), mode="eval").body  # a word to a line: a node's line tells its word
+    except (SyntaxError, RecursionError, MemoryError):
+        raise UsageError(f"the size {text[:80]!r} is nested too deeply") from None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            node.value = _simple(Fraction(words[node.lineno - 1][0]))  # type: ignore[assignment]
+        elif (
+            isinstance(node, ast.Call) and words[node.lineno - 1][0] == "experts" and len(node.args) != EXPERT_ARGUMENTS
+        ):
+            raise _wrong(text, words[node.lineno - 1][1], "expected experts(count, used, tokens)")
+    return tree
 
 
-class _Reader:
-    """Reads one formula, by recursive descent."""
+def _words(text: str) -> list[tuple[str, int]]:
+    """Return the numbers, symbols, operators and brackets of a formula, with the places where they begin."""
+    words: list[tuple[str, int]] = []
+    at = 0
+    while text[at:].strip():
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise _wrong(text, at, "expected a number, a symbol or an operator")
+        words.append((match[1] or match[2] or match[3], match.end() - len(match[0].lstrip())))
+        at = match.end()
+    return words
 
-    def __init__(self, text: str) -> None:
-        self.text, self.at, self.depth = text, 0, 0
-        self.tokens: list[tuple[str, int]] = []
-        at = 0
-        while text[at:].strip():
-            match = _TOKEN.match(text, at)
-            if match is None:
-                raise self._wrong(at, "expected a number, a symbol or an operator")
-            self.tokens.append((match[1] or match[2] or match[3], match.end() - len(match[0].lstrip())))
-            at = match.end()
 
-    def _wrong(self, column: int, what: str) -> UsageError:
-        return UsageError(f"the size {self.text[:80]!r} is no formula, at character {column + 1}: {what}")
+def _check_order(text: str, words: Sequence[tuple[str, int]]) -> None:
+    """Refuse words that follow each other as in no formula, and what Python's parser would read beside formulas."""
+    opened: list[bool] = []  # of each bracket whether it is a function's
+    complete, before, after_power = False, "", False  # whether the words so far end with an operand; the last word
+    for word, place in [*words, ("", len(text))]:
+        if len(opened) >= MAX_DEPTH:
+            raise _wrong(text, place, f"nested more deeply than {MAX_DEPTH} brackets")
+        power = before in POWERS
+        if not complete:
+            if power and not (word.isdigit() and len(word) <= 2 and int(word) <= MAX_EXPONENT):
+                raise _wrong(text, place, f"expected a whole power of at most {MAX_EXPONENT}")
+            if word == "(":
+                opened.append(False)
+            elif word[:1].isdigit() or word.isidentifier():
+                complete = True
+            elif word not in ("+", "-"):
+                raise _wrong(text, place, "expected a number or a symbol")
+        elif word == ")" and opened:
+            opened.pop()
+        elif word == "(" and before in FUNCTIONS:
+            opened.append(True)
+            complete = False
+        elif word in SIGNS or (word in POWERS and not after_power) or (word == "," and opened and opened[-1]):
+            complete = False
+        elif word or opened:
+            raise _wrong(text, place, "expected ')'" if opened else "expected an operator or the end")
+        after_power, before = power, word
 
-    def _next(self) -> str:
-        return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
 
-    def _take(self, *wanted: str) -> str:
-        found = self._next()
-        if found in wanted and found:
-            self.at += 1
-            return found
-        return ""
-
-    def _need(self, wanted: str) -> None:
-        if not self._take(wanted):
-            raise self._here(f"expected {wanted!r}")
-
-    def _here(self, what: str) -> UsageError:
-        column = self.tokens[self.at][1] if self.at < len(self.tokens) else len(self.text)
-        return self._wrong(column, what)
-
-    def whole(self) -> Tree:
-        """Return the formula, all of it."""
-        found = self._sum()
-        if self.at < len(self.tokens):
-            raise self._here("expected an operator or the end")
-        return found
-
-    def _sum(self) -> Tree:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise self._here(f"nested more deeply than {MAX_DEPTH} brackets")
-        found = self._product()
-        while sign := self._take("+", "-"):
-            found = (sign, found, self._product())
-        self.depth -= 1
-        return found
-
-    def _product(self) -> Tree:
-        found = self._signed()
-        while sign := self._take("*", "//", "/", "%"):
-            found = (sign, found, self._signed())
-        return found
-
-    def _signed(self) -> Tree:
-        negative = False
-        while sign := self._take("-", "+"):
-            negative ^= sign == "-"
-        found = self._power()
-        return ("-", ("number", 0), found) if negative else found
-
-    def _power(self) -> Tree:
-        base = self._atom()
-        if not self._take("**", "^"):
-            return base
-        exponent = self._next()
-        if not exponent.isdigit() or len(exponent) > 2 or int(exponent) > MAX_EXPONENT:
-            raise self._here(f"expected a whole power of at most {MAX_EXPONENT}")
-        self.at += 1
-        return ("**", base, int(exponent))
-
-    def _atom(self) -> Tree:
-        token = self._next()
-        if not token:
-            raise self._here("expected a number or a symbol")
-        if token == "(":
-            self.at += 1
-            inner = self._sum()
-            self._need(")")
-            return inner
-        self.at += 1
-        if token[0].isdigit():
-            exact = Fraction(token)
-            return ("number", int(exact) if exact.denominator == 1 else exact)
-        if token in ("max", "min", "experts") and self._next() == "(":
-            column, given = self.tokens[self.at - 1][1], self._arguments()
-            if token == "experts" and len(given) != EXPERT_ARGUMENTS:
-                raise self._wrong(column, "expected experts(count, used, tokens)")
-            return (token, *given)
-        if token.isidentifier():
-            return ("name", token)
-        self.at -= 1
-        raise self._here("expected a number or a symbol")
-
-    def _arguments(self) -> list[Tree]:
-        self._need("(")
-        found = [self._sum()]
-        while self._take(","):
-            found.append(self._sum())
-        self._need(")")
-        return found
+def _wrong(text: str, place: int, what: str) -> UsageError:
+    return UsageError(f"the size {text[:80]!r} is no formula, at character {place + 1}: {what}")
 
 
 class _Evaluation:
@@ -233,37 +190,46 @@ class _Evaluation:
     def __init__(self, symbols: Mapping[str, int], text: str, experts_read: str) -> None:
         self.symbols, self.text, self.experts_read = symbols, text, experts_read
 
-    def __call__(self, tree: Tree) -> Number:
+    def __call__(self, tree: ast.expr) -> Number:
         """Return the value of the formula, or of a part of it."""
-        pending: list[tuple[str, Tree]] = []
-        while tree[0] in _BINARY:  # a long chain of operators leans to the left
-            pending.append((tree[0], tree[2]))
-            tree = tree[1]
-        found = self._leaf(tree)
+        pending: list[tuple[type[ast.operator], ast.expr]] = []
+        while isinstance(tree, ast.BinOp) and not isinstance(tree.op, ast.Pow):  # a long chain leans to the left
+            pending.append((type(tree.op), tree.right))
+            tree = tree.left
+        number = self._operand(tree)
         for sign, right in reversed(pending):
             other = self(right)
-            if sign in ("//", "/", "%") and not other:
+            if sign in (ast.FloorDiv, ast.Div, ast.Mod) and not other:
                 raise UsageError(f"the size {self.text!r} divides by zero")
-            found = _bounded(_BINARY[sign](found, other), self.text)
-        return found
+            number = self._bounded(_BINARY[sign](number, other))
+        return number
 
-    def _leaf(self, tree: Tree) -> Number:
+    def _operand(self, tree: ast.expr) -> Number:
+        factor = 1
+        while isinstance(tree, ast.UnaryOp):
+            factor = -factor if isinstance(tree.op, ast.USub) else factor
+            tree = tree.operand
+        return factor * self._unsigned(tree)
+
+    def _unsigned(self, tree: ast.expr) -> Number:
         match tree:
-            case ("number", number):
-                return _bounded(number, self.text)
-            case ("name", name):
+            case ast.Constant():
+                return self._bounded(_exact(tree))
+            case ast.Name():
+                name = _symbol(tree)
                 if name not in self.symbols:
                     hint = did_you_mean(name, self.symbols)
                     raise UsageError(f"the size {self.text!r} speaks of {name!r}, which has no value{hint}")
                 return int(self.symbols[name])
-            case ("**", base, exponent):
-                return _bounded(self(base) ** exponent, self.text)
-            case ("experts", *parts):
-                return self._experts(*map(self, parts))
-            case (kind, *parts):
-                ranked = sorted(map(self, parts), key=Fraction)
-                return ranked[-1] if kind == "max" else ranked[0]
-        raise AssertionError(tree)
+            case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant() as exponent):
+                return self._bounded(self(base) ** int(_exact(exponent)))
+            case ast.Call(func=ast.Name(id="experts"), args=[count, used, tokens]):
+                return self._experts(self(count), self(used), self(tokens))
+            case ast.Call(func=ast.Name(id="max" | "min" as function), args=arguments):
+                return (max if function == "max" else min)(map(self, arguments))
+            case ast.BinOp():
+                return self(tree)
+        raise AssertionError(ast.dump(tree))
 
     def _experts(self, count: Number, used: Number, tokens: Number) -> Number:
         if not 0 < used <= count or tokens < 0:
@@ -273,18 +239,27 @@ class _Evaluation:
             return most
         return _number(float(count) * (1 - (1 - float(used / count)) ** float(tokens)))
 
+    def _bounded(self, number: Number) -> Number:
+        if not -MAX_VALUE <= number <= MAX_VALUE or (isinstance(number, Fraction) and number.denominator > MAX_VALUE):
+            raise UsageError(f"the size {self.text[:80]!r} is out of range")
+        return _simple(number) if isinstance(number, Fraction) else number
 
-def _bounded(number: Number, text: str) -> Number:
-    if not -MAX_VALUE <= number <= MAX_VALUE or (isinstance(number, Fraction) and number.denominator > MAX_VALUE):
-        raise UsageError(f"the size {text[:80]!r} is out of range")
-    return int(number) if isinstance(number, Fraction) and number.denominator == 1 else number
+
+def _exact(number: ast.Constant) -> Number:
+    """Return the number that :func:`_parsed` put into the tree."""
+    exact: Number = cast("Any", number.value)
+    return exact
 
 
-_BINARY: Mapping[str, Callable[[Number, Number], Number]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "//": lambda a, b: a // b,
-    "/": lambda a, b: Fraction(a) / b,
-    "%": lambda a, b: a % b,
+def _simple(number: Fraction) -> Number:
+    return int(number) if number.denominator == 1 else number
+
+
+_BINARY: Mapping[type[ast.operator], Callable[[Number, Number], Number]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: lambda a, b: Fraction(a) / b,
+    ast.Mod: operator.mod,
 }

@@ -1,8 +1,11 @@
-"""Sizes of an exported program: expressions as sympy's ``srepr`` writes them, read by a bounded reader of our own."""
+"""Sizes of an exported program: expressions as sympy's ``srepr`` writes them, read by Python's parser and never run."""
 
 from __future__ import annotations
 
+import ast
 import re
+from functools import reduce
+from operator import add
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, size_of, symbol
@@ -12,8 +15,13 @@ __all__ = ["MAX_TEXT", "amount_of"]
 MAX_TEXT = 2_000
 MAX_DEPTH = 40
 MAX_POWER = 8
+MAX_INTEGER = 10**30
 
-_TOKEN = re.compile(r"\s*(?:([A-Za-z_][A-Za-z0-9_.]*)|(-?[0-9]{1,30})|'([A-Za-z0-9_]{1,100})'|([(),=]))")
+_WRITTEN = re.compile(r"[A-Za-z0-9_.,()='\s-]*")
+"""The characters of such expressions."""
+_GLUED = re.compile(r"(?<![A-Za-z0-9_'])[0-9]+[A-Za-z_]")
+"""A number with letters behind it, such as ``1in``: Python's parser would warn of it."""
+_NAME = re.compile(r"[A-Za-z0-9_]{1,100}")
 
 
 def amount_of(text: str) -> Amount:
@@ -27,98 +35,54 @@ def amount_of(text: str) -> Amount:
     """
     if len(text) > MAX_TEXT:
         raise UsageError(f"the size {text[:40]!r}… has {len(text):,} characters; at most {MAX_TEXT:,} are read")
-    return _Reader(text).whole()
+    try:
+        if not _WRITTEN.fullmatch(text) or _GLUED.search(text):
+            raise ValueError
+        return _amount(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise UsageError(f"the size {text[:80]!r} is not known here") from None
 
 
-class _Reader:
-    """Reads one expression by recursive descent."""
+def _amount(tree: ast.expr, depth: int = 1) -> Amount:
+    """Return the amount of a call, or of a number; keywords of symbols, such as positive=True, say nothing.
 
-    def __init__(self, text: str) -> None:
-        self.text, self.tokens, self.at, self.depth = text, [], 0, 0
-        at = 0
-        while text[at:].strip():
-            match = _TOKEN.match(text, at)
-            if match is None:
-                raise self.wrong()
-            self.tokens.append(match)
-            at = match.end()
+    Raises:
+        ValueError: it is of another kind, of an unknown function, or nested more deeply than :data:`MAX_DEPTH`.
+    """
+    if depth > MAX_DEPTH:
+        raise ValueError
+    match tree:
+        case ast.Constant(value=int(number)) if not isinstance(number, bool) and number < MAX_INTEGER:
+            return number
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))) if number < MAX_INTEGER:
+            return -number
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments, keywords=keywords):
+            if not all(keyword.arg and isinstance(keyword.value, ast.Constant) for keyword in keywords):
+                raise ValueError
+            match name, arguments:
+                case "Symbol", [ast.Constant(value=str(called))] if _NAME.fullmatch(called):
+                    return symbol(called)
+            return _applied(name, [_amount(argument, depth + 1) for argument in arguments])
+    raise ValueError
 
-    tokens: list[re.Match[str]]
 
-    def wrong(self) -> UsageError:
-        return UsageError(f"the size {self.text[:80]!r} is not known here")
+def _applied(name: str, amounts: list[Amount]) -> Amount:
+    """Return what a function makes of its arguments.
 
-    def next(self) -> re.Match[str]:
-        """Return the next token."""
-        if self.at >= len(self.tokens):
-            raise self.wrong()
-        self.at += 1
-        return self.tokens[self.at - 1]
-
-    def whole(self) -> Amount:
-        """Return the expression, all of it."""
-        found = self.expression()
-        if self.at < len(self.tokens) or isinstance(found, str):
-            raise self.wrong()
-        return found
-
-    def expression(self) -> Amount | str:
-        """Return one expression; a quoted name as text."""
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise self.wrong()
-        token = self.next()
-        if token[2]:
-            found: Amount | str = int(token[2])
-        elif token[3]:
-            found = token[3]
-        elif token[1]:
-            found = self.call(token[1])
-        else:
-            raise self.wrong()
-        self.depth -= 1
-        return found
-
-    def call(self, name: str) -> Amount:
-        """Return a function applied to its arguments; keywords of symbols, such as positive=True, say nothing."""
-        if self.next()[4] != "(":
-            raise self.wrong()
-        given: list[Amount | str] = []
-        while True:
-            if self.at + 1 < len(self.tokens) and self.tokens[self.at + 1][4] == "=":
-                self.at += 3
-            else:
-                given.append(self.expression())
-            end = self.next()[4]
-            if end == ")":
-                return self.applied(name.rpartition(".")[2], given)
-            if end != ",":
-                raise self.wrong()
-
-    def applied(self, name: str, given: list[Amount | str]) -> Amount:
-        """Return what a function makes of its arguments."""
-        if name in ("Symbol", "Integer") and len(given) == 1:
-            first = given[0]
-            if name == "Symbol" and isinstance(first, str):
-                return symbol(first)
-            if name == "Integer" and isinstance(first, int):
-                return first
-            raise self.wrong()
-        amounts = [each for each in given if not isinstance(each, str)]
-        if len(amounts) < len(given) or not amounts:
-            raise self.wrong()
-        if name == "Add":
-            found: Amount = 0
-            for each in amounts:
-                found = found + each
-            return found
-        if name == "Mul":
+    Raises:
+        ValueError: it is not known here, or not of so many arguments.
+    """
+    match name, amounts:
+        case "Integer", [int(number)]:
+            return number
+        case "Pow", [base, int(exponent)] if 0 <= exponent <= MAX_POWER:
+            return product([base] * exponent)
+        case "FloorDiv" | "CleanDiv" | "Mod" | "PythonMod", [left, right]:
+            return symbol(f"(({size_of(left)}) {'//' if 'Div' in name else '%'} ({size_of(right)}))")
+        case "Add", [_, *_]:
+            return reduce(add, amounts, 0)
+        case "Mul", [_, *_]:
             return product(amounts)
-        if name == "Pow" and len(amounts) == 2 and isinstance(amounts[1], int) and 0 <= amounts[1] <= MAX_POWER:
-            return product([amounts[0]] * amounts[1])
-        if name in ("Max", "Min"):
-            return symbol(f"{name.lower()}({', '.join(str(size_of(each)) for each in amounts)})")
-        if name in ("FloorDiv", "CleanDiv", "Mod", "PythonMod") and len(amounts) == 2:
-            sign = "//" if "Div" in name else "%"
-            return symbol(f"(({size_of(amounts[0])}) {sign} ({size_of(amounts[1])}))")
-        raise self.wrong()
+        case "Max" | "Min", [_, *_]:
+            return symbol(f"{name.lower()}({', '.join(str(size_of(amount)) for amount in amounts)})")
+    raise ValueError
