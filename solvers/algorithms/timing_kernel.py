@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.base.compiling import Kernel, inputs
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.views.tasks import ScheduleInstance
 
@@ -63,20 +63,22 @@ def arrays(instance: ScheduleInstance) -> Arrays:
     graph, transfers = instance.graph, instance.transfers
     place = np.empty(graph.n, np.int64)
     place[graph.topological_order] = np.arange(graph.n)
-    return Arrays(
-        offsets=graph.offsets,
-        heads=graph.heads,
-        tails=graph.tails,
-        offsets_in=graph.offsets_in,
-        entering=graph.by_head,
-        place=place,
-        time=instance.time,
-        latency=transfers.latency,
-        inverse=transfers.inverse,
-        size=transfers.size,
-        row=transfers.row,
-        table=transfers.table,
-        exclusive=instance.exclusive,
+    return inputs(
+        Arrays(
+            offsets=graph.offsets,
+            heads=graph.heads,
+            tails=graph.tails,
+            offsets_in=graph.offsets_in,
+            entering=graph.by_head,
+            place=place,
+            time=instance.time,
+            latency=transfers.latency,
+            inverse=transfers.inverse,
+            size=transfers.size,
+            row=transfers.row,
+            table=transfers.table,
+            exclusive=instance.exclusive,
+        )
     )
 
 

@@ -11,7 +11,7 @@ from time import monotonic
 import numpy as np
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Ints, frozen
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, NO_FLOW, OUT
 from mtpp_dsl.solvers.proofs.reading import DeviceKind, ProofReading, units_for
 from mtpp_dsl.solvers.proofs.settle import SETTLE
@@ -89,6 +89,7 @@ class Sets:
         self._net = np.repeat(np.arange(len(nets)), self._sizes)
         self.may_stream = bool(self._stream.any()) or self._free < 0
         self._arcs = np.array(sorted(set(arcs)), np.int64).reshape(-1, 2)
+        self._tails, self._heads = (frozen(ends, np.int64) for ends in self._arcs.T)
         self._reach = closure(self.n, self._arcs)
         self._busy = int(self._work.sum())
         self._total = self._busy + int(self._cost.sum()) + int(self._stream.sum()) + self._free + enough
@@ -149,7 +150,7 @@ class Sets:
         elif self.may_stream:
             extra = sharp * max(int(self._stream[state == IN].sum()) - self._free, 0)
         side = np.zeros(self.n, np.bool_)
-        tails, heads = self._arcs[:, 0], self._arcs[:, 1]
+        tails, heads = self._tails, self._heads
         value = self._least_cut(
             state, prices, self._starts, self._pins, sharp * self._cost, tails, heads, falls, climbs, side
         )

@@ -23,14 +23,17 @@ from functools import cache, cached_property
 from hashlib import sha256
 from time import monotonic
 from types import FunctionType
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
+
+import numpy as np
 
 from mtpp_dsl.core.base.preparation import PREPARING
 
-__all__ = ["Kernel"]
+__all__ = ["Kernel", "inputs"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T", bound=NamedTuple)
 
 COMPILING, PER_BYTE = 0.3, 4e-4
 """Seconds that numba takes to compile a function, about: measured 0.2 s to 4.3 s for 600 to 8,600 bytes of bytecode."""
@@ -38,6 +41,18 @@ LOADING = 0.6
 """Seconds that importing numba and loading machine code from disk take, about."""
 WORTH = 0.9
 """Share of the time left that compiling may take: code that is ready when the time is up is of no use."""
+
+
+def inputs(arrays: T) -> T:
+    """Return a tuple of arrays that kernels only read as views that are read-only and in one piece.
+
+    numba compiles a kernel again for arguments of another type, and a type says whether an array can be written to.
+    """
+    views = [np.ascontiguousarray(value).view() if isinstance(value, np.ndarray) else value for value in arrays]
+    for view in views:
+        if isinstance(view, np.ndarray):
+            view.setflags(write=False)
+    return type(arrays)._make(views)
 
 
 class Kernel(Generic[P, R]):
@@ -115,7 +130,24 @@ def _jit(function: Callable[P, R]) -> Callable[P, R]:
         compiled = _numba().njit(nogil=True)(function)
     else:
         _forget_unreadable(compiled)
+    _compile_once_for_constants(compiled)
     return compiled
+
+
+def _compile_once_for_constants(dispatcher: Any) -> None:
+    """Have the calls of a function that pass constants use the code for variables of the same type.
+
+    numba would compile the function again for every constant that is passed to it, here -1 or False.
+    """
+    from numba.core.types.misc import unliteral
+
+    template = dispatcher.get_call_template
+
+    def general(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        """Resolve the call for the types of the arguments."""
+        return template(tuple(map(unliteral, args)), {name: unliteral(value) for name, value in kws.items()})
+
+    dispatcher.get_call_template = general
 
 
 def _forget_unreadable(dispatcher: Any) -> None:

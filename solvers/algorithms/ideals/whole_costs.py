@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.core.base.compiling import inputs
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.core.views.hypergraph import compressed
@@ -82,20 +83,22 @@ def whole_costs(supernodes: OrderedSupernodes, types: DeviceTypes, top: float) -
     time = floored(supernodes.time.T, unit, cap)
     exchange = np.outer(types.syncs, 2 * supernodes.params / types.bandwidth)
     start, tensor = compressed(supernodes.nets_at)
-    costs = WholeCosts(
-        time=np.ascontiguousarray(time),
-        start=start,
-        tensor=tensor,
-        cost=cost,
-        pins=np.array([len(pins) for pins, _ in supernodes.nets], dtype=np.int64),
-        memory=supernodes.memory,
-        room=types.memory,
-        stream=floored(stream, unit),
-        kept=np.ceil(kept / unit).astype(np.int64),
-        pays=types.pays,
-        copies=copies.astype(np.int64),
-        sync=floored(exchange, unit, 2 * most),
-        free=_free(supernodes, time, cost, types.pays, cap),
+    costs = inputs(
+        WholeCosts(
+            time=np.ascontiguousarray(time),
+            start=start,
+            tensor=tensor,
+            cost=cost,
+            pins=np.array([len(pins) for pins, _ in supernodes.nets], dtype=np.int64),
+            memory=supernodes.memory,
+            room=types.memory,
+            stream=floored(stream, unit),
+            kept=np.ceil(kept / unit).astype(np.int64),
+            pays=types.pays,
+            copies=copies.astype(np.int64),
+            sync=floored(exchange, unit, 2 * most),
+            free=_free(supernodes, time, cost, types.pays, cap),
+        )
     )
     return costs, unit, most
 

@@ -79,7 +79,7 @@ class Programme:
             pins.following,
             pins.closed,
             pins.left,
-            devices.time,
+            np.ascontiguousarray(devices.time),
             graph.params,
             graph.memory,
             devices.pays,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
+from mtpp_dsl.core.base.compiling import inputs
 from mtpp_dsl.core.constraints import ExclusiveLinks
 from mtpp_dsl.core.problem.colocation import colocated
 from mtpp_dsl.core.problem.graph import Floats, Ints, frozen
@@ -49,43 +50,47 @@ def net_of(problem: Problem) -> DirectedNet:
     graph, carried = problem.graph, problem.transfers
     place = np.empty(graph.n, np.int64)
     place[graph.topological_order] = np.arange(graph.n)
-    return DirectedNet(
-        order=graph.topological_order,
-        place=place,
-        before_at=graph.offsets_in,
-        before=graph.by_head,
-        after_at=graph.offsets,
-        after=frozen(np.arange(graph.m), np.int64),
-        tail=graph.tails,
-        head=graph.heads,
-        group=colocated(problem),
-        latency=carried.latency,
-        inverse=carried.inverse,
-        size=carried.size,
-        row=carried.row,
-        table=carried.table,
-        exclusive=any(problem.of(ExclusiveLinks)),
+    return inputs(
+        DirectedNet(
+            order=graph.topological_order,
+            place=place,
+            before_at=graph.offsets_in,
+            before=graph.by_head,
+            after_at=graph.offsets,
+            after=frozen(np.arange(graph.m), np.int64),
+            tail=graph.tails,
+            head=graph.heads,
+            group=colocated(problem),
+            latency=carried.latency,
+            inverse=carried.inverse,
+            size=carried.size,
+            row=carried.row,
+            table=carried.table,
+            exclusive=any(problem.of(ExclusiveLinks)),
+        )
     )
 
 
 def reversed_net(net: DirectedNet) -> DirectedNet:
     """Return the same graph with every edge, and time itself, turned around."""
-    return DirectedNet(
-        order=np.ascontiguousarray(net.order[::-1]),
-        place=len(net.order) - 1 - net.place,
-        before_at=net.after_at,
-        before=net.after,
-        after_at=net.before_at,
-        after=net.before,
-        tail=net.head,
-        head=net.tail,
-        group=net.group,
-        latency=np.ascontiguousarray(net.latency.T),
-        inverse=np.ascontiguousarray(net.inverse.T),
-        size=net.size,
-        row=net.row,
-        table=np.ascontiguousarray(net.table.transpose(0, 2, 1)),
-        exclusive=net.exclusive,
+    return inputs(
+        DirectedNet(
+            order=np.ascontiguousarray(net.order[::-1]),
+            place=len(net.order) - 1 - net.place,
+            before_at=net.after_at,
+            before=net.after,
+            after_at=net.before_at,
+            after=net.before,
+            tail=net.head,
+            head=net.tail,
+            group=net.group,
+            latency=np.ascontiguousarray(net.latency.T),
+            inverse=np.ascontiguousarray(net.inverse.T),
+            size=net.size,
+            row=net.row,
+            table=np.ascontiguousarray(net.table.transpose(0, 2, 1)),
+            exclusive=net.exclusive,
+        )
     )
 
 
