@@ -22,9 +22,8 @@ import numpy as np
 
 import mtpp_dsl
 from mtpp_dsl.core.constraints import Acyclic, Copies, Memory
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 

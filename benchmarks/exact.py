@@ -14,18 +14,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from mtpp_dsl.core.constraints import Acyclic
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Formulation
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
-from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.formulations.fig3 import Fig3
-from mtpp_dsl.models.relaxations.superblock import Superblock
+from mtpp_dsl.models.relaxations.superblocks import Superblock
 from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 from mtpp_dsl.solvers.backends.mip.highs import Highs
 from mtpp_dsl.solvers.methods.mip.one_model import SolvedModel, solve_one

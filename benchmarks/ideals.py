@@ -22,12 +22,10 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Memory
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.formats.msr import Msr
 from mtpp_dsl.exchange.generators.regal import regal

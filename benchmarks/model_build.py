@@ -10,9 +10,8 @@ import random
 from time import process_time
 
 from mtpp_dsl.core.constraints import Acyclic
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.solvers.backends.mip.bridge import Bridge

@@ -17,9 +17,8 @@ import numpy as np
 
 import mtpp_dsl
 from mtpp_dsl.core.constraints import Acyclic, Memory
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 
 PEAK = (312e12, 312e12, 181e12, 181e12, 165e12, 165e12, 125e12, 125e12)

@@ -17,7 +17,7 @@ import numpy as np
 
 from mtpp_dsl import Device, Graph, Problem, solve
 from mtpp_dsl.core.constraints import Acyclic, Bottleneck, Constraint, Decision, Latency, Linear, Load, Memory, Used
-from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.objective import Objective
 
 DEADLINE = 2.2

@@ -19,12 +19,10 @@ from time import perf_counter
 
 from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.core.constraints import Acyclic
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.exchange.formats.msr import Msr

@@ -27,9 +27,8 @@ from time import monotonic, process_time
 import numpy as np
 
 from mtpp_dsl.core.constraints import Acyclic, Constraint, Memory, Replicate, Shard, StageMemory
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving import api

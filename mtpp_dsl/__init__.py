@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mtpp_dsl.checks.verification import verify
-    from mtpp_dsl.core.contracts.limits import Limits
-    from mtpp_dsl.core.contracts.progress import Progress
+    from mtpp_dsl.core.contracts.limits import Limits, Progress
     from mtpp_dsl.core.errors import MtppError
     from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate
     from mtpp_dsl.core.plans.plan import Plan
@@ -72,7 +71,7 @@ _HOME = {
     "MtppError": "core.errors",
     "Plan": "core.plans.plan",
     "Problem": "core.problem.problem",
-    "Progress": "core.contracts.progress",
+    "Progress": "core.contracts.limits",
     "Result": "core.plans.result",
     "Running": "solving.running",
     "Spec": "language.lowering.lower",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mtpp_dsl.core.contracts.executors import Channel, Executor
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import (
     GIVES,
     Availability,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.core.problem.devices import Device
-from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Links, Shared, Tree
+from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Shared, Tree
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Origin, Problem
 

@@ -11,9 +11,8 @@ from mtpp_dsl.checks.batch_check import duration
 from mtpp_dsl.checks.schedule_check import travel
 from mtpp_dsl.core.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 

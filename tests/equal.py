@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.core.constraints import Colocate, Constraint, Memory, Replicate, Separate, Shard
-from mtpp_dsl.core.problem.devices import Device
-from mtpp_dsl.core.problem.interconnects import Host, Links, Tree
+from mtpp_dsl.core.problem.devices import Device, Host, Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["differences"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from mtpp_dsl.core.constraints import Acyclic, Memory
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Origin, Problem
 

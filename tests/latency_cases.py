@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mtpp_dsl.core.constraints import Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs
-from mtpp_dsl.core.problem.devices import Device
-from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from tests.strategies import mixed_graph

@@ -8,9 +8,8 @@ from random import Random
 import numpy as np
 
 from mtpp_dsl.core.constraints import Colocate, Constraint, ExclusiveLinks, Forbid, Memory, Pin, Separate
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from tests.oracle import optimum

@@ -6,9 +6,8 @@ import random
 
 import numpy as np
 
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links, Tree
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["random_links", "random_problem", "random_tree"]

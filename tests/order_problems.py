@@ -18,9 +18,8 @@ from mtpp_dsl.core.constraints import (
     StageMemory,
     Used,
 )
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.phases import phased_graph
 from mtpp_dsl.core.problem.problem import Problem

@@ -7,9 +7,8 @@ import random
 from dataclasses import dataclass
 
 from mtpp_dsl.core.constraints import Acyclic, Bottleneck, Constraint, Largest, Latency, Linear, Load
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.phases import phased_graph
 from mtpp_dsl.core.problem.problem import Problem

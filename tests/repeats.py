@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.core.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Repeat, Separate
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 

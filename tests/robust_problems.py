@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.core.constraints import Acyclic, Bottleneck, Colocate, Constraint, Linear, Load, Memory, Robust, Used
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 

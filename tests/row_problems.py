@@ -26,9 +26,8 @@ from mtpp_dsl.core.constraints import (
     Used,
 )
 from mtpp_dsl.core.plans.evaluation import evaluate
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 

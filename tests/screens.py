@@ -10,8 +10,7 @@ from pathlib import Path
 
 import mtpp_dsl
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Reached, Result

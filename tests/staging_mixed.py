@@ -6,9 +6,8 @@ import random
 from typing import Any
 
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Memory, Replicate, Shard, StageMemory
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 

@@ -9,9 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, ExclusiveLinks, Forbid, Memory, Pin, Separate
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 

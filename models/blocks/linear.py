@@ -24,8 +24,8 @@ from mtpp_dsl.core.constraints import (
     of_phase,
 )
 from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.bottleneck import Loads

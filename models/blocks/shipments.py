@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mtpp_dsl.core.base.lazy import pyo
-from mtpp_dsl.core.problem.interconnects import Tree
+from mtpp_dsl.core.problem.devices import Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.facts.shipments import ShippedTensor, private, subtree

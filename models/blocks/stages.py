@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.core.base.lazy import pyo
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph
 from mtpp_dsl.models.blocks.assignment import On

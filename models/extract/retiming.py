@@ -13,7 +13,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.models.facts.lags import lags
+from mtpp_dsl.models.facts.times import lags
 
 __all__ = ["ItemOrder", "SolverDecisions", "earliest", "retimed"]
 

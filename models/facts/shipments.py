@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mtpp_dsl.core.problem.devices import Tree
 from mtpp_dsl.core.problem.graph import Bools, Floats
-from mtpp_dsl.core.problem.interconnects import Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph
 from mtpp_dsl.models.facts.scaling import COARSE, FINEST, TARGET, Scale, floor_of

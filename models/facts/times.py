@@ -2,17 +2,125 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.core.constraints import Linear, Separate
+from mtpp_dsl.core.constraints import Bottleneck, Decision, Finish, Linear, Load, Makespan, On, Separate, Start
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph
-from mtpp_dsl.models.facts.lags import longest_lags
 
-__all__ = ["ABOVE", "LinkTimes", "carries", "heads_of", "horizon", "tails_of", "times_of"]
+__all__ = [
+    "ABOVE",
+    "Lag",
+    "LinkTimes",
+    "RowSide",
+    "carries",
+    "heads_of",
+    "horizon",
+    "lags",
+    "longest_lags",
+    "sides",
+    "tails_of",
+    "times_of",
+    "without_horizon",
+]
+
+
+END = -1
+"""Stands for the makespan among the nodes."""
+
+
+@dataclass(frozen=True)
+class RowSide:
+    """A labelled constraint as ``sum(times[v] * start(v)) + sum(rest) <= high``; node -1 is the makespan.
+
+    The durations of nodes whose finish it names are among the rest, with :class:`Finish` for their decision.
+    """
+
+    times: dict[int, float]
+    rest: tuple[tuple[Decision, float], ...]
+    high: float
+
+
+@dataclass(frozen=True)
+class Lag:
+    """``start(after) >= start(before) + by``; ``before`` None: after the beginning, -1: after the end of all."""
+
+    after: int
+    before: int | None
+    by: float
+
+
+def sides(constraint: Linear) -> Iterator[RowSide]:
+    """Yield *constraint* as one or two upper bounds."""
+    for sign, other in ((1.0, ">="), (-1.0, "<=")):
+        if constraint.sense == other:
+            continue
+        times: dict[int, float] = {}
+        rest: list[tuple[Decision, float]] = []
+        for decision, a in constraint.terms:
+            if isinstance(decision, (Start, Finish, Makespan)):
+                v = END if isinstance(decision, Makespan) else decision.node
+                times[v] = times.get(v, 0.0) + sign * a
+            if not isinstance(decision, (Start, Makespan)):
+                rest.append((decision, sign * a))
+        yield RowSide({v: a for v, a in times.items() if a}, tuple(rest), sign * constraint.rhs)
+
+
+def without_horizon(constraint: Linear) -> str | None:
+    """Return why *constraint* leaves no bound on how long schedules have to be, or None.
+
+    A side whose times all have coefficients above zero is kept by the earliest schedule, if by any; one that says how
+    long after another, or after the beginning, a node starts has a lag that can be added up.
+    """
+    for side in sides(constraint):
+        late = [v for v, a in side.times.items() if a < 0]
+        early = {a for a in side.times.values() if a > 0}
+        if END in late:
+            return "asks for a long makespan, which is minimised"
+        if len(late) > 1 or (late and (len(side.times) > 2 or not early <= {-side.times[late[0]]})):
+            return (
+                "asks for late times of several nodes together; only differences of two, with one coefficient, "
+                "leave a bound on how long a schedule has to be"
+            )
+    return None
+
+
+def lags(problem: Problem, value: Callable[[Decision], float]) -> list[Lag]:
+    """Return the lags that the labelled constraints ask for, given what the decisions other than times are.
+
+    Args:
+        problem: of whose constraints :func:`without_horizon` has nothing to say.
+        value: of ``on``, ``load`` and ``bottleneck``, and for ``finish(v)`` the duration of v.
+    """
+    found = []
+    for side in (side for constraint in problem.hard_rows for side in sides(constraint)):
+        late = next((v for v, a in side.times.items() if a < 0), None)
+        if late is not None:
+            before = next((v for v, a in side.times.items() if a > 0), None)
+            rest = sum(a * value(decision) for decision, a in side.rest)
+            found.append(Lag(late, before, (rest - side.high) / -side.times[late]))
+    return found
+
+
+def longest_lags(problem: Problem) -> float:
+    """Return what the lags of the labelled constraints add up to at most."""
+    times = [float(row[row < float("inf")].max(initial=0.0)) for row in problem.time]
+    work = sum(times)
+
+    def most(decisions: Sequence[tuple[Decision, float]]) -> float:
+        sizes = {On: 1.0, Load: work, Bottleneck: work}
+        return sum(abs(a) * (times[x.node] if isinstance(x, Finish) else sizes.get(type(x), 0.0)) for x, a in decisions)
+
+    total = 0.0
+    for side in (side for constraint in problem.hard_rows for side in sides(constraint)):
+        late = [a for a in side.times.values() if a < 0]
+        total += sum((abs(side.high) + most(side.rest)) / -a for a in late)
+    return total
+
 
 BELOW = 1 - 1e-9
 """Heads and tails are sums of floats: taken off, so that no window is too narrow."""
@@ -129,7 +237,7 @@ def horizon(problem: Problem, *, free: bool = True) -> float:
     """Return what the least makespan is not above, if there is a schedule at all.
 
     Without labelled constraints: everything on one device that may have everything; else, and with them where
-    :func:`mtpp_dsl.models.facts.lags.without_horizon` has no objection, everything one after the other, each node and
+    :func:`mtpp_dsl.models.facts.times.without_horizon` has no objection, everything one after the other, each node and
     transfer at its longest, and every lag asked for. In the earliest schedule of a choice of devices and orders every
     start is the length of a path through different nodes, transfers and lags, so it is no later. That holds of any
     choice of devices, also of one that rows of somebody's own make, where it is not *free*.

@@ -39,8 +39,8 @@ from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.core.plans.plan import Plan, quotient_order
 from mtpp_dsl.core.problem.colocation import ordered_edges
 from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, Net, hypergraph
 from mtpp_dsl.core.views.symmetry import interchangeable

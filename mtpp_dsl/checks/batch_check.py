@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from math import inf, isnan
 
-from mtpp_dsl.checks.amounts import needs
+from mtpp_dsl.checks.recounts import needs
 from mtpp_dsl.checks.schedule_check import SLACK, overlaps, travel
 from mtpp_dsl.core.constraints import (
     BatchSizes,

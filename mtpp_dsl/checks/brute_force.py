@@ -20,7 +20,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.plans.subgraphs import most_subgraphs, scheduled
 from mtpp_dsl.core.problem.custom import CustomConstraint
-from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["plans"]

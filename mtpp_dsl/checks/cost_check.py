@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from mtpp_dsl.checks.lateness import lateness
 from mtpp_dsl.checks.linear_values import PlanValues, payments
 from mtpp_dsl.checks.network_check import counted
-from mtpp_dsl.checks.replica_counts import NONE, Replicas, exchange, spans
+from mtpp_dsl.checks.recounts import NONE, Replicas, exchange, lateness, spans
 from mtpp_dsl.checks.route_check import mixed
 from mtpp_dsl.checks.split_check import by_subgraphs
 from mtpp_dsl.checks.stage_check import iteration_cost, staged_loads
@@ -16,7 +15,7 @@ from mtpp_dsl.core.constraints import Linear, Memory, On, StageMemory, Used
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.schedule import Schedule
-from mtpp_dsl.core.problem.interconnects import Links, Shared
+from mtpp_dsl.core.problem.devices import Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 

@@ -8,8 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.checks.holding import Finding, closed_cycle, groups_of, holding, listed, named, placing
-from mtpp_dsl.checks.order_findings import behind, too_few
+from mtpp_dsl.checks.order_findings import (
+    Finding,
+    behind,
+    closed_cycle,
+    groups_of,
+    holding,
+    listed,
+    named,
+    placing,
+    too_few,
+)
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.core.constraints import (
@@ -32,8 +41,8 @@ from mtpp_dsl.core.constraints import (
 from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.colocation import colocated, together
 from mtpp_dsl.core.problem.counting import Recognised, recognised, restored
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["closed_cycle", "forced_together", "quick"]

@@ -7,7 +7,7 @@ from functools import cached_property
 from math import isnan
 
 from mtpp_dsl.checks.network_check import NetworkCount, counted
-from mtpp_dsl.checks.replica_counts import NONE, Replicas
+from mtpp_dsl.checks.recounts import NONE, Replicas
 from mtpp_dsl.core.constraints import (
     Bottleneck,
     Decision,
@@ -25,7 +25,7 @@ from mtpp_dsl.core.constraints import (
 )
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.schedule import Schedule
-from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["PlanValues", "broken_row", "payments"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 
-from mtpp_dsl.core.problem.interconnects import Links, Tree
+from mtpp_dsl.core.problem.devices import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["NetworkCount", "counted", "unreachable"]

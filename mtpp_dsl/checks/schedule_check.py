@@ -7,7 +7,7 @@ from math import inf, isnan
 
 from mtpp_dsl.core.constraints import ExclusiveLinks
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["SLACK", "broken_times", "overlaps", "travel"]

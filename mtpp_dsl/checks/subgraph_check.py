@@ -9,7 +9,7 @@ from math import inf, isnan
 
 from mtpp_dsl.core.constraints import Contiguous, Subgraphs
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["SLACK", "broken_subgraphs", "subgraph_loads", "subgraph_traffic"]

@@ -14,11 +14,10 @@ from mtpp_dsl.checks.batch_check import broken_batches
 from mtpp_dsl.checks.cost_check import cost_of, costs_of, loads, penalties_of, size_of, values_of
 from mtpp_dsl.checks.linear_values import broken_row
 from mtpp_dsl.checks.network_check import unreachable
-from mtpp_dsl.checks.order_check import broken_line
-from mtpp_dsl.checks.replica_counts import copies, faults
+from mtpp_dsl.checks.recounts import copies, faults
 from mtpp_dsl.checks.route_check import broken_routes
 from mtpp_dsl.checks.schedule_check import broken_times
-from mtpp_dsl.checks.split_check import CHECKS, TOLERANCE, by_subgraphs, cyclic_groups, unsupported
+from mtpp_dsl.checks.split_check import CHECKS, TOLERANCE, broken_line, by_subgraphs, cyclic_groups, unsupported
 from mtpp_dsl.checks.stage_check import broken_groups, broken_memory, broken_order, broken_stages
 from mtpp_dsl.checks.subgraph_check import broken_subgraphs
 from mtpp_dsl.core.constraints import (
@@ -42,8 +41,8 @@ from mtpp_dsl.core.plans.result import Bound, Result
 from mtpp_dsl.core.plans.routes import Route
 from mtpp_dsl.core.plans.subgraphs import undefined
 from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.given import check_problem
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = [

@@ -14,7 +14,7 @@ from mtpp_dsl.cli.import_torch import import_app
 from mtpp_dsl.cli.questions import diff, explain
 from mtpp_dsl.cli.report import report
 from mtpp_dsl.cli.training import train
-from mtpp_dsl.core.base.late import late
+from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.errors import did_you_mean
 
 __all__ = ["app"]

@@ -19,7 +19,7 @@ from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.cli.streams import UNWRITTEN
 from mtpp_dsl.core.base.files import read_json
 from mtpp_dsl.core.base.writing import check_writable, write_text
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result

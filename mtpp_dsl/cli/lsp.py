@@ -6,7 +6,7 @@ import logging
 import sys
 
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 
 __all__ = ["serve"]
 

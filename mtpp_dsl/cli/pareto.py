@@ -13,12 +13,12 @@ from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.cli.solve_call import SolveCall
 from mtpp_dsl.cli.streams import UNWRITTEN
 from mtpp_dsl.core.base.writing import write_text
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.front import Front
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.json import dumps
 from mtpp_dsl.solving.drivers.front import front

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.spinner import Spinner
     from rich.table import Table
 
-    from mtpp_dsl.core.contracts.progress import Progress
+    from mtpp_dsl.core.contracts.limits import Progress
     from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["ProgressWriter"]
@@ -28,7 +28,7 @@ _WIDTH, _LEAST = 16, 6
 
 
 class ProgressWriter:
-    """Listens to a :class:`~mtpp_dsl.core.contracts.progress.Progress` and writes to stderr.
+    """Listens to a :class:`~mtpp_dsl.core.contracts.limits.Progress` and writes to stderr.
 
     Args:
         problem: whose plans and bounds are shown, in its units.

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from mtpp_dsl.cli.screen import write_file
-from mtpp_dsl.core.base.late import late
+from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.errors import UsageError
 
 __all__ = ["ReportCall", "report", "report_answer", "searched_page", "what_if_seconds", "write_page"]
@@ -205,7 +205,7 @@ def searched_page(problem: Any, given: Any, limit: float | None, *, quiet: bool,
     """Return the page of an answer, with changed problems solved in *limit* seconds unless that is None."""
     from mtpp_dsl.cli.progress import ProgressWriter
     from mtpp_dsl.cli.signals import listener
-    from mtpp_dsl.core.contracts.progress import Progress
+    from mtpp_dsl.core.contracts.limits import Progress
 
     page_of = late("mtpp_dsl.show.reporting:page_of")
     if limit is None:

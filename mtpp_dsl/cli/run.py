@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from mtpp_dsl.cli.ending import INTERRUPTED, begin
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.core.base.overwriting import guarding
+from mtpp_dsl.core.base.writing import guarding
 from mtpp_dsl.core.errors import MtppError, SpecError, VerificationError
 from mtpp_dsl.core.text.visible import visible
 

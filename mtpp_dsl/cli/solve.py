@@ -19,10 +19,9 @@ from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.cli.solve_call import SolveCall
 from mtpp_dsl.cli.streams import UNWRITTEN
 from mtpp_dsl.core.base.files import read_json
-from mtpp_dsl.core.base.late import late
-from mtpp_dsl.core.base.overwriting import replacing
-from mtpp_dsl.core.base.writing import check_writable, write_text
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.base.lazy import late
+from mtpp_dsl.core.base.writing import check_writable, replacing, write_text
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.contracts.traits import method_traits
 from mtpp_dsl.core.errors import SolverError, UsageError

@@ -14,9 +14,8 @@ from mtpp_dsl.cli.screen import say
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.core.base.amounts import seconds
 from mtpp_dsl.core.base.files import read_json
-from mtpp_dsl.core.base.overwriting import replacing
 from mtpp_dsl.core.base.units import counted, format_quantity
-from mtpp_dsl.core.base.writing import check_writable, write_text
+from mtpp_dsl.core.base.writing import check_writable, replacing, write_text
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.contracts.protocols import refusal
 from mtpp_dsl.core.errors import UsageError

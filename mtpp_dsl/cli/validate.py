@@ -12,7 +12,7 @@ from mtpp_dsl.checks.verification import Violation
 from mtpp_dsl.cli.progress import ProgressWriter
 from mtpp_dsl.cli.screen import say, screen_width, show
 from mtpp_dsl.cli.signals import listener
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.targets import UnsoundSplit
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.problem import Problem

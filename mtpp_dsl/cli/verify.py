@@ -16,8 +16,8 @@ from mtpp_dsl.core.base.files import read_json
 from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import VerificationError
-from mtpp_dsl.core.problem.pair import with_objectives
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.variants import with_objectives
 from mtpp_dsl.solving.answers.again import recorded_params, under_target
 from mtpp_dsl.solving.answers.claims import NOT_CHECKED
 from mtpp_dsl.solving.answers.front import answers_of, dominated

@@ -11,7 +11,7 @@ from typing import Any
 
 from mtpp_dsl.core.base.amounts import Duration, seconds_of
 from mtpp_dsl.core.base.files import Folders, folders_of, read_bytes
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem

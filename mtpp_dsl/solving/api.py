@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl.core.base.amounts import Duration, Share, seconds_of, share_of, whole
 from mtpp_dsl.core.base.files import Folders
-from mtpp_dsl.core.base.late import late
+from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.contracts.executors import Executor
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.executors.addresses import opened

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from mtpp_dsl.checks.verification import check_result, settled
 from mtpp_dsl.core.base.writing import check_writable, write_text
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.errors import UsageError, VerificationError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan

@@ -13,10 +13,9 @@ from typing import Any
 from mtpp_dsl.checks.infeasible import forced_together, quick
 from mtpp_dsl.checks.verification import check_result, settled, verify
 from mtpp_dsl.core import registry
-from mtpp_dsl.core.base.shown import in_full
+from mtpp_dsl.core.base.data_classes import in_full
 from mtpp_dsl.core.contracts.executors import Executor
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method, as_read_by, why_not
 from mtpp_dsl.core.contracts.traits import method_traits
 from mtpp_dsl.core.errors import Refused, SolverError, UsageError, VerificationError

@@ -17,7 +17,7 @@ from mtpp_dsl.checks.verification import check_result, settled
 from mtpp_dsl.core.base.amounts import Duration, seconds_of
 from mtpp_dsl.core.base.leaving import stop_at_exit
 from mtpp_dsl.core.base.units import format_gap, format_quantity
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate

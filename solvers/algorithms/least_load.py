@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.core.constraints import Forbid, Pin, Replicate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result
+from mtpp_dsl.core.problem.devices import Links, Tree
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.core.problem.interconnects import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.closed_shares import closed_shares
 

@@ -13,8 +13,8 @@ from mtpp_dsl.core.constraints import Linear, Load, On, Separate
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan, quotient_order
 from mtpp_dsl.core.problem.colocation import ordered_edges, together
+from mtpp_dsl.core.problem.devices import Links, Tree
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import Linear, Separate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result, relative_gap

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mtpp_dsl.core.constraints import BatchSizes
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Gives
 from mtpp_dsl.core.contracts.scopes import DECISIONS, EVERY, Scoped
 from mtpp_dsl.core.contracts.traits import MethodBase

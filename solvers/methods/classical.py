@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from mtpp_dsl.core.constraints import Acyclic, Contiguous, Separate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Availability, Gives
 from mtpp_dsl.core.contracts.scopes import Scoped
 from mtpp_dsl.core.contracts.traits import MethodBase

@@ -13,8 +13,7 @@ from mtpp_dsl.core.constraints import (
     Pin,
     Separate,
 )
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Gives
 from mtpp_dsl.core.contracts.scopes import Scope, Scoped
 from mtpp_dsl.core.contracts.traits import MethodBase
@@ -51,7 +50,7 @@ class CopiesOfChains(Scoped, MethodBase):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the graph is no chain, or the devices are too many, or None."""
-        from mtpp_dsl.core.problem.copying import is_chain
+        from mtpp_dsl.core.problem.plan_rules import is_chain
         from mtpp_dsl.solvers.partition.copies.graph import no_graph
         from mtpp_dsl.solvers.partition.copies.instance import unsupported
 

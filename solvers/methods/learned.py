@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mtpp_dsl.core.base.files import read_json
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Gives
 from mtpp_dsl.core.contracts.scopes import Scoped
 from mtpp_dsl.core.contracts.traits import MethodBase

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mtpp_dsl.core import registry
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Formulation, Method
 from mtpp_dsl.core.contracts.traits import method_traits
 from mtpp_dsl.core.errors import PluginError, Refused, did_you_mean

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import PinChunks
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Availability, Gives
 from mtpp_dsl.core.contracts.scopes import Scoped
 from mtpp_dsl.core.contracts.traits import MethodBase

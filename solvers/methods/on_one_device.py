@@ -7,16 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.core.views.lanes import Lanes, lanes_of
 from mtpp_dsl.core.views.symmetry import interchangeable
+from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.algorithms.windows.batch_work import closed
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.uniform_split import alike, alone, parted

@@ -11,8 +11,7 @@ from mtpp_dsl.core.constraints import (
     Shard,
     StageMemory,
 )
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Gives, Method
 from mtpp_dsl.core.contracts.scopes import Scoped, outside
 from mtpp_dsl.core.contracts.traits import MethodBase

@@ -150,7 +150,7 @@ BATCH = Scope(
     backward=True,
     unequal=True,
 )
-"""Schedules of a batch: what :class:`mtpp_dsl.core.views.batch_tasks.BatchInstance` carries."""
+"""Schedules of a batch: what :class:`mtpp_dsl.core.views.tasks.BatchInstance` carries."""
 
 REPEATED = replace(BATCH, constraints=(*BATCH.constraints, Repeat))
 """The same with several batches of a node on a device: what :mod:`mtpp_dsl.core.views.lanes` carries."""

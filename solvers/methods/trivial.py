@@ -8,8 +8,7 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import BatchSizes, Bottleneck, Copies, Load, On, PinChunks, Replicate, Subgraphs
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Gives
 from mtpp_dsl.core.contracts.scopes import DECISIONS, EVERY, Scoped
 from mtpp_dsl.core.contracts.traits import MethodBase

@@ -14,7 +14,7 @@ from mtpp_dsl.core.constraints import Colocate, Contiguous, Forbid, Memory, Pin,
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.plans.subgraphs import undefined
-from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, OUT
 

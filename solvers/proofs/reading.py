@@ -12,7 +12,7 @@ from typing import Any
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, BatchSizes, Colocate, Contiguous, Forbid, Memory, Pin
 from mtpp_dsl.core.errors import Refused
-from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["DeviceKind", "ProofReading", "named_numbers", "number", "units_for", "whole_numbers"]

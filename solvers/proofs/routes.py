@@ -22,9 +22,9 @@ from mtpp_dsl.core.constraints import (
 )
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
-from mtpp_dsl.core.problem.copying import is_chain
+from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.plan_rules import is_chain
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.reading import named_numbers
 

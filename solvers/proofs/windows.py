@@ -13,8 +13,8 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.constraints import BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.reading import named_numbers, number
 

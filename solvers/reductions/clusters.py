@@ -11,8 +11,8 @@ from mtpp_dsl.core.constraints import Colocate, Constraint, Decision, Finish, Fo
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.devices import Interconnect
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints, frozen
-from mtpp_dsl.core.problem.interconnects import Interconnect
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["lifted", "named", "quotient"]

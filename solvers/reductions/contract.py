@@ -20,8 +20,8 @@ from mtpp_dsl.core.constraints import (
     Separate,
 )
 from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.reductions.clusters import lifted, named, quotient
 

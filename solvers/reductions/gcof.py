@@ -24,8 +24,8 @@ from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.problem.colocation import colocated
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import compressed

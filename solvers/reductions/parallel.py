@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mtpp_dsl.core.constraints import ExclusiveLinks
+from mtpp_dsl.core.problem.devices import Interconnect, Links
 from mtpp_dsl.core.problem.graph import Floats, Ints, frozen
-from mtpp_dsl.core.problem.interconnects import Interconnect, Links
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Bundles", "bundled"]

@@ -7,8 +7,7 @@ from math import inf
 from threading import RLock
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination, relative_gap

@@ -9,8 +9,7 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.core.constraints import Bottleneck, Decision, Largest, Latency, Linear, Load, On, Penalties, Used
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Bound, Infeasibility
 from mtpp_dsl.core.problem.graph import Floats, frozen

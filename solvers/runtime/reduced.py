@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound

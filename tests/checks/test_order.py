@@ -15,9 +15,8 @@ from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Forbid, InOrder, Memory, Pin, Replicate, StageMemory
 from mtpp_dsl.core.errors import ConstraintError
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import interchangeable
 

@@ -14,9 +14,8 @@ from mtpp_dsl.core.errors import Refused, UsageError, VerificationError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from tests.strategies import memory_problems, plain_problems

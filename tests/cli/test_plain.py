@@ -13,7 +13,7 @@ import pytest
 
 from mtpp_dsl.cli.progress import ProgressWriter
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.language.lowering.lower import load
 from tests.tree import ROOT
 

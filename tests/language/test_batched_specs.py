@@ -14,8 +14,8 @@ import mtpp_dsl
 from mtpp_dsl.checks.batch_check import duration
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.errors import SpecError
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.source import Diagnostic, Source
 from mtpp_dsl.language.lowering.lower import load

@@ -19,8 +19,8 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.errors import PluginError, Refused, SpecError, UsageError
+from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.json import result_to_json
 from mtpp_dsl.solving.plugins.samples import small

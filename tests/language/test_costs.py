@@ -17,9 +17,8 @@ import mtpp_dsl
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.core.problem.costs import Costs, TimeSource
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.sources import counted_sources
 from mtpp_dsl.language.lowering.law_arrays import column_times

@@ -9,7 +9,7 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.core import constraints as c
-from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
+from mtpp_dsl.core.problem.devices import Host, Links, Shared
 from mtpp_dsl.language.lowering.lower import load
 
 REST = "\ndevice d[2] (memory = 4 MiB)\ninterconnect shared (bandwidth = 1 MiB/s)\nminimize bottleneck\n"

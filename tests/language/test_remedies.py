@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpp_dsl.core.base.near_units import unit_hint
-from mtpp_dsl.core.base.units import COMPUTE, TIME, UNITS
+from mtpp_dsl.core.base.units import COMPUTE, TIME, UNITS, unit_hint
 from mtpp_dsl.core.constraints import Linear, Load, On
 from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.core.text.source import Diagnostic

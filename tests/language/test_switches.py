@@ -9,7 +9,7 @@ import pytest
 
 from mtpp_dsl import analyse
 from mtpp_dsl.core.errors import MtppError
-from mtpp_dsl.core.problem.interconnects import Links, Tree
+from mtpp_dsl.core.problem.devices import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.language.lowering.lower import load

@@ -7,7 +7,7 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.core.constraints import Colocate, InOrder, Memory
 from mtpp_dsl.core.errors import SpecError
-from mtpp_dsl.core.problem.targeting import free_of
+from mtpp_dsl.core.problem.variants import free_of
 
 SPEC = """mtpp 1
 graph {

@@ -40,9 +40,8 @@ from mtpp_dsl.core.constraints import (
 )
 from mtpp_dsl.core.errors import MtppError, SpecError, UsageError
 from mtpp_dsl.core.problem.costs import Costs
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import BUILTIN, CONSTRAINTS, GENERATORS

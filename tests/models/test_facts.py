@@ -11,14 +11,12 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.core.constraints import Acyclic, Memory
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph, Ints
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph
 from mtpp_dsl.exchange.generators.regal import regal
@@ -28,8 +26,7 @@ from mtpp_dsl.models.facts.scaling import scale_of
 from mtpp_dsl.models.facts.within import BlockFacts, facts_below
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.formulations.fig3 import Fig3
-from mtpp_dsl.models.relaxations.guess import Guess
-from mtpp_dsl.models.relaxations.superblock import Superblock
+from mtpp_dsl.models.relaxations.superblocks import Guess, Superblock
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.oracle import optimum, plans
 from tests.strategies import graphs, memory_problems, plain_problems

@@ -11,9 +11,8 @@ from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous,
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.json import result_to_json
 from mtpp_dsl.solving.answers.proofs import BoundClaim, check_bound

@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.core.constraints import Colocate, Contiguous, Linear, Makespan, Separate, Subgraphs
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.formulations.latency import LatencyModel
 from mtpp_dsl.solvers.methods.by_subgraphs import LatencySearch

@@ -13,15 +13,13 @@ from mtpp_dsl import MipMethod
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import costs_of, penalties_of, size_of, verify
 from mtpp_dsl.core.constraints import Bottleneck, Decision, Finish, Latency, Linear, Load, On, Penalties, Start, Used
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import ConstraintError, Refused, UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import relative_gap
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.formulations.exact import Exact

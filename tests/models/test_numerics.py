@@ -26,21 +26,19 @@ from mtpp_dsl.core.constraints import (
     Pin,
     Separate,
 )
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import SolverError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph
 from mtpp_dsl.models.blocks.linear import greatest
 from mtpp_dsl.models.facts.scaling import scale_of
 from mtpp_dsl.models.facts.user_rows import PASSED, UserRow, rows_of
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.models.relaxations.guess import Guess
+from mtpp_dsl.models.relaxations.superblocks import Guess
 from mtpp_dsl.solvers.backends.mip.highs import Highs
 from mtpp_dsl.solvers.methods.mip.mip_conflict import explain
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod

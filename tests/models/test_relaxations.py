@@ -7,16 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.core.constraints import Acyclic, Contiguous, Linear, Load, Memory, Pin, Replicate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.models.relaxations.guess import Guess
-from mtpp_dsl.models.relaxations.superblock import Superblock
+from mtpp_dsl.models.relaxations.superblocks import Guess, Superblock
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems

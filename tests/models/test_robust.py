@@ -14,8 +14,7 @@ from mtpp_dsl import solve
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
 from mtpp_dsl.core.constraints import Latency, Linear, Load, Replicate, Robust
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import ConstraintError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.core.constraints import Acyclic, Memory, Shard, StageMemory
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
-from mtpp_dsl.core.problem.devices import Device
-from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.contracts.limits import Limits, Progress
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.formulations.exact import Exact

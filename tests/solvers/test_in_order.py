@@ -12,9 +12,8 @@ from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.core.constraints import InOrder, Memory
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.api import find_method, method_names
 from tests.oracle import optimum

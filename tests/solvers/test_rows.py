@@ -11,16 +11,14 @@ import pytest
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.constraints import Latency, Linear, Used
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import why_not
 from mtpp_dsl.core.contracts.traits import method_traits
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.colocation import together
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.rows import rows_of

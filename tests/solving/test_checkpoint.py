@@ -18,14 +18,12 @@ import mtpp_dsl.solving.checkpoint
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.base.writing import check_writable, write_text
 from mtpp_dsl.core.constraints import Acyclic
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result
-from mtpp_dsl.core.problem.devices import Device
-from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.solving.answers.json import schema

@@ -40,8 +40,7 @@ def page(
     """
     from mtpp_dsl.cli.screen import say
     from mtpp_dsl.core.base.files import read_text
-    from mtpp_dsl.core.base.overwriting import guarding
-    from mtpp_dsl.core.base.writing import check_writable, write_text
+    from mtpp_dsl.core.base.writing import check_writable, guarding, write_text
     from mtpp_dsl.core.errors import UsageError
     from mtpp_dsl.sweeps.tables.page import page_text
     from mtpp_dsl.sweeps.tables.page_file import read_page

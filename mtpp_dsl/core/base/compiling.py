@@ -4,7 +4,7 @@ This is the only place that compiles. Searches and the checkers of certificates 
 with what it checks, but the compiler is no part of a derivation, as little as numpy is.
 
 numba is imported, and a kernel compiled, when an input is first large enough; the machine code is kept on disk. The
-time that this takes is charged to no share of a time limit (:mod:`mtpp_dsl.core.base.preparation`). A compiled kernel
+time that this takes is charged to no share of a time limit (:mod:`mtpp_dsl.core.base.compiling`). A compiled kernel
 lets other threads run: they must not touch its arrays.
 
 **Why innermost loops stay in one piece.** A kernel is as a rule one long function that calls no other of ours, and two
@@ -18,18 +18,77 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import cache, cached_property
 from hashlib import sha256
+from math import inf
+from threading import Lock
 from time import monotonic
-from types import FunctionType
+from types import FunctionType, TracebackType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from mtpp_dsl.core.base.preparation import PREPARING
+__all__ = ["PREPARING", "Kernel", "Preparing", "inputs"]
 
-__all__ = ["Kernel", "inputs"]
+
+class Preparing(AbstractContextManager["Preparing"]):
+    """A stopwatch that runs while any thread is inside its ``with`` block; such blocks may be nested.
+
+    Attributes:
+        told: called with :attr:`seconds` whenever the stopwatch halts; None if nobody listens.
+        until: when the time of the present call is over, by ``time.monotonic()``; ``inf`` without a limit.
+    """
+
+    def __init__(self) -> None:
+        self.told: Callable[[float], None] | None = None
+        self.until = inf
+        self._lock = Lock()
+        self._inside = 0
+        self._began = 0.0
+        self._spent = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that the stopwatch has run, the present ones included."""
+        with self._lock:
+            return self._spent + (monotonic() - self._began if self._inside else 0.0)
+
+    @property
+    def running(self) -> bool:
+        """Whether code is being prepared now."""
+        with self._lock:
+            return self._inside > 0
+
+    def add(self, seconds: float) -> None:
+        """Add what another process has spent for this one."""
+        with self._lock:
+            self._spent += seconds
+
+    def __enter__(self) -> Preparing:
+        """Start the stopwatch, unless it runs."""
+        with self._lock:
+            if not self._inside:
+                self._began = monotonic()
+            self._inside += 1
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Halt the stopwatch if this was the last block."""
+        with self._lock:
+            self._inside -= 1
+            halted = not self._inside
+            if halted:
+                self._spent += monotonic() - self._began
+        if halted and self.told is not None:
+            self.told(self.seconds)
+
+
+PREPARING = Preparing()
+"""The stopwatch of this process."""
+
 
 P = ParamSpec("P")
 R = TypeVar("R")

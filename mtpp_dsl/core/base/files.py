@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
+import mmap
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +14,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from mtpp_dsl.core.base.overwriting import note_read
+from mtpp_dsl.core.base.writing import note_read
 from mtpp_dsl.core.errors import MtppError, UsageError
 
 __all__ = [
@@ -21,8 +22,10 @@ __all__ = [
     "Folders",
     "absolute",
     "called",
+    "digest",
     "folders_of",
     "hashing",
+    "mapped",
     "note_digest",
     "note_hash",
     "once",
@@ -33,6 +36,7 @@ __all__ = [
     "read_json",
     "read_text",
 ]
+
 
 Folders: TypeAlias = Iterable[str | os.PathLike[str]] | os.PathLike[str]
 """Folders to look in, one after the other."""
@@ -273,3 +277,34 @@ def called(value: object) -> str:
         if all(isinstance(name, (int, str)) for name in given):
             return f" ({'' if second else 'id '}{' -> '.join(map(str, given))})"
     return ""
+
+
+_STEP = 2**24
+
+
+@contextmanager
+def mapped(path: str | os.PathLike[str], most: int, name: str = "") -> Iterator[bytes | mmap.mmap]:
+    """Give the content of a regular file of at most *most* bytes without reading it; messages call it *name*.
+
+    Raises:
+        UsageError: see :func:`mtpp_dsl.core.base.files.open_regular`; it is larger than *most*.
+    """
+    name = name or os.fspath(path)
+    with open_regular(Path(path), name) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise UsageError(f"{name} is larger than {most >> 20:,} MiB, the most that is read of such a file")
+        if size == 0:
+            yield b""
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            yield data
+
+
+def digest(data: bytes | mmap.mmap, end: int | None = None) -> str:
+    """Return the SHA-256 of the bytes before *end*, or of all."""
+    found = hashlib.sha256()
+    end = len(data) if end is None else end
+    for start in range(0, end, _STEP):
+        found.update(data[start : min(end, start + _STEP)])
+    return found.hexdigest()

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.core.executors.dask_bridge import differing, hold
 from mtpp_dsl.core.executors.dask_links import Link, RemoteChannel

@@ -12,23 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.core.base.pickling import Picklable
+from mtpp_dsl.core.base.data_classes import Picklable
 from mtpp_dsl.core.constraints import Decision, On, Used
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.batches import batch_lengths, shipments
 from mtpp_dsl.core.plans.decisions import Values
-from mtpp_dsl.core.plans.network_loads import carried
 from mtpp_dsl.core.plans.plan import Plan, Planned, plan_of
 from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.plans.stages import Keeping, ring_time, shard_speedup, stages_after
 from mtpp_dsl.core.plans.subgraphs import traffic
-from mtpp_dsl.core.plans.tensors import spans, tensor_io
+from mtpp_dsl.core.plans.transfer_loads import carried, spans, tensor_io
+from mtpp_dsl.core.problem.devices import Host, Links, Shared
 from mtpp_dsl.core.problem.given import check_problem
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.plan_rules import synchronises
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.replication import synchronises
 
 __all__ = ["Evaluation", "evaluate"]
 

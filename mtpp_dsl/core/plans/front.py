@@ -8,8 +8,8 @@ from math import inf
 from pathlib import Path
 from typing import IO, Any
 
-from mtpp_dsl.core.base.late import late
-from mtpp_dsl.core.base.pickling import Picklable
+from mtpp_dsl.core.base.data_classes import Picklable
+from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.plans.result import Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
 

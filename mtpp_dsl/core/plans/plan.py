@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mtpp_dsl.core.base.pickling import Picklable
+from mtpp_dsl.core.base.data_classes import Picklable
 from mtpp_dsl.core.constraints import InOrder
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.plans.batches import Batches

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
 
-from mtpp_dsl.core.base.late import late
-from mtpp_dsl.core.base.pickling import Picklable
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Picklable, Short
+from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.base.units import format_gap, format_quantity, format_value
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.evaluation import Evaluation

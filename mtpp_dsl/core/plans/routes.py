@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.core.base.pickling import Picklable
+from mtpp_dsl.core.base.data_classes import Picklable
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.problem.graph import Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem

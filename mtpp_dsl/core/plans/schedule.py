@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mtpp_dsl.core.base.pickling import Picklable
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Picklable, Short
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints, frozen
 

@@ -13,9 +13,9 @@ from itertools import pairwise
 import numpy as np
 
 from mtpp_dsl.core.constraints import InOrder
+from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.in_order import listed_devices
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Keeping", "ring_time", "shard_speedup", "stage_order", "stages_after"]

@@ -20,8 +20,8 @@ from mtpp_dsl.core.constraints import BatchSizes, Contiguous, Subgraphs
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.schedule import Schedule
+from mtpp_dsl.core.problem.devices import Links, Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Links, Shared
 from mtpp_dsl.core.problem.problem import Problem
 
 if TYPE_CHECKING:

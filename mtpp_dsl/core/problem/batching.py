@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mtpp_dsl.core.base.pickling import Picklable
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Picklable, Short
 from mtpp_dsl.core.base.spec_limits import check_table
 from mtpp_dsl.core.constraints import BatchSizes, Constraint, PinChunks, Repeat
 from mtpp_dsl.core.errors import ConstraintError, DeviceError, UsageError
@@ -18,8 +17,7 @@ from mtpp_dsl.core.problem.costs import TimeSource
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, frozen
 
 if TYPE_CHECKING:
-    from mtpp_dsl.core.problem.devices import Device
-    from mtpp_dsl.core.problem.interconnects import Interconnect
+    from mtpp_dsl.core.problem.devices import Device, Interconnect
     from mtpp_dsl.core.problem.objective import Objective
 
 __all__ = ["MAX_CHUNKS", "Batching", "batching", "check_batches", "menus"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.core.base.pickling import Picklable
+from mtpp_dsl.core.base.data_classes import Picklable
 from mtpp_dsl.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Protocol, Self
 
-from mtpp_dsl.core.base.pickling import Picklable
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Picklable, Short
 from mtpp_dsl.core.constraints import PluginConstraint
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.devices import Device

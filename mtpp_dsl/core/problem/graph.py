@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mtpp_dsl.core.base.pickling import Picklable
+from mtpp_dsl.core.base.data_classes import Picklable, Short
 from mtpp_dsl.core.base.prefixes import Prefixes
-from mtpp_dsl.core.base.shown import Short
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.costs import Costs
 from mtpp_dsl.core.problem.graph_origin import GraphOrigin

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, Self
 
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.constraints import Bottleneck, Decision, Finish, Latency, Makespan, Penalties, Pipelining, Start
 from mtpp_dsl.core.errors import UsageError
 

@@ -37,8 +37,7 @@ from mtpp_dsl.core.errors import ConstraintError, UsageError
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints, Phase, frozen
 
 if TYPE_CHECKING:
-    from mtpp_dsl.core.problem.devices import Device
-    from mtpp_dsl.core.problem.interconnects import Interconnect
+    from mtpp_dsl.core.problem.devices import Device, Interconnect
     from mtpp_dsl.core.problem.objective import Objective
 
 MEANT = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, InOrder, Linear, Memory, Pin, Separate)

@@ -10,9 +10,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from mtpp_dsl.core.base.late import late
-from mtpp_dsl.core.base.pickling import Picklable
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Picklable, Short
+from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.base.units import format_quantity
 from mtpp_dsl.core.constraints import (
     Acyclic,
@@ -32,13 +31,10 @@ from mtpp_dsl.core.constraints import (
 )
 from mtpp_dsl.core.errors import ConstraintError, UsageError
 from mtpp_dsl.core.problem.batching import Batching, batching, check_batches
-from mtpp_dsl.core.problem.copying import check_copies
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Shared, Tree
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.core.problem.in_order import Line, check_order, in_line, ordered_devices
-from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Links, Shared, Tree
-from mtpp_dsl.core.problem.network import Network, network_of
-from mtpp_dsl.core.problem.networked import check_network, check_tree
+from mtpp_dsl.core.problem.network import Network, check_network, check_tree, network_of
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.phases import (
     check_phases,
@@ -51,14 +47,12 @@ from mtpp_dsl.core.problem.phases import (
     summed,
     summed_latencies,
 )
-from mtpp_dsl.core.problem.replication import check_groups, check_replicas
-from mtpp_dsl.core.problem.robustness import check_robust, deviations
+from mtpp_dsl.core.problem.plan_rules import check_copies, check_groups, check_replicas, check_robust, deviations
 from mtpp_dsl.core.problem.several import settled_objectives
-from mtpp_dsl.core.problem.soundness import check_devices, check_links, check_magnitudes, check_members
+from mtpp_dsl.core.problem.soundness import check_devices, check_links, check_magnitudes, check_members, unread, untimed
 from mtpp_dsl.core.problem.staging import check_shards, check_stages
 from mtpp_dsl.core.problem.transfers import Transfers, transfers
 from mtpp_dsl.core.problem.tying import with_ties
-from mtpp_dsl.core.problem.unread import unread, untimed
 
 __all__ = ["Origin", "Problem", "Targeted", "running_times"]
 
@@ -150,7 +144,7 @@ class Problem(Picklable):
         Raises:
             UsageError: no device, two of one name, a bandwidth that is not positive, a constraint
                 that names a node or device that is not there, or that speaks of the bottleneck where there are two;
-                and see :mod:`mtpp_dsl.core.problem.replication`, :mod:`mtpp_dsl.core.problem.soundness`,
+                and see :mod:`mtpp_dsl.core.problem.plan_rules`, :mod:`mtpp_dsl.core.problem.soundness`,
                 :mod:`mtpp_dsl.core.problem.several` and :mod:`mtpp_dsl.core.problem.batching`.
         """
         devices, constraints = tuple(devices), with_ties(graph, constraints)

@@ -20,8 +20,8 @@ from mtpp_dsl.core.constraints import (
     Start,
 )
 from mtpp_dsl.core.errors import ConstraintError, UsageError
+from mtpp_dsl.core.problem.devices import Interconnect, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Interconnect, Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.soundness import settled_parts
 from mtpp_dsl.core.problem.staging import settled_iteration

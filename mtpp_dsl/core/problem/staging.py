@@ -22,8 +22,7 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.in_order import ordered_devices
 
 if TYPE_CHECKING:
-    from mtpp_dsl.core.problem.devices import Device
-    from mtpp_dsl.core.problem.interconnects import Interconnect
+    from mtpp_dsl.core.problem.devices import Device, Interconnect
     from mtpp_dsl.core.problem.objective import Objective
 
 __all__ = ["check_shards", "check_stages", "settled_iteration"]

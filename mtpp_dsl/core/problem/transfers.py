@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mtpp_dsl.core.base.pickling import Picklable
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Picklable, Short
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints, frozen
 
 if TYPE_CHECKING:
-    from mtpp_dsl.core.problem.interconnects import Links
+    from mtpp_dsl.core.problem.devices import Links
 
 __all__ = ["Transfers", "routed", "transfers"]
 

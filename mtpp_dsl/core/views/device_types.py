@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints, frozen
-from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.plan_rules import synchronises
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.replication import synchronises
 
 __all__ = ["DeviceTypes", "device_types", "fits", "too_many_states"]
 

@@ -30,9 +30,9 @@ from mtpp_dsl.core.constraints import (
 from mtpp_dsl.core.plans.batches import Batches, batch_lengths
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.devices import Links, Tree
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.in_order import listed_devices
-from mtpp_dsl.core.problem.interconnects import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Measure", "Ranking", "groups_alike", "interchangeable", "measured", "numbered", "ordered", "rankings"]

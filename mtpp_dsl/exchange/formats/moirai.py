@@ -8,9 +8,8 @@ import numpy as np
 
 from mtpp_dsl.core.base.record import JsonRecord, load, located, repeated_edges
 from mtpp_dsl.core.base.spec_limits import MAX_NODES, check_graph, check_table
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Floats, Graph, frozen
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.exchange.formats.workload import Workload
 
 __all__ = ["MoiraiFormat"]

@@ -9,9 +9,8 @@ import numpy as np
 from mtpp_dsl.core.base.record import JsonRecord, load, located, repeated_edges
 from mtpp_dsl.core.base.spec_limits import MAX_EDGES, MAX_NODES
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host
 from mtpp_dsl.core.problem.graph import Bools, Graph
-from mtpp_dsl.core.problem.interconnects import Host
 from mtpp_dsl.exchange.formats.workload import Workload
 
 __all__ = ["Msr"]

@@ -9,8 +9,7 @@ from numbers import Real
 from typing import Any
 
 from mtpp_dsl.core.base.exact import exact_number
-from mtpp_dsl.core.base.near_units import unit_hint
-from mtpp_dsl.core.base.units import NONE, SIZE, TIME, UNITS, WORK, Dimension
+from mtpp_dsl.core.base.units import NONE, SIZE, TIME, UNITS, WORK, Dimension, unit_hint
 from mtpp_dsl.core.errors import UsageError
 
 __all__ = ["WeightsReader"]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mtpp_dsl.core.base.pickling import Picklable
-from mtpp_dsl.core.base.shown import Short
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.base.data_classes import Picklable, Short
+from mtpp_dsl.core.problem.devices import Device, Interconnect
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Interconnect
 
 __all__ = ["Workload"]
 

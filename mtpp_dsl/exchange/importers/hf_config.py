@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.core.base.extras import need
 from mtpp_dsl.core.base.files import parse_json, read_bytes
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 
 __all__ = ["configuration", "few_modules", "read_configuration", "transformers"]

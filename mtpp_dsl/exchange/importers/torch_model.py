@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import MtppError, UsageError, did_you_mean
 from mtpp_dsl.exchange.importers.torch_assemble import Kept, parts_of
 from mtpp_dsl.exchange.importers.torch_export import cause, export, with_sizes

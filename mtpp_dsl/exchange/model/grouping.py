@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, TypeAlias, get_args
 
-from mtpp_dsl.core.base.pickling import Picklable
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Picklable, Short
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.exchange.model.layers import Key, joined_outside, ordered, whole_layers
 from mtpp_dsl.exchange.model.model import Model

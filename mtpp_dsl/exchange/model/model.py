@@ -8,7 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from mtpp_dsl.core.base.late import late
+from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.exchange.model.checks import check_model
 from mtpp_dsl.exchange.model.parts import ModelParts

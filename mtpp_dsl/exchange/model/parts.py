@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from mtpp_dsl.core.base.pickling import Picklable
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Picklable, Short
 from mtpp_dsl.exchange.model.sizes import Size
 
 __all__ = ["Amount", "ModelParts", "Operator", "Source", "Symbol", "Tensor", "Weight"]

@@ -12,12 +12,11 @@ import numpy as np
 from mtpp_dsl.core import constraints as c
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.custom import CustomConstraint
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Links, Tree
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph
-from mtpp_dsl.core.problem.interconnects import Host, Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.targeting import free_of
 from mtpp_dsl.core.problem.transfers import transfers
+from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.language.builder.of_costs import figures, modelled, with_costs
 from mtpp_dsl.language.builder.of_graph import node_text
 from mtpp_dsl.language.builder.of_rows import objective_text, row_texts

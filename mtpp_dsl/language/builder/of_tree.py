@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.core.problem.interconnects import Links, Tree
+from mtpp_dsl.core.problem.devices import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.language.words.written import option_list, quantity, quoted
 

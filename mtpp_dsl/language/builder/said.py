@@ -12,7 +12,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from mtpp_dsl.core.base.shown import short
+from mtpp_dsl.core.base.data_classes import short
 from mtpp_dsl.core.errors import SpecError, UsageError
 from mtpp_dsl.core.text.source import Diagnostic, Source
 

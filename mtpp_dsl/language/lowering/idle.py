@@ -12,9 +12,8 @@ from mtpp_dsl.core.base.units import format_quantity
 from mtpp_dsl.core.constraints import Constraint, Memory, StageMemory
 from mtpp_dsl.core.problem.costs import TimeSource
 from mtpp_dsl.core.problem.custom import CustomConstraint
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.text.source import Diagnostic, Edit, Fix, Source, Span
 from mtpp_dsl.language.lowering.law import LAW

@@ -15,8 +15,8 @@ from mtpp_dsl.core.base.spec_limits import check_table
 from mtpp_dsl.core.base.units import NONE
 from mtpp_dsl.core.errors import ConstraintError, DeviceError, MtppError, SpecError
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.one_more import OneMore
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.variants import OneMore
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.lowering.analysis import Analysis
 from mtpp_dsl.language.lowering.choosing import all_of, scenarios

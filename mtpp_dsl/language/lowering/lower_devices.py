@@ -13,9 +13,8 @@ from mtpp_dsl.core.base.exact import survives
 from mtpp_dsl.core.base.spec_limits import MAX_DEVICES, MAX_LINKED
 from mtpp_dsl.core.base.units import COMPUTE, DOLLARS, EUROS, NONE, POWER, RATE, SIZE, TIME, Dimension, format_exact
 from mtpp_dsl.core.errors import did_you_mean
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph, Ints, frozen
-from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Links, Shared
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.lowering.device_figures import FIGURES, figures
 from mtpp_dsl.language.lowering.device_types import type_of, with_type

@@ -9,11 +9,10 @@ from typing import TypeVar
 
 from mtpp_dsl.core.base.units import TIME
 from mtpp_dsl.core.constraints import Constraint
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Interconnect, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Interconnect, Links
 from mtpp_dsl.core.problem.objective import Objective
-from mtpp_dsl.core.problem.one_more import OneMore
+from mtpp_dsl.core.problem.variants import OneMore
 from mtpp_dsl.core.text.source import Diagnostic, Place, Source, Span
 from mtpp_dsl.exchange.formats.workload import Workload
 from mtpp_dsl.language.lowering.blocks import defined

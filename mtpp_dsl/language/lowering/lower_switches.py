@@ -10,8 +10,8 @@ import numpy as np
 from mtpp_dsl.core.base.spec_limits import MAX_LINKED
 from mtpp_dsl.core.base.units import NONE, RATE, TIME, Dimension
 from mtpp_dsl.core.errors import did_you_mean
+from mtpp_dsl.core.problem.devices import Overlap, Send, Tree
 from mtpp_dsl.core.problem.graph import Graph, frozen
-from mtpp_dsl.core.problem.interconnects import Overlap, Send, Tree
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.declared import Hanging

@@ -9,8 +9,8 @@ import numpy as np
 from mtpp_dsl.core.base.spec_limits import check_table
 from mtpp_dsl.core.base.units import NONE, TIME
 from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.problem.devices import Interconnect, Links
 from mtpp_dsl.core.problem.graph import Floats, Graph, frozen
-from mtpp_dsl.core.problem.interconnects import Interconnect, Links
 from mtpp_dsl.core.problem.transfers import transfers
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree

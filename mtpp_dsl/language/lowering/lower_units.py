@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from mtpp_dsl.core.base.units import NONE, TIME
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Tree
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Links, Tree
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.values.declaring import UnitKeeper
 from mtpp_dsl.language.values.scope import Complaint

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from math import inf
 
 from mtpp_dsl.core.base.exact import Exact, exact_number
-from mtpp_dsl.core.base.near_units import unit_hint
-from mtpp_dsl.core.base.units import NONE, TIME, UNITS
+from mtpp_dsl.core.base.units import NONE, TIME, UNITS, unit_hint
 from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.text.source import Source, Span
 from mtpp_dsl.language.values.cells import NUMBER, Cell, cells_of, lines_of

@@ -7,7 +7,7 @@ from typing import Any
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.errors import PluginError, UsageError
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.targeting import targeted
+from mtpp_dsl.core.problem.variants import targeted
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.scope import Complaint
 

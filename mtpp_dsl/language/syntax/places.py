@@ -9,7 +9,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from mtpp_dsl.core.base.pickling import Picklable
+from mtpp_dsl.core.base.data_classes import Picklable
 from mtpp_dsl.core.constraints import Constraint, Linear
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.source import Source, Span, named_line, place_of

@@ -8,8 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
 
-from mtpp_dsl.core.text.moving import MovingSpan, TextAnchor
-from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.core.text.source import MovingSpan, Source, TextAnchor
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.grammar import MAX_WORDS
 from mtpp_dsl.language.syntax.lexing import words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mtpp_dsl.core import registry
-from mtpp_dsl.core.text.fixes import suggested
+from mtpp_dsl.core.text.edits import suggested
 from mtpp_dsl.core.text.source import Diagnostic, Fix, Span
 from mtpp_dsl.language.syntax.near_words import word_hint
 from mtpp_dsl.language.syntax.syntax_codes import told

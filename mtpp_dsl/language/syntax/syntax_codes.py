@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mtpp_dsl.core.text.fixes import is_slip
+from mtpp_dsl.core.text.edits import is_slip
 from mtpp_dsl.core.text.source import Diagnostic, Edit, Fix, Source, Span
 
 __all__ = ["comma", "syntax_code", "told"]

@@ -12,8 +12,7 @@ from typing import TypeAlias
 
 from mtpp_dsl.core.base.exact import Exact, exact_number, settled
 from mtpp_dsl.core.base.files import once, read_text
-from mtpp_dsl.core.base.near_units import unit_hint
-from mtpp_dsl.core.base.units import NONE, UNITS
+from mtpp_dsl.core.base.units import NONE, UNITS, unit_hint
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.text.source import Source, Span
 from mtpp_dsl.language.values.cells import NUMBER, cells_of, lines_of

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mtpp_dsl.core.problem.costs import Costs
+from mtpp_dsl.core.problem.devices import Overlap, Send
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Overlap, Send
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.values.values import Quantity
 

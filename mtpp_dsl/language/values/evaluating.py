@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Sequence as SequenceType
 from typing import Any, TypeVar
 
-from mtpp_dsl.core.base.near_units import unit_hint
-from mtpp_dsl.core.base.units import Dimension
+from mtpp_dsl.core.base.units import Dimension, unit_hint
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.reserved_words import RESERVED

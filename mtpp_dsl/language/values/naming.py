@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from math import inf
 from pathlib import Path
 
-from mtpp_dsl.core.base.near_units import unit_hint
-from mtpp_dsl.core.base.units import TIME, UNITS
+from mtpp_dsl.core.base.units import TIME, UNITS, unit_hint
 from mtpp_dsl.core.constraints import Bottleneck, Decision, Latency, Makespan
 from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.core.text.source import Diagnostic, Span

@@ -14,7 +14,7 @@ from mtpp_dsl.core.base.spec_limits import MAX_STEPS
 from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.graph import Graph, Ints
-from mtpp_dsl.core.text.fixes import suggested
+from mtpp_dsl.core.text.edits import suggested
 from mtpp_dsl.core.text.source import Diagnostic, Fix, Place, Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.declared import Hanging, LawOperator

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.text.visible import escaped, visible
 from mtpp_dsl.runtimes.execution.onnx_parts import OnnxPart, cut

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.runtimes.execution.timing import CLOCKS, Clock
 

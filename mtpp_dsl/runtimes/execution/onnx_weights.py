@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.onnx.files import read_file
 

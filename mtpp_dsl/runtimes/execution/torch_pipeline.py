@@ -13,7 +13,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.runtimes.execution.timing import Clock
 from mtpp_dsl.runtimes.execution.torch_split import TorchRecipe

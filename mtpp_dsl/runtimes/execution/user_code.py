@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.exchange.importers.torch_model import made_by
 
 __all__ = ["make_module"]

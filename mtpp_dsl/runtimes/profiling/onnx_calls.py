@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.runtimes.execution.onnx_parts import read_names
 

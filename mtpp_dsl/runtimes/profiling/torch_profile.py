@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.runtimes.execution.timing import TimeSpread

@@ -25,8 +25,7 @@ from mtpp_dsl.core.constraints import (
 from mtpp_dsl.core.contracts.targets import Split, UnsoundSplit
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
-from mtpp_dsl.core.problem.interconnects import Host
+from mtpp_dsl.core.problem.devices import Device, Host
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.library.entries import entries
 from mtpp_dsl.exchange.model.layout import Layout, layout_of

@@ -15,11 +15,10 @@ import numpy as np
 from mtpp_dsl.core.constraints import BatchSizes, Constraint, Contiguous, Memory, PinChunks, Subgraphs
 from mtpp_dsl.core.errors import MtppError, PluginError, Refused
 from mtpp_dsl.core.plans.subgraphs import most_subgraphs
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph, frozen
-from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Links, Shared
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.targeting import free_of
+from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.solving.answers.again import under_target
 
 __all__ = [

@@ -13,9 +13,8 @@ from mtpp_dsl.core.constraints import Constraint, Decision, Forbid, InOrder, Lin
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.custom import CustomConstraint
 from mtpp_dsl.core.problem.objective import Objective
-from mtpp_dsl.core.problem.one_more import OneMore
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.targeting import free_of
+from mtpp_dsl.core.problem.variants import OneMore, free_of
 from mtpp_dsl.language.lowering.analysis import Analysis
 from mtpp_dsl.show.explaining.altered import made_again
 from mtpp_dsl.solving.answers.again import analysed_again

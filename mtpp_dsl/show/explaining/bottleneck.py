@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import OPTIMAL_GAP

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.base.units import counted, format_quantity
 from mtpp_dsl.core.constraints import Finish, Start, decisions_in
 from mtpp_dsl.show.explaining.called import called, called_all

@@ -9,7 +9,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal
 
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.show.explaining.called import called, called_all

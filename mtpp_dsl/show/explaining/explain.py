@@ -8,8 +8,8 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from mtpp_dsl.core.base.amounts import Duration, seconds_of
-from mtpp_dsl.core.base.late import late
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.base.lazy import late
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.errors import Refused, UsageError, did_you_mean
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result

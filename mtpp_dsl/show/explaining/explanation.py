@@ -9,7 +9,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.text.visible import visible
 
 __all__ = ["EXPLAIN_VERSION", "Explanation", "ExplanationPart", "explain_schema"]

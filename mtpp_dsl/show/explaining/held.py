@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.base.units import counted, format_quantity
 from mtpp_dsl.show.explaining.called import called, called_all
 from mtpp_dsl.show.explaining.pieces import LoadPiece

@@ -18,7 +18,7 @@ from mtpp_dsl.core.constraints import (
     Subgraphs,
 )
 from mtpp_dsl.core.errors import Refused
-from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.language.syntax.places import Places, SpecLines
 from mtpp_dsl.show.explaining.supporting import barred_devices, supporting

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.explaining.called import called, called_all

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.constraints import Colocate
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.graph import Bools, Ints
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import built_in
 from mtpp_dsl.show.explaining.called import called, called_all

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.base.units import counted, format_gap
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.plans.evaluation import Evaluation

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.stages import ring_time, shard_speedup
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["LoadPiece", "channel_pieces", "device_pieces", "node_times"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.base.units import counted, format_gap
 from mtpp_dsl.core.constraints import Copies, Finish, Linear, On, Start, decisions_in
 from mtpp_dsl.core.problem.problem import Problem

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.constraints import Constraint
 from mtpp_dsl.core.text.source import shortened
 from mtpp_dsl.language.syntax.places import SpecLines

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.core.base.answered import value_of
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.base.files import Folders, read_json
-from mtpp_dsl.core.base.shown import Short
 from mtpp_dsl.core.errors import MtppError, UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result

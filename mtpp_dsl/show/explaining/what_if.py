@@ -15,14 +15,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.core.base.shown import Short
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.base.units import format_gap
 from mtpp_dsl.core.constraints import Bottleneck, InOrder, Latency, Linear, Load, Makespan, On, Used, decisions_in
 from mtpp_dsl.core.errors import MtppError, Refused
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import OPTIMAL_GAP
 from mtpp_dsl.core.problem.custom import CustomConstraint
-from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.explaining.altered import with_bandwidth, with_memory
 from mtpp_dsl.show.explaining.another_device import alike, with_device

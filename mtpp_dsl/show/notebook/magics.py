@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.core.base.extras import need
 from mtpp_dsl.core.base.files import read_json
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.core.errors import MtppError, SpecError, UsageError
 from mtpp_dsl.core.plans.plan import Plan

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from time import monotonic
 from typing import Any
 
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.base.units import format_gap, format_quantity
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem

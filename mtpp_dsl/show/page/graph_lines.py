@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from mtpp_dsl.core.base.units import counted
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.language.syntax.places import Places, SpecLines
 from mtpp_dsl.show.page.markup import Child, name, tag

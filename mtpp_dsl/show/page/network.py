@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.core.base.units import RATE, counted, format_exact, format_quantity, format_share
-from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
+from mtpp_dsl.core.problem.devices import Host, Links, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.page.alike import called, together
 from mtpp_dsl.show.page.layout.network import diagram

@@ -9,8 +9,8 @@ import numpy as np
 from mtpp_dsl.core.base.units import format_quantity
 from mtpp_dsl.core.plans.batches import shipments
 from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.page.view import View
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from mtpp_dsl.core.base.extras import need
-from mtpp_dsl.core.base.late import late
+from mtpp_dsl.core.base.lazy import late, need
 from mtpp_dsl.core.errors import UsageError, nearest
 from mtpp_dsl.core.plans.front import Front
 from mtpp_dsl.core.plans.result import Result

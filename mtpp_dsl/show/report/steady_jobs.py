@@ -21,9 +21,9 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.stages import ring_time, shard_speedup
-from mtpp_dsl.core.plans.tensors import spans, tensor_io
+from mtpp_dsl.core.plans.transfer_loads import spans, tensor_io
+from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Job", "JobKind", "Resource", "jobs_of", "parts_in_order"]

@@ -15,10 +15,8 @@ from mtpp_dsl.core.base.files import Folders, read_bytes, read_json
 from mtpp_dsl.core.contracts.targets import Target
 from mtpp_dsl.core.errors import MtppError, Refused, UsageError
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.one_more import OneMore
-from mtpp_dsl.core.problem.pair import with_objectives
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.targeting import targeted
+from mtpp_dsl.core.problem.variants import OneMore, targeted, with_objectives
 from mtpp_dsl.language.lowering.analysis import Analysis
 from mtpp_dsl.language.lowering.lower import load, read
 from mtpp_dsl.language.syntax.places import Places

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.checks.pipeline_check import iteration_times
+from mtpp_dsl.checks.stage_check import iteration_times
 from mtpp_dsl.checks.verification import costs_of, penalties_of, size_of
 from mtpp_dsl.core.base.answered import value_of
 from mtpp_dsl.core.plans.plan import Plan

@@ -11,15 +11,14 @@ from dataclasses import replace
 from math import isnan
 
 from mtpp_dsl.checks.batch_check import duration
-from mtpp_dsl.checks.lateness import lateness
 from mtpp_dsl.checks.network_check import counted as on_network
-from mtpp_dsl.checks.replica_counts import exchange, spans
+from mtpp_dsl.checks.recounts import exchange, lateness, spans
 from mtpp_dsl.checks.schedule_check import travel
 from mtpp_dsl.checks.stage_check import held_memory
 from mtpp_dsl.checks.subgraph_check import subgraph_traffic
 from mtpp_dsl.core.constraints import Memory, StageMemory
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.interconnects import Links, Shared, Tree
+from mtpp_dsl.core.problem.devices import Links, Shared, Tree
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Counts", "Sent", "counted", "sent"]

@@ -8,7 +8,7 @@ from typing import Any
 from mtpp_dsl.checks.network_check import counted as on_network
 from mtpp_dsl.checks.stage_check import held_memory
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.interconnects import Links, Tree
+from mtpp_dsl.core.problem.devices import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.claims import near
 from mtpp_dsl.solving.answers.counts import counted, sent

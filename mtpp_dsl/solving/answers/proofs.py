@@ -11,8 +11,7 @@ from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.base.units import format_quantity
 from mtpp_dsl.core.constraints import BatchSizes, Constraint, PinChunks
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Checker, Method
 from mtpp_dsl.core.errors import Refused, UsageError, VerificationError, did_you_mean
 from mtpp_dsl.core.problem.counting import recognised

@@ -16,7 +16,7 @@ from mtpp_dsl.core.errors import PluginError, UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.targeting import free_of
+from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.solving.answers.again import read_again
 
 __all__ = ["export", "target_named", "write_files"]

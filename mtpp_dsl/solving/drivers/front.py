@@ -9,15 +9,15 @@ from time import monotonic
 
 from mtpp_dsl.core.base.amounts import Duration, Share, seconds_of, share_of, whole
 from mtpp_dsl.core.contracts.executors import Executor
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.executors.addresses import opened
 from mtpp_dsl.core.plans.front import Front, costs_of, without_dominated
 from mtpp_dsl.core.plans.plan import Plan, plan_of
 from mtpp_dsl.core.plans.result import Result, Termination
 from mtpp_dsl.core.problem.given import check_problem
-from mtpp_dsl.core.problem.pair import with_objectives
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.variants import with_objectives
 from mtpp_dsl.solving.api import DEFAULT_TIME, find_method
 from mtpp_dsl.solving.drivers.front_point import point_of
 from mtpp_dsl.solving.drivers.rows import keeping

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from mtpp_dsl.core.constraints import Linear
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.errors import Refused, SolverError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan

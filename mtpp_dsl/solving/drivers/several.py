@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 from mtpp_dsl.core.contracts.executors import Executor
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method, why_not
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.plan import Plan, plan_of

@@ -7,13 +7,13 @@ from time import monotonic
 from typing import Any
 
 from mtpp_dsl.core.constraints import InOrder
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.errors import Refused, SolverError
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.plans.target_cost import TargetCost
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.targeting import free_of
+from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.solving.api import solve
 from mtpp_dsl.solving.drivers.stage import Stage
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from mtpp_dsl.checks.verification import Violation, verify
 from mtpp_dsl.core.base.amounts import Duration
 from mtpp_dsl.core.constraints import Memory, StageMemory
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.devices import Host
 from mtpp_dsl.core.problem.given import check_problem
-from mtpp_dsl.core.problem.interconnects import Host
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.targeting import free_of
+from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.solving.api import solve
 from mtpp_dsl.solving.drivers.export import target_named
 

@@ -12,8 +12,7 @@ import numpy as np
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import TOLERANCE, cost_of, verify
 from mtpp_dsl.core import registry
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Formulation, Method
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.plans.plan import Plan

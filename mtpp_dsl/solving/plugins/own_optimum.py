@@ -8,8 +8,7 @@ from typing import Any
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
 from mtpp_dsl.core import registry
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Formulation, FormulationFamily, Strengthened
 from mtpp_dsl.core.contracts.traits import formulation_traits
 from mtpp_dsl.core.plans.plan import Plan

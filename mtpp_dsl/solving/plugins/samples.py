@@ -40,9 +40,8 @@ from mtpp_dsl.core.constraints import (
 )
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Links, Shared, Tree
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Links, Shared, Tree
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.phases import phased_graph
 from mtpp_dsl.core.problem.problem import Problem

@@ -11,11 +11,10 @@ from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.core.contracts.targets import Split, Stamp, Target
 from mtpp_dsl.core.errors import MtppError, PluginError, UsageError
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.targeting import targeted
+from mtpp_dsl.core.problem.variants import targeted
 
 __all__ = ["broken_laws", "stacks"]
 

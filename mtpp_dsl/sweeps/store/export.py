@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.base.writing import check_writable, write_bytes
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.sweeps.store.rows import COLUMNS, RunRow

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.show.report.picture import check_picture
 from mtpp_dsl.sweeps.tables.measures import contradictions

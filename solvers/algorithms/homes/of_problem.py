@@ -8,8 +8,8 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.problem.colocation import ordered_edges, together
+from mtpp_dsl.core.problem.devices import Tree
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain
 from mtpp_dsl.solvers.algorithms.homes.shipping import Shipping

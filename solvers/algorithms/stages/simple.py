@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Bound, Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types

@@ -6,12 +6,10 @@ import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import BatchSizes, Colocate, Forbid, Pin, PinChunks, Repeat
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.batch_tasks import BatchInstance
-from mtpp_dsl.core.views.one_input import one_input
+from mtpp_dsl.core.views.tasks import BatchInstance, one_input
 from mtpp_dsl.solvers.algorithms.windows.batch_work import BatchWork, closed, most_work
 from mtpp_dsl.solvers.algorithms.windows.climbing import ROUNDING, Search, climb, no_way
 from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening, TimeUp
@@ -22,7 +20,7 @@ __all__ = ["batch_bound"]
 def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, progress: Progress) -> Result:
     """Return the larger of two bounds, or why there is no plan.
 
-    The longest path of one input, every node in its shortest batch (:mod:`mtpp_dsl.core.views.one_input`), and the
+    The longest path of one input, every node in its shortest batch (:mod:`mtpp_dsl.core.views.tasks`), and the
     share of the work of all batches, or of those in the middle, that some device must do
     (:mod:`mtpp_dsl.solvers.algorithms.windows.batch_work`).
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.problem.graph import Floats, Ints, frozen
-from mtpp_dsl.core.views.batch_tasks import BatchInstance
+from mtpp_dsl.core.views.tasks import BatchInstance
 
 __all__ = ["BatchWork", "closed", "most_work"]
 

@@ -8,8 +8,7 @@ from typing import Literal
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import Colocate, Forbid, Memory, Pin
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.windows.tighten import Refutation, Tightening, TimeUp

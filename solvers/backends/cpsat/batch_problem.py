@@ -12,9 +12,9 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.core.views.lanes import Lanes, lanes_of
 from mtpp_dsl.core.views.symmetry import ordered, rankings
+from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSolution
 from mtpp_dsl.solvers.backends.cpsat.whole_memory import memory
 from mtpp_dsl.solvers.backends.cpsat.whole_times import WholeScale, scale, shorter

@@ -6,8 +6,7 @@ from typing import Any
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import BatchSizes, PinChunks, Repeat
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.engine import solve_request

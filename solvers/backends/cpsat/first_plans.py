@@ -7,8 +7,7 @@ import numpy as np
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.constraints import Repeat
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan

@@ -11,8 +11,8 @@ from mtpp_dsl.core.constraints import On, Used
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.colocation import convex_edges, ordered_edges
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
 from mtpp_dsl.solvers.backends.cpsat.labelled_rows import lowered

@@ -8,8 +8,7 @@ from pathlib import Path
 from shutil import which
 from typing import Any, ClassVar
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Availability, Feature, Outcome
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.core.plans.result import Termination

@@ -11,7 +11,7 @@ from subprocess import Popen
 from threading import Thread
 from time import monotonic
 
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.executors.early_ends import last_words
 from mtpp_dsl.core.executors.spawn import program
 

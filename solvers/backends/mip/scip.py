@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any, ClassVar
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Availability, Feature, Outcome
 from mtpp_dsl.core.errors import SolverError, UsageError, did_you_mean
 from mtpp_dsl.core.plans.result import Termination

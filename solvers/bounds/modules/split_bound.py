@@ -8,8 +8,7 @@ from time import monotonic
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import Colocate, Forbid, Memory, Pin, PinChunks, Separate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.module_rows import WANTED, ModuleRow, split

@@ -10,8 +10,7 @@ from math import floor, inf
 
 import numpy as np
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.core.problem.graph import Bools, Floats
 from mtpp_dsl.core.problem.problem import Problem

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mtpp_dsl.core.constraints import Copies, Latency, Linear, Penalties, Used
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Backend, Gives
 from mtpp_dsl.core.contracts.traits import MethodBase
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import BACKENDS, load
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Formulation, Method
 from mtpp_dsl.core.plans.result import relative_gap
 from mtpp_dsl.core.problem.problem import Problem

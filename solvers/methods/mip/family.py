@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Backend, Formulation, FormulationFamily, Outcome
 from mtpp_dsl.core.plans.result import Termination
 from mtpp_dsl.core.problem.problem import Problem

@@ -11,8 +11,7 @@ from time import monotonic
 from traceback import format_exc
 from typing import Any
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Formulation
 from mtpp_dsl.core.executors.wire import Wire
 from mtpp_dsl.core.plans.plan import Plan

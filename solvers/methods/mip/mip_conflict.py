@@ -9,12 +9,11 @@ import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import BatchSizes, Constraint, Linear, Repeat, Shard
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Backend, Formulation
 from mtpp_dsl.core.errors import SolverError
 from mtpp_dsl.core.plans.result import Infeasibility
-from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.mip.one_model import solve_one
 

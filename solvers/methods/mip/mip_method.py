@@ -10,8 +10,7 @@ from typing import Any
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.base.lazy import MODELLING
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import GIVES, Backend, Formulation, FormulationFamily, Gives, Strengthened
 from mtpp_dsl.core.contracts.traits import MethodBase, formulation_traits
 from mtpp_dsl.core.errors import Refused

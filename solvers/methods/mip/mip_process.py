@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Formulation, FormulationFamily, Method
 from mtpp_dsl.core.plans.result import Result, Termination
 from mtpp_dsl.core.problem.custom import CustomConstraint

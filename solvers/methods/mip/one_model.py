@@ -9,8 +9,7 @@ from time import monotonic
 from typing import Any
 
 from mtpp_dsl.core.base.lazy import MODELLING, pyo
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Backend, Formulation, Outcome
 from mtpp_dsl.core.contracts.traits import backend_traits, model_traits
 from mtpp_dsl.core.plans.plan import Plan

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.base.lazy import MODELLING, pyo
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Backend, Formulation, FormulationFamily, Outcome, Strengthened
 from mtpp_dsl.core.contracts.traits import formulation_traits
 from mtpp_dsl.core.errors import PluginError

@@ -9,8 +9,7 @@ from pickle import PicklingError
 from threading import Lock
 
 from mtpp_dsl.core.contracts.executors import Channel, Executor
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Formulation
 from mtpp_dsl.core.errors import Ended, SolverError
 from mtpp_dsl.core.problem.problem import Problem

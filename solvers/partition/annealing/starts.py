@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mtpp_dsl.core.constraints import Acyclic, Linear
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, compressed, hypergraph, incidence
 from mtpp_dsl.core.views.whole_numbers import floored

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import Colocate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan

@@ -8,8 +8,7 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.core.constraints import Acyclic, Memory
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Infeasibility

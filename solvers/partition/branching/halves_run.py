@@ -6,8 +6,7 @@ import heapq
 from collections.abc import Callable
 from math import fsum
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Bools

@@ -11,8 +11,8 @@ import numpy as np
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, BreakSymmetry, Contiguous, Copies, Forbid, Memory, Pin
 from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.partition.copies.graph_kernels import ALONG
 from mtpp_dsl.solvers.partition.copies.pipelines import Pipelines, best_sets

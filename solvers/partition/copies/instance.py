@@ -11,8 +11,8 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous, Separate
+from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.network import Network
 from mtpp_dsl.core.problem.problem import Problem
 

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.core.constraints import Colocate, Copies, Separate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result
-from mtpp_dsl.core.problem.copying import is_chain
 from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.plan_rules import is_chain
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.core.constraints import Colocate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan, device_order
 from mtpp_dsl.core.plans.result import Result

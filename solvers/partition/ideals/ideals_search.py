@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded

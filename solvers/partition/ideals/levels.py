@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.core.constraints import Replicate
-from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.partition.ideals.nest import group_types, spreading

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.ideals.device_states import mixed_radix

@@ -10,8 +10,7 @@ import numpy as np
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Bottleneck, Decision, Largest, Latency
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Infeasibility

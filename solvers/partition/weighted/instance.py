@@ -10,8 +10,8 @@ import numpy as np
 from mtpp_dsl.core.constraints import Bottleneck, Contiguous, Decision, Latency, Linear, Load, On, Penalties, Used
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.colocation import convex_edges, ordered_edges
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, compressed, hypergraph, incidence
 

@@ -7,8 +7,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from mtpp_dsl.core.constraints import Linear, Used
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.colocation import together

@@ -20,8 +20,8 @@ from mtpp_dsl.core.constraints import (
 )
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.colocation import ordered_edges
+from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.partition.weighted.phase_moves import PhaseCosts, PhaseState
 

@@ -10,9 +10,8 @@ from time import monotonic
 from traceback import format_exc
 from typing import Any
 
-from mtpp_dsl.core.base.preparation import PREPARING
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.base.compiling import PREPARING
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.executors.wire import Wire
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound

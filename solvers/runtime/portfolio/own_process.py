@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.errors import MtppError, Refused, SolverError, UsageError
 from mtpp_dsl.core.plans.result import Result, Termination

@@ -10,10 +10,9 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any
 
-from mtpp_dsl.core.base.preparation import PREPARING
+from mtpp_dsl.core.base.compiling import PREPARING
 from mtpp_dsl.core.contracts.executors import Channel
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Ended, SolverError
 from mtpp_dsl.core.executors.local import LOCAL
 from mtpp_dsl.core.plans.result import Result

@@ -8,8 +8,7 @@ import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import Colocate, Separate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem

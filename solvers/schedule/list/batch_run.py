@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.batch_tasks import BatchInstance
+from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.list.batch_placing import LIST, PlacedBatches, SpreadRule, nothing_placed
 from mtpp_dsl.solvers.schedule.list.placing import IdleLines

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem

@@ -6,7 +6,7 @@ import numpy as np
 
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.views.batch_tasks import BatchInstance
+from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.schedule.state.batch_state import ROUNDING
 
 __all__ = ["alike", "alone", "parted"]

@@ -8,8 +8,7 @@ from concurrent.futures import Future
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem

@@ -20,10 +20,10 @@ from mtpp_dsl.core.constraints import (
     Separate,
 )
 from mtpp_dsl.core.problem.colocation import colocated
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.batch_tasks import BatchInstance
+from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow
 from mtpp_dsl.solvers.schedule.modules.canonical import Canonical, canonical
 from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece

@@ -6,12 +6,11 @@ from time import monotonic
 
 import numpy as np
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.batch_tasks import BatchInstance
+from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 from mtpp_dsl.solvers.schedule.search.batch_moves import SEARCH, BatchMoves, BestBatch, most_draws
@@ -69,7 +68,7 @@ def improve(problem: Problem, plan: Plan, limits: Limits, progress: Progress | N
     The same seed gives the same plan, where no limit of time cuts it off.
 
     Args:
-        problem: a batched throughput, of constraints that :class:`mtpp_dsl.core.views.batch_tasks.BatchInstance`
+        problem: a batched throughput, of constraints that :class:`mtpp_dsl.core.views.tasks.BatchInstance`
             carries.
         plan: breaks no constraint.
         limits: when to stop, and the seed; its own ``start`` is not looked at.

@@ -6,12 +6,11 @@ from contextlib import suppress
 
 import numpy as np
 
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.core.views.batch_tasks import BatchInstance
+from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.algorithms.windows.batch_bounds import batch_bound
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.list.batch_run import BatchLister

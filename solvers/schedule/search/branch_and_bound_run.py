@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.core.problem.problem import Problem

@@ -7,8 +7,7 @@ from math import exp, inf
 import numpy as np
 
 from mtpp_dsl.core.constraints import Separate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.decisions import Values
 from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate

@@ -6,8 +6,7 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import Linear
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.least_load import nowhere

@@ -7,8 +7,7 @@ import numpy as np
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.batch_tasks import BatchInstance
-from mtpp_dsl.core.views.tasks import ScheduleInstance
+from mtpp_dsl.core.views.tasks import BatchInstance, ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.schedule.splitting.boundary_states import BoundaryStep
 from mtpp_dsl.solvers.schedule.splitting.same_modules import SameModules

@@ -10,8 +10,7 @@ from math import inf
 from types import TracebackType
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.contracts.traits import method_traits
 from mtpp_dsl.core.errors import Refused, SolverError

@@ -13,8 +13,7 @@ from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.base.units import format_quantity
 from mtpp_dsl.core.constraints import Colocate, Separate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result, relative_gap

@@ -8,8 +8,8 @@ import numpy as np
 
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.core.views.batch_tasks import BatchInstance
 from mtpp_dsl.core.views.hypergraph import compressed
+from mtpp_dsl.core.views.tasks import BatchInstance
 
 __all__ = [
     "BITS",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.core.base.extras import need
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
 
 

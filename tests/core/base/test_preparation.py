@@ -12,8 +12,7 @@ import numba
 import pytest
 
 from mtpp_dsl.core.base import compiling
-from mtpp_dsl.core.base.compiling import Kernel
-from mtpp_dsl.core.base.preparation import PREPARING, Preparing
+from mtpp_dsl.core.base.compiling import PREPARING, Kernel, Preparing
 from mtpp_dsl.core.contracts.limits import Limits
 
 

@@ -13,9 +13,8 @@ from mtpp_dsl.core.base.spec_limits import MAX_NODES
 from mtpp_dsl.core.constraints import Subgraphs
 from mtpp_dsl.core.errors import SpecError, UsageError
 from mtpp_dsl.core.plans.plan import quotient_order
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.formats.msr import Msr

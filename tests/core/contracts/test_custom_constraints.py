@@ -14,8 +14,7 @@ from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.constraints import Acyclic, BreakSymmetry, Pin
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import refusal, why_not
 from mtpp_dsl.core.contracts.scopes import Scope, Scoped
 from mtpp_dsl.core.contracts.traits import MethodBase, method_traits
@@ -24,9 +23,8 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.custom import CustomConstraint
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import interchangeable

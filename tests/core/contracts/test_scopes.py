@@ -24,9 +24,8 @@ from mtpp_dsl.core.constraints import (
 from mtpp_dsl.core.contracts.scopes import DECISIONS, EVERY, WORDS, Scope, Scoped, outside
 from mtpp_dsl.core.contracts.traits import formulation_traits, method_traits
 from mtpp_dsl.core.errors import PluginError
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import BUILTIN, FORMULATIONS, METHODS, load

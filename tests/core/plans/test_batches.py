@@ -20,9 +20,8 @@ from mtpp_dsl.core.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.core.plans.batches import Batches, shipments, timed
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.report.activities import Timeline

@@ -12,9 +12,8 @@ from mtpp_dsl.checks import verification
 from mtpp_dsl.checks.network_check import counted
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from tests.networks import random_problem
 

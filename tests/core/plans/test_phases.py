@@ -33,9 +33,8 @@ from mtpp_dsl.core.errors import ConstraintError, Refused, SpecError, UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.custom import CustomConstraint
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links, Shared, Tree
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links, Shared, Tree
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.phases import phased_graph
 from mtpp_dsl.core.problem.problem import Problem

@@ -13,9 +13,8 @@ from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.constraints import Acyclic, Memory
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host
 from mtpp_dsl.core.problem.problem import Problem
 from tests.solvers.partition.test_classical import workload
 

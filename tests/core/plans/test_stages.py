@@ -11,20 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.checks.brute_force import plans
-from mtpp_dsl.checks.pipeline_check import iteration_times
+from mtpp_dsl.checks.stage_check import iteration_times
 from mtpp_dsl.checks.verification import cost_of, loads, verify
 from mtpp_dsl.core.constraints import Acyclic, Memory, Shard, StageMemory
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import ConstraintError, UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.pipeline import iteration_bound, iteration_of, simulated
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.plans.stages import Keeping
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.reductions.contract import Contract

@@ -9,9 +9,8 @@ import pytest
 
 from mtpp_dsl.core.errors import DeviceError, UsageError
 from mtpp_dsl.core.problem.costs import Costs
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 
 

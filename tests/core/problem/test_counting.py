@@ -13,9 +13,8 @@ from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Linear, On, Pin, Separate
 from mtpp_dsl.core.problem.counting import recognised
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 
 

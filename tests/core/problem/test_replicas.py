@@ -15,14 +15,12 @@ import pytest
 from mtpp_dsl import load
 from mtpp_dsl.checks.verification import cost_of, loads, verify
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Forbid, Linear, Load, Memory, Pin, Replicate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import SpecError, UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.lattice import GROW, MEASURE
 from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP

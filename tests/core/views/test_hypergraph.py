@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Separate
 from mtpp_dsl.core.problem.colocation import colocated
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types

@@ -14,14 +14,12 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import Acyclic, BatchSizes, BreakSymmetry, Constraint, Linear, Load, Pin, PinChunks
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.batches import Batches
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import groups_alike, interchangeable, measured, numbered, ordered, rankings

@@ -10,7 +10,7 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.exchange.importers.topo import links_of_topology, read_topology
 from mtpp_dsl.exchange.library.entries import FOLDER
 

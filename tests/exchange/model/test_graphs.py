@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from mtpp_dsl import with_times
-from mtpp_dsl.checks.holding import closed_cycle
+from mtpp_dsl.checks.order_findings import closed_cycle
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Memory, StageMemory
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.model.graphs import graph_of

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
-from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.model.graphs import graph_of
 from mtpp_dsl.exchange.model.model import Model

@@ -6,9 +6,8 @@ from random import Random
 
 from mtpp_dsl.core.contracts.targets import Stamp, Target
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import TARGETS, available, load
 from mtpp_dsl.runtimes.targets.stages import Stages

@@ -12,9 +12,8 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.core.constraints import Acyclic
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.runtimes.targets.stages import Stages
 from mtpp_dsl.solving.answers.again import under_target

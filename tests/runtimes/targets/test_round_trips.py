@@ -15,7 +15,7 @@ from mtpp_dsl.core.contracts.targets import Target, UnsoundSplit
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.targeting import targeted
+from mtpp_dsl.core.problem.variants import targeted
 from tests.own_time import within
 from tests.runtimes.targets.splits import STAMP, forms, split, stack, target_of
 

@@ -8,7 +8,7 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.errors import Refused
-from mtpp_dsl.core.problem.interconnects import Links, Shared, Tree
+from mtpp_dsl.core.problem.devices import Links, Shared, Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.explaining.altered import relaxes, with_bandwidth, with_link, with_memory, without, without_memory
 from tests.objective_problems import random_case, random_timed_case

@@ -12,9 +12,8 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.core.constraints import Constraint, Linear, On
 from mtpp_dsl.core.errors import Refused
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links, Shared, Tree
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links, Shared, Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.explaining.another_device import alike, with_device
 from tests.amount import part

@@ -25,9 +25,8 @@ from mtpp_dsl.core.constraints import (
 )
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.result import Infeasibility, Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem, running_times
 from mtpp_dsl.show.explaining.clash import infeasible
 from mtpp_dsl.show.explaining.clashing import Clashes

@@ -13,9 +13,8 @@ from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.core.constraints import ExclusiveLinks
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.schedule import Schedule
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import ScheduleInstance

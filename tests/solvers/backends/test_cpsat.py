@@ -30,15 +30,13 @@ from mtpp_dsl.core.constraints import (
     Separate,
     Start,
 )
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Engine as EngineContract
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.errors import Refused, SolverError, UsageError
 from mtpp_dsl.core.executors.processes import descendants
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability, solve_request

@@ -13,14 +13,12 @@ import pytest
 
 from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.core.constraints import Acyclic, Linear, Load, Memory
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Availability, Backend
 from mtpp_dsl.core.errors import Refused, SolverError, UsageError
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import BACKENDS, available, load
 from mtpp_dsl.exchange.generators.basic import layered

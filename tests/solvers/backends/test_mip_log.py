@@ -8,10 +8,9 @@ import pytest
 
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.constraints import Acyclic
-from mtpp_dsl.core.contracts.progress import Progress
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.contracts.limits import Progress
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.api import solve
 

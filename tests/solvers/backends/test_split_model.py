@@ -12,9 +12,8 @@ from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Separate
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.evaluation import evaluate
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.engine import solve_request
 from mtpp_dsl.solvers.backends.cpsat.split_problem import lower_split

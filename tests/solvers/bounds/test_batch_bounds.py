@@ -12,16 +12,14 @@ import pytest
 
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.constraints import Acyclic, BatchSizes, Colocate, Forbid, Memory, PinChunks
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.batch_tasks import BatchInstance
+from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.algorithms.windows import batch_work
 from mtpp_dsl.solvers.proofs.batches import BatchProof
 from tests.batch_problems import random_batches

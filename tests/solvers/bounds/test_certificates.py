@@ -15,14 +15,12 @@ from hypothesis import strategies as st
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous, Memory, Pin
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Checker
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.json import dumps, result_to_json, schema
 from tests.oracle import optimum

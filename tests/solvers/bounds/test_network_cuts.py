@@ -9,11 +9,9 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.core.constraints import Pin
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.contracts.limits import Limits, Progress
+from mtpp_dsl.core.problem.devices import Device, Links, Tree
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN
 from mtpp_dsl.solvers.algorithms.directed_cut import DirectedCuts

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.constraints import Acyclic, Memory
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Bools, Graph, Ints
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.solvers.bounds.configuration.convex_pool import ConvexPool

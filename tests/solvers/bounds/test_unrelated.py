@@ -13,9 +13,8 @@ from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.plans.evaluation import evaluate
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import PROOFS, load

@@ -10,13 +10,11 @@ import pytest
 
 from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.core.constraints import Contiguous, Linear, Makespan, Memory, Pin, Separate, Subgraphs
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.latency.first_arrangements import Orders, arrangement_of, beside, measured, worth
 from mtpp_dsl.solvers.latency.latency_moves import ANNEAL, DRAWS

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.core.constraints import BatchSizes, ExclusiveLinks, Memory
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Availability
 from mtpp_dsl.core.errors import Refused
-from mtpp_dsl.core.problem.devices import Device
-from mtpp_dsl.core.problem.interconnects import Links
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.rwnn import rwnn

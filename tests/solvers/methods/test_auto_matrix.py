@@ -35,9 +35,8 @@ from mtpp_dsl.core.constraints import (
 from mtpp_dsl.core.contracts.protocols import refusal
 from mtpp_dsl.core.errors import MtppError, Refused, SolverError
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Interconnect, Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat import installed

@@ -11,8 +11,7 @@ import pytest
 
 from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.solvers.methods.auto.auto import Auto
 from mtpp_dsl.solving.api import load

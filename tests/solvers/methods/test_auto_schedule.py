@@ -7,13 +7,11 @@ import pytest
 
 from mtpp_dsl.checks.verification import TOLERANCE, verify
 from mtpp_dsl.core.constraints import Contiguous, ExclusiveLinks, Linear, Makespan, Memory, Start
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Availability
 from mtpp_dsl.core.errors import Refused
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import chain, layered

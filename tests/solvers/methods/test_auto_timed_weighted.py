@@ -8,9 +8,8 @@ import pytest
 from mtpp_dsl import evaluate, solve
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.core.constraints import Finish, Latency, Linear, Load, Makespan, Used
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.core.constraints import Colocate, InOrder, Linear, Replicate, Robust, Separate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result, Termination
 from mtpp_dsl.core.problem.problem import Problem

@@ -7,9 +7,8 @@ import pytest
 from mtpp_dsl.core.constraints import Acyclic, Bottleneck, Linear, Load, Separate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.generate import generate
 from mtpp_dsl.models.formulations.exact import Exact

@@ -8,17 +8,15 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.core.constraints import Acyclic
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.models.relaxations.superblock import Superblock
+from mtpp_dsl.models.relaxations.superblocks import Superblock
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.core.problem.test_objective_parts import training_problems
 from tests.models.test_host import host_problems

@@ -15,19 +15,16 @@ from hypothesis import strategies as st
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Forbid, Linear, Load, Memory, On, Pin, Separate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.models.relaxations.guess import Guess
-from mtpp_dsl.models.relaxations.superblock import Superblock
+from mtpp_dsl.models.relaxations.superblocks import Guess, Superblock
 from mtpp_dsl.solvers.backends.mip.highs import Highs
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.models.test_exact import constrained_problems

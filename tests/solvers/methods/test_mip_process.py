@@ -8,10 +8,8 @@ import pytest
 
 from mtpp_dsl import solve
 from mtpp_dsl.core.constraints import Acyclic, Linear, Load
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
-from mtpp_dsl.core.problem.devices import Device
-from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.contracts.limits import Limits, Progress
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import FORMULATIONS, load
 from mtpp_dsl.exchange.generators.regal import regal

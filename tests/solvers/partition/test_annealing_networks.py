@@ -9,12 +9,10 @@ import pytest
 
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import Acyclic
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.homes.of_problem import shipping_of
 from mtpp_dsl.solvers.methods.annealing import Annealing

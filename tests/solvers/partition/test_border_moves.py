@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from mtpp_dsl.checks.verification import loads, verify
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph, Ints
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes, device_types, fits
 from mtpp_dsl.solvers.partition.slicing import border_moves as local_search

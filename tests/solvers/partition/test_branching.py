@@ -11,12 +11,10 @@ from hypothesis import given, settings
 
 from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous, Memory, Pin
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph, Ints
-from mtpp_dsl.core.problem.interconnects import Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import layered

@@ -18,9 +18,8 @@ from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.constraints import Acyclic, Constraint, Copies, Memory, Pin, Replicate
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import ConstraintError, Refused
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import PROOFS, load

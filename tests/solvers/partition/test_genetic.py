@@ -14,14 +14,12 @@ from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import check_result, cost_of, verify
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Forbid, Memory, Pin
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan, device_order
 from mtpp_dsl.core.plans.result import Bound
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Floats, Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types, fits
 from mtpp_dsl.exchange.generators.regal import regal

@@ -13,14 +13,12 @@ import pytest
 from mtpp_dsl import load
 from mtpp_dsl.checks.verification import cost_of, loads, verify
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Memory, Replicate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused, SpecError, UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import chain as random_chain
 from mtpp_dsl.exchange.generators.basic import layered

@@ -11,12 +11,10 @@ from hypothesis import given, settings
 
 from mtpp_dsl.checks.verification import check_result, verify
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Linear, Memory, Pin, Start
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types

@@ -9,12 +9,10 @@ import pytest
 
 from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.core.constraints import Acyclic, Memory
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.exchange.generators.regal import regal

@@ -14,13 +14,11 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Forbid, Memory, Pin
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links, Tree
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.homes.of_problem import is_exact
 from mtpp_dsl.solvers.methods.bounds import Configuration, Count, Node

@@ -13,13 +13,11 @@ from mtpp_dsl import solve
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import Acyclic, Forbid, Replicate, Shard, StageMemory
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.evaluation import evaluate
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph

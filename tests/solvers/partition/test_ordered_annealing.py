@@ -12,15 +12,13 @@ from hypothesis import strategies as st
 from mtpp_dsl.checks.verification import check_result, verify
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous, Memory, Pin, Separate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result
 from mtpp_dsl.core.problem.colocation import ordered_edges, together
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.solvers.methods.annealing import Annealing

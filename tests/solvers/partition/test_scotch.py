@@ -10,12 +10,10 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.constraints import Acyclic, Memory, Pin, Separate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import SolverError
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.exchange.generators.basic import layered

@@ -16,14 +16,12 @@ from hypothesis import strategies as st
 from mtpp_dsl.checks.verification import check_result, loads, verify
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Replicate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Host, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph, Ints
-from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types

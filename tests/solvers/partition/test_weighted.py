@@ -8,9 +8,8 @@ import pytest
 from mtpp_dsl import evaluate, solve, verify
 from mtpp_dsl.core.constraints import Acyclic, Bottleneck, Finish, Linear, Memory, Used
 from mtpp_dsl.core.errors import Refused
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph

@@ -7,14 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mtpp_dsl.core.constraints import Pin
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 

@@ -16,14 +16,12 @@ import pytest
 
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import Acyclic
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import SolverError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
-from mtpp_dsl.core.problem.devices import Device
-from mtpp_dsl.core.problem.interconnects import Shared
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps

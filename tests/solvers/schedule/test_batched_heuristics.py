@@ -12,16 +12,13 @@ import pytest
 from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.constraints import Acyclic, BatchSizes, Memory, Separate
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.batch_tasks import BatchInstance
-from mtpp_dsl.core.views.tasks import ScheduleInstance
+from mtpp_dsl.core.views.tasks import BatchInstance, ScheduleInstance
 from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.methods.annealing import Annealing

@@ -25,8 +25,7 @@ from mtpp_dsl.core.constraints import Replicate, Subgraphs
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.devices import Device
-from mtpp_dsl.core.problem.interconnects import Host, Links, Shared
+from mtpp_dsl.core.problem.devices import Device, Host, Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.language.values.params import Recorded

@@ -15,8 +15,8 @@ from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.pair import with_objectives
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.variants import with_objectives
 from mtpp_dsl.solving.drivers.several import Several
 from tests.weighted_problems import all_costs, random_problem
 

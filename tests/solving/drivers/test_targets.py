@@ -16,7 +16,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.target_cost import TargetCost
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.targeting import free_of
+from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.show.report.terminal import summary
 from mtpp_dsl.solving.answers.shape import check_shape
 

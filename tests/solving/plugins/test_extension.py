@@ -10,16 +10,14 @@ import pytest
 
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.constraints import Acyclic, Pin
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Strengthened
 from mtpp_dsl.core.contracts.traits import formulation_traits, method_traits
 from mtpp_dsl.core.errors import PluginError, Refused, UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import BACKENDS, BUILTIN, FORMULATIONS, load
 from mtpp_dsl.models.formulations.batched import Batched
@@ -29,8 +27,7 @@ from mtpp_dsl.models.formulations.fig3 import Fig3
 from mtpp_dsl.models.formulations.latency import LatencyModel
 from mtpp_dsl.models.formulations.moirai import Moirai
 from mtpp_dsl.models.formulations.moirai_as_published import MoiraiAsPublished
-from mtpp_dsl.models.relaxations.guess import Guess
-from mtpp_dsl.models.relaxations.superblock import Superblock
+from mtpp_dsl.models.relaxations.superblocks import Guess, Superblock
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from mtpp_dsl.solvers.methods.modules import MilpSplit
 from mtpp_dsl.solvers.reductions.coarsened import coarsened

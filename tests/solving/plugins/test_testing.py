@@ -15,13 +15,12 @@ import pytest
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
 from mtpp_dsl.core.constraints import Acyclic
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, LogEntry, Result
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.core.problem.interconnects import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.formats.workload import Workload
 from mtpp_dsl.models.formulations.exact import Exact

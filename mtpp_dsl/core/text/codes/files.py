@@ -1,10 +1,11 @@
-"""Codes E701 to E799, and W701 to W799: params, includes, imports, tables, scenarios and other files."""
+"""Codes E701 to E799 and W701 to W799: params, includes, scenarios and other files; from E901 on: limits of size."""
 
 from __future__ import annotations
 
 from mtpp_dsl.core.text.codes.code import Code
 
-__all__ = ["FILES"]
+__all__ = ["FILES", "LIMITS"]
+
 
 FILES: tuple[Code, ...] = (
     Code(
@@ -124,5 +125,17 @@ FILES: tuple[Code, ...] = (
         'import plan "old.json"',
         "Nothing, if the model or the machines have changed since.",
         files={"old.json": '{"start": "gpu[0]", "other": "gpu[0]"}\n'},
+    ),
+)
+
+
+LIMITS: tuple[Code, ...] = (
+    Code(
+        "MTPP-E901",
+        "A limit of size is exceeded",
+        "Reading a spec always ends, and stays within memory: characters, words, brackets in brackets, nodes, edges, "
+        "devices and steps of loops have limits, far above what a sensible spec needs. The message says which.",
+        "device gpu[1_000_000]",
+        "Look for a loop or a size that is larger than meant; read a large graph from a file.",
     ),
 )

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from mtpp_dsl.core.text.codes.code import Code
-from mtpp_dsl.core.text.codes.devices import DEVICES
-from mtpp_dsl.core.text.codes.files import FILES
-from mtpp_dsl.core.text.codes.graphs import GRAPHS
-from mtpp_dsl.core.text.codes.limits import LIMITS
-from mtpp_dsl.core.text.codes.names import NAMES
-from mtpp_dsl.core.text.codes.objectives import OBJECTIVES
-from mtpp_dsl.core.text.codes.rules import RULES
-from mtpp_dsl.core.text.codes.syntax import SYNTAX
-from mtpp_dsl.core.text.codes.values import VALUES
+from mtpp_dsl.core.text.codes.files import FILES, LIMITS
+from mtpp_dsl.core.text.codes.problems import DEVICES, GRAPHS, OBJECTIVES, RULES
+from mtpp_dsl.core.text.codes.syntax import NAMES, SYNTAX, VALUES
 
 __all__ = ["AREAS", "CODES"]
 

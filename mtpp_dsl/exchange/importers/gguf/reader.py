@@ -15,8 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
-from mtpp_dsl.core.base.files import note_digest
-from mtpp_dsl.core.base.mapped import digest, mapped
+from mtpp_dsl.core.base.files import digest, mapped, note_digest
 from mtpp_dsl.core.errors import UsageError
 
 __all__ = ["GgufTensor", "Header", "Value", "read_header", "read_table"]

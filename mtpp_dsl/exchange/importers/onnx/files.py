@@ -9,9 +9,8 @@ from math import prod
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from mtpp_dsl.core.base.extras import need
-from mtpp_dsl.core.base.files import note_digest
-from mtpp_dsl.core.base.mapped import digest, mapped
+from mtpp_dsl.core.base.files import digest, mapped, note_digest
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.onnx.types import TYPES, bytes_of_tensor
 from mtpp_dsl.exchange.importers.onnx.wire import MAX_NODES, strip

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import cos, pi, sin
 
-from mtpp_dsl.core.problem.interconnects import Links, Tree
+from mtpp_dsl.core.problem.devices import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["Diagram", "NetworkLine", "Spot", "diagram"]

@@ -1,16 +1,19 @@
-"""Replicas counted again for the independent check, in plain Python: by device, by group, by exchange of weights."""
+"""Count again, in plain Python, what several checks need: replicas, nodes that take longer, missing memory."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf, isnan
 from types import MappingProxyType
 from typing import TypeAlias
 
-from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.constraints import Robust
+from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["NONE", "Replicas", "Span", "copies", "exchange", "faults", "spans"]
+__all__ = ["NONE", "Replicas", "Span", "copies", "exchange", "faults", "lateness", "needs", "spans"]
+
 
 Replicas: TypeAlias = Mapping[int, tuple[int, ...]]
 Span: TypeAlias = frozenset[str | None]
@@ -95,3 +98,24 @@ def _overlaps(problem: Problem, replicas: Replicas, device: list[int]) -> Iterat
             if d < e and one & other:
                 names = f"{problem.devices[d].name} and {problem.devices[e].name}"
                 yield f"the stages of {names} share some of their groups and not all"
+
+
+def lateness(problem: Problem, device: Sequence[int]) -> list[float]:
+    """Return for every device the most that its nodes can take longer, if so many of them do as the problem allows."""
+    found = [0.0] * problem.k
+    for rule in problem.of(Robust):
+        late: list[list[float]] = [[] for _ in found]
+        for v, d in enumerate(device):
+            own, share = float(problem.graph.deviation[v]), float(problem.graph.deviation_share[v])
+            if problem.time[v, d] == inf:
+                continue
+            late[d].append((rule.share if isnan(share) else share) * float(problem.time[v, d]) if isnan(own) else own)
+        for d, times in enumerate(late):
+            found[d] += sum(sorted(times, reverse=True)[: rule.most])
+    return found
+
+
+def needs(problem: Problem, device: int, used: float, room: float) -> str:
+    """Return "gpu needs 37.7 GB of 24 GB"; with all digits where the rounded sizes would be the same."""
+    name, (have, there) = problem.devices[device].name, (problem.size(used), problem.size(room))
+    return f"{name} needs {have} of {there}" if have != there else f"{name} needs {used:.12g} of {room:.12g}"

@@ -1,4 +1,4 @@
-"""Three superblocks: what comes before one block of a plan, the block, and what comes after."""
+"""Bound the bottleneck by three superblocks: what comes before one block of a plan, the block, and what comes after."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from mtpp_dsl.core.constraints import (
     Pin,
     Separate,
 )
+from mtpp_dsl.core.contracts.protocols import Role
 from mtpp_dsl.core.contracts.scopes import DECISIONS, Scope, Scoped
-from mtpp_dsl.core.contracts.traits import FormulationBase
+from mtpp_dsl.core.contracts.traits import CutoffFormulation, FormulationBase
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.custom import CustomConstraint
@@ -41,7 +42,19 @@ from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.facts.scaling import TARGET, Scale, floor_of, scale_of
 from mtpp_dsl.models.facts.within import BlockFacts, facts_below
 
-__all__ = ["AFTER", "BEFORE", "MIDDLE", "SCOPE", "BoundOnly", "ThreeShares", "three_superblocks"]
+__all__ = [
+    "AFTER",
+    "BEFORE",
+    "MIDDLE",
+    "SCOPE",
+    "BoundOnly",
+    "Guess",
+    "GuessAt",
+    "Superblock",
+    "ThreeShares",
+    "three_superblocks",
+]
+
 
 BEFORE, MIDDLE, AFTER = range(3)
 
@@ -187,3 +200,62 @@ def _heavy(model: Any, weights: Floats, k: int, on: On) -> None:
         return
     model.weight = pyo.Param(model.V, initialize=dict(enumerate((weights * (TARGET / least)).tolist())))
     constrain(model, "heavy", rule=lambda m: sum(m.weight[v] * on(v, MIDDLE) for v in m.V) >= TARGET * (1 - 1e-9))
+
+
+class Guess(Scoped, CutoffFormulation):
+    """The bounds of all k guesses; a plan's heavy block stands somewhere, so the least is a bound."""
+
+    name = "guess"
+    exact = False
+    role: Role = "relaxation"
+    summary = "the least of k bounds, one for each position of the heaviest block (archer2024, 3.3)"
+    floor = "archer2024, Lemma 3.3"
+    scopes = (SCOPE,)
+
+    def members(self, problem: Problem) -> Sequence[GuessAt]:
+        """Return the guesses 1..k."""
+        return [GuessAt(j, problem.k, self.cost) for j in range(1, problem.k + 1)]
+
+
+class GuessAt(BoundOnly):
+    """The guess that block j of k holds its share of the work.
+
+    The j-1 blocks before it cost at most j-1 bottlenecks together, the k-j after it at most k-j.
+    """
+
+    exact = False
+    role: Role = "relaxation"
+    summary = "bound on the plans that have their heaviest block at one position"
+
+    def __init__(self, j: int, k: int, cost: float | None = None) -> None:
+        self.j = j
+        self.k = k
+        self.cost = cost
+        self.name = f"guess-j{j}"
+
+    def build(self, problem: Problem) -> Any:
+        """Return the model; see :func:`mtpp_dsl.models.relaxations.superblocks.three_superblocks`."""
+        return three_superblocks(problem, self.name, ThreeShares(before=self.j - 1, after=self.k - self.j), self.cost)
+
+
+class Superblock(BoundOnly, CutoffFormulation):
+    """The least cost of a block that holds its share of the work, wherever it stands.
+
+    Args:
+        cost: of a plan of the problem, if known.
+        weights: [n] of the nodes, in place of their work: for any, some block has its share of them, so any give a
+            bound (notes on bounds, 1).
+    """
+
+    name = "superblock"
+    exact = False
+    role: Role = "relaxation"
+    summary = "bound from one block between two superblocks, by mixed-integer programming (archer2024, 3.2)"
+
+    def __init__(self, cost: float | None = None, weights: Floats | None = None) -> None:
+        super().__init__(cost)
+        self.weights = weights
+
+    def build(self, problem: Problem) -> Any:
+        """Return the model; see :func:`mtpp_dsl.models.relaxations.superblocks.three_superblocks`."""
+        return three_superblocks(problem, self.name, ThreeShares(before=None, after=None), self.cost, self.weights)

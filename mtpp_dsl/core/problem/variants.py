@@ -1,21 +1,85 @@
-"""One more device beside those of a problem: in the graph's tables, among the devices, and in what joins them."""
+"""Make problems of others: with two of the objectives, under the limits of a runtime, with one more device."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
 
-from mtpp_dsl.core.errors import Refused
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.constraints import Memory
+from mtpp_dsl.core.errors import PluginError, Refused, UsageError, nearest
+from mtpp_dsl.core.problem.devices import Device, Interconnect, Links, Tree
 from mtpp_dsl.core.problem.graph import Graph, frozen
-from mtpp_dsl.core.problem.interconnects import Interconnect, Links, Tree
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem, Targeted
+from mtpp_dsl.core.problem.several import settled_objectives
 
-__all__ = ["OneMore", "new_name"]
+__all__ = ["NAMED", "OneMore", "free_of", "new_name", "targeted", "with_objectives"]
+
+
+NAMED = ("bottleneck", "makespan", "latency")
+"""Objectives that a front may be asked for where the spec does not state them."""
+
+
+def with_objectives(problem: Problem, names: Sequence[str]) -> Problem:
+    """Return *problem* with two of its objectives, by their labels or names, in this order and without tolerances.
+
+    Raises:
+        UsageError: not two names, or no objective of such a name.
+    """
+    if len(names) != 2 or names[0] == names[1]:
+        raise UsageError(f"a front is of two objectives, such as bottleneck,cost; not of {', '.join(names) or 'none'}")
+    stated = {objective.called: objective for objective in problem.objectives}
+    found = []
+    for name in names:
+        if name not in stated and name not in NAMED:
+            known = [*stated, *(other for other in NAMED if other not in stated)]
+            near = nearest(name, known)
+            label = f"; label one: minimize {name}: …" if name.isidentifier() and not near else ""
+            raise UsageError(f"the spec has no objective {name!r}{near}{label}")
+        found.append(replace(stated.get(name) or Objective(name), within=0.0))
+    settled, _ = settled_objectives(found, problem.graph, problem.k, problem.interconnect, problem.constraints)
+    return replace(problem, objective=settled[0], later=settled[1:])
+
+
+UNUSED_MEMORY = "[MTPP-W401]"
+"""The code of the warning that no constraint uses a memory."""
+ADDED = ("constraints", "warnings")
+"""What targets may add to."""
+
+
+def targeted(problem: Problem, name: str, restrict: Callable[[Problem], Problem]) -> Problem:
+    """Return *problem* under the limits of the target *name*, which is to add constraints and change nothing else.
+
+    A problem that is for another runtime is for this one instead.
+
+    Raises:
+        UsageError: *restrict* says what the runtime cannot do.
+        PluginError: *restrict* took a constraint away, or changed something else.
+    """
+    problem = free_of(problem)
+    found = restrict(problem)
+    same = all(
+        getattr(found, one.name) is getattr(problem, one.name) for one in fields(problem) if one.name not in ADDED
+    )
+    if not same or found.constraints[: len(problem.constraints)] != problem.constraints:
+        raise PluginError(f"target {name!r} changes more of a problem than that it adds constraints")
+    warnings = found.warnings
+    if any(isinstance(rule, Memory) for rule in found.constraints[len(problem.constraints) :]):
+        warnings = tuple(each for each in warnings if UNUSED_MEMORY not in each)  # it is used now
+    return replace(found, warnings=warnings, target=Targeted(name, problem.constraints))
+
+
+def free_of(problem: Problem) -> Problem:
+    """Return *problem* without the constraints of its target."""
+    if problem.target is None:
+        return problem
+    return replace(problem, constraints=problem.target.stated, target=None)
+
 
 T = TypeVar("T")
 

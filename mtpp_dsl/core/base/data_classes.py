@@ -1,14 +1,16 @@
-"""Short texts for data in a Python session: what differs from the defaults, and no long columns."""
+"""Show data classes in a few words, and pickle and copy those that cannot be changed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Short", "in_full", "short"]
+__all__ = ["Picklable", "Short", "in_full", "short"]
+
 
 MAX_ITEMS = 6
 """Longer collections are shown by their size."""
@@ -65,3 +67,36 @@ def _is_default(value: Any, field: Field[Any]) -> bool:
     if field.default is MISSING or isinstance(value, np.ndarray):
         return False
     return bool(value is field.default or (type(value) is type(field.default) and value == field.default))
+
+
+class Picklable:
+    """Lets a frozen dataclass be pickled and copied.
+
+    Read-only views of dictionaries, which cannot be pickled, are views again in the copy; arrays, which lose their
+    read-only flag on the way, get it back.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: _thawed(value) for name, value in vars(self).items()}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, _frozen(value))
+
+
+class _View(dict[Any, Any]):
+    """What a read-only view of a dictionary is on the way."""
+
+
+def _thawed(value: Any) -> Any:
+    if isinstance(value, MappingProxyType):
+        return _View({name: _thawed(item) for name, item in value.items()})
+    return value
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, _View):
+        return MappingProxyType({name: _frozen(item) for name, item in value.items()})
+    if isinstance(value, np.ndarray):
+        value.setflags(write=False)
+    return value
