@@ -137,7 +137,6 @@ SOLVERS = {
     "solvers.bounds.partition": SEARCHES,
     "solvers.bounds.configuration": SEARCHES | {"solvers.bounds.partition"},
     "solvers.bounds.schedule": SEARCHES,
-    "solvers.bounds.modules": SEARCHES | {"solvers.bounds.schedule"},
     "solvers.partition": set(),
     "solvers.partition.annealing": SEARCHES,
     "solvers.partition.branching": SEARCHES,

@@ -261,7 +261,7 @@ def _timed(problem: Problem, start: Plan) -> Plan:
     if problem.objective.batch is not None:
         return start
     try:
-        timed: Plan = registry.built_in("mtpp_dsl.solvers.schedule.list.complete:complete")(problem, start)
+        timed: Plan = registry.built_in("mtpp_dsl.solvers.schedule.list.list_run:complete")(problem, start)
     except UsageError:
         return start
     return timed

@@ -67,7 +67,7 @@ class Mender:
         if not problem.timed or not isinstance(problem.interconnect, Links):
             return plan
         try:
-            timed: Plan = registry.built_in("mtpp_dsl.solvers.schedule.list.complete:complete")(problem, plan)
+            timed: Plan = registry.built_in("mtpp_dsl.solvers.schedule.list.list_run:complete")(problem, plan)
         except UsageError:
             return None
         return timed

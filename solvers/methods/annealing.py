@@ -62,7 +62,7 @@ class Annealing(Scoped, MethodBase):
 
     For a makespan on links moves also change the order in which nodes run; see
     :mod:`mtpp_dsl.solvers.schedule.search`. For the throughput of a batch they move chunks of nodes between devices;
-    see :mod:`mtpp_dsl.solvers.schedule.search.batch_annealing`.
+    see :mod:`mtpp_dsl.solvers.schedule.search.schedule_annealing`.
 
     Args:
         patience: it ends after so many rounds without a better plan.
@@ -109,9 +109,8 @@ class Annealing(Scoped, MethodBase):
         from mtpp_dsl.solvers.partition.annealing.split_annealing import SplitAnnealing
         from mtpp_dsl.solvers.partition.weighted.phase_annealing import anneal_phases
         from mtpp_dsl.solvers.partition.weighted.weighted_annealing import anneal_weighted
-        from mtpp_dsl.solvers.schedule.search.batch_annealing import anneal_batches
         from mtpp_dsl.solvers.schedule.search.placed_annealing import anneal_placed
-        from mtpp_dsl.solvers.schedule.search.sample_annealing import anneal_sample
+        from mtpp_dsl.solvers.schedule.search.schedule_annealing import anneal_batches, anneal_sample
 
         if _in_columns(problem):
             return anneal_phases(problem, limits, progress, self.patience, self.moves)

@@ -51,8 +51,8 @@ class Placeto(Scoped, MethodBase):
         Raises:
             UsageError: the file of the policy cannot be read, or is none.
         """
-        from mtpp_dsl.solvers.schedule.learning.placeto_run import placeto
         from mtpp_dsl.solvers.schedule.learning.policy import Policy
+        from mtpp_dsl.solvers.schedule.learning.training import placeto
 
         given = None if self.policy is None else Policy.from_json(read_json(Path(self.policy)))
         return placeto(problem, limits, progress, given, self.patience)

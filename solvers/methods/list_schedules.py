@@ -28,7 +28,7 @@ class ListScheduler(Scoped, MethodBase):
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the schedule, or none, with a note that says why."""
         from mtpp_dsl.solvers.schedule.list.batch_run import list_batches
-        from mtpp_dsl.solvers.schedule.list.one_schedule import list_schedule
+        from mtpp_dsl.solvers.schedule.list.list_rules import list_schedule
 
         make = list_schedule if problem.objective.batch is None else list_batches
         return make(self.name, problem, limits, progress)

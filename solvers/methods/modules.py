@@ -18,7 +18,7 @@ from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE, PATHS, checking
 
 if TYPE_CHECKING:
-    from mtpp_dsl.solvers.schedule.decomposition.parts import SolvedParts
+    from mtpp_dsl.solvers.schedule.decomposition.decomposition import SolvedParts
 
 __all__ = ["ChainRelaxation", "Decomposition", "MilpSplit", "SplitBound"]
 
@@ -182,7 +182,7 @@ class SplitBound(Scoped, MethodBase):
     Then parts of two modules are solved in place of one, and so on.
 
     Of a batch, these parts are of one chunk; what all chunks take between them is bounded by the work of devices, by
-    the thesis's recursion over numbers of chunks (:mod:`mtpp_dsl.solvers.bounds.modules.recursion`), and by modules
+    the thesis's recursion over numbers of chunks (:mod:`mtpp_dsl.solvers.bounds.schedule.recursion`), and by modules
     solved for all chunks.
 
     Args:
@@ -209,7 +209,7 @@ class SplitBound(Scoped, MethodBase):
             SolverError: the process of CP-SAT died.
             UsageError: an option that CP-SAT does not have, fewer than one channel.
         """
-        from mtpp_dsl.solvers.bounds.modules.split_bound import split_bound
+        from mtpp_dsl.solvers.bounds.schedule.split_bound import split_bound
 
         _require(self, problem)
         return split_bound(problem, limits, progress, self.channels)

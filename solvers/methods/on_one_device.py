@@ -18,7 +18,7 @@ from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.algorithms.windows.batch_work import closed
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
-from mtpp_dsl.solvers.schedule.list.uniform_split import alike, alone, parted
+from mtpp_dsl.solvers.schedule.list.chunk_splits import alike, alone, parted
 
 __all__ = ["single_device"]
 

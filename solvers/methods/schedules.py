@@ -67,7 +67,7 @@ class Ea(Scoped, MethodBase):
     in the order of upward ranks, as early as they can. Nodes that are colocated move together.
 
     For the throughput of a batch the parent is what ``met`` makes, and a child gives every node another spread of its
-    chunks over devices; see :mod:`mtpp_dsl.solvers.schedule.search.batch_ea`.
+    chunks over devices; see :mod:`mtpp_dsl.solvers.schedule.search.evolution`.
 
     Args:
         patience: children in a row, per class and device, without a shorter schedule, after which it ends.
@@ -85,8 +85,7 @@ class Ea(Scoped, MethodBase):
     @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best schedule found, or none, with a note that says why."""
-        from mtpp_dsl.solvers.schedule.search.batch_ea import evolve_batches
-        from mtpp_dsl.solvers.schedule.search.sample_ea import evolve_sample
+        from mtpp_dsl.solvers.schedule.search.evolution import evolve_batches, evolve_sample
 
         evolve = evolve_sample if problem.objective.batch is None else evolve_batches
         return evolve(problem, limits, progress, self.patience)

@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, NO_FLOW, OUT
 from mtpp_dsl.solvers.proofs.reading import DeviceKind, ProofReading, units_for
 from mtpp_dsl.solvers.proofs.settle import SETTLE
 
-__all__ = ["NOT_ENOUGH", "Sets", "StagePlace", "closure"]
+__all__ = ["NOT_ENOUGH", "Sets", "StagePlace"]
 
 NOT_ENOUGH = "the time is not enough to check the certificate; give more with --time-limit"
 LARGEST = 1 << 58

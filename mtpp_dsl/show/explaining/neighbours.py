@@ -212,7 +212,7 @@ def replanned(problem: Problem, plan: Plan) -> Callable[[Ints], tuple[Plan, Eval
         return made, evaluate(problem, made)
 
     def timed(device: Ints) -> tuple[Plan, Evaluation]:
-        made: Plan = built_in("mtpp_dsl.solvers.schedule.list.complete:complete")(
+        made: Plan = built_in("mtpp_dsl.solvers.schedule.list.list_run:complete")(
             problem, replace(plan, assignment=device, schedule=None, order=None)
         )
         return made, evaluate(problem, made)

@@ -44,7 +44,7 @@ def _grow(
         work, memory: [n] units.
         cost, starts, pins, first, at: of the tensors, and the tensors of every node.
         into, tails, out, heads: the edges by head, and by tail.
-        reach, above, below, limits: as in :mod:`mtpp_dsl.solvers.bounds.configuration.propagating`.
+        reach, above, below, limits: as in :mod:`mtpp_dsl.solvers.bounds.configuration.branch`.
         seed: of the choices.
         repeats: how often a set is ruined and grown again.
         sets, found: see above.

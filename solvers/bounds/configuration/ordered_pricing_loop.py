@@ -11,10 +11,9 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
-from mtpp_dsl.solvers.bounds.configuration.convex_pool import ConvexPool, weigh
-from mtpp_dsl.solvers.bounds.configuration.dual_points import Point
+from mtpp_dsl.solvers.bounds.configuration.covering import Point
 from mtpp_dsl.solvers.bounds.configuration.heavier import Heavier, heavy_convex
-from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, PositionRange, Units
+from mtpp_dsl.solvers.bounds.configuration.ordered_sets import ConvexPool, Ordered, PositionRange, Units, weigh
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Verdict
 
 __all__ = ["ChainProof", "PricingAttempt"]

@@ -11,10 +11,9 @@ from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Certificate, Termination
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.bounds.configuration.convex_pool import ConvexPool
-from mtpp_dsl.solvers.bounds.configuration.dual_points import Point
+from mtpp_dsl.solvers.bounds.configuration.covering import Point
 from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import ChainProof, PricingAttempt
-from mtpp_dsl.solvers.bounds.configuration.ordered_sets import BITS, Ordered, PositionRange
+from mtpp_dsl.solvers.bounds.configuration.ordered_sets import BITS, ConvexPool, Ordered, PositionRange
 from mtpp_dsl.solvers.bounds.configuration.target_search import CLOSE, TargetSearch
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, costliest_plan, whole_loads
 

@@ -12,7 +12,7 @@ from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.mip.matrix import MatrixRows, maximise
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BITS, BoundInstance, WholeLoads
 
-__all__ = ["Pricing", "Verdict"]
+__all__ = ["Pricing"]
 
 HALF = 0.5
 """Weights are whole numbers: half of one on either side of a limit changes nothing, and is far above any tolerance."""

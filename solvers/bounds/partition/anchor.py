@@ -19,7 +19,7 @@ from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.around import MAX_REACHED, Around, arcs_of, scale_for
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, WholeLoads, bound_instance, whole_loads
 
-__all__ = ["anchor", "anchor_bound", "anchored", "best_share"]
+__all__ = ["anchor", "anchor_bound"]
 
 NAME = "anchor"
 ROUNDING = 1e-12

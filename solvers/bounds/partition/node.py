@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.around import MAX_REACHED, scale_for
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, bound_instance
 
-__all__ = ["node", "node_bound"]
+__all__ = ["node"]
 
 NAME = "node"
 ULPS, NEARLY = 1e-15, 1e-12

@@ -1,4 +1,4 @@
-"""Bounds on a makespan on links that take longer than those of :mod:`mtpp_dsl.solvers.algorithms.windows`.
+"""Bounds on makespans and batches: by intervals of time, and by modules (ghannane2023, 3.3.2, mended and stronger).
 
-They import algorithms and the runtime.
+They import CP-SAT, algorithms and the runtime.
 """

@@ -13,7 +13,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
 
-__all__ = ["AnchorChain", "chain_of"]
+__all__ = ["chain_of"]
 
 MIN_GAIN = 0.1
 """Share of the work for which longer intervals are taken."""

@@ -1,8 +1,10 @@
-"""Solve the graph in parts: modules between cut nodes, or along a chain of anchors."""
+"""Solve the graph in parts, modules between cut nodes or along a chain of anchors, and report what follows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, inf
 
 import numpy as np
 
@@ -10,15 +12,90 @@ from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import Colocate, Separate
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused
-from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
+from mtpp_dsl.core.problem.graph import Bools
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, modules
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, CutModule, modules
+from mtpp_dsl.solvers.backends.cpsat.conflict import clash
+from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, by
+from mtpp_dsl.solvers.backends.cpsat.request import Solution
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample, lower, timetable
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
+from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.schedule.decomposition.anchors import chain_of
-from mtpp_dsl.solvers.schedule.decomposition.decomposition_run import DecompositionRun
-from mtpp_dsl.solvers.schedule.decomposition.parts import SolvedParts
+from mtpp_dsl.solvers.schedule.decomposition.arrange import completions
+from mtpp_dsl.solvers.schedule.decomposition.balance import Balance
+from mtpp_dsl.solvers.schedule.decomposition.module_answers import grouped
+from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling
+from mtpp_dsl.solvers.schedule.decomposition.weighted_module import beside, weights_for, without_free_nodes
+from mtpp_dsl.solvers.schedule.modules.piece import piece_of
 
-__all__ = ["by_parts", "chain_parts", "whole_parts"]
+__all__ = ["SolvedParts", "by_parts", "chain_parts", "whole_parts"]
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedParts:
+    """The parts of a graph that are solved.
+
+    Attributes:
+        modules: in their order.
+        kept: [n] whether a node is in one of them.
+        words: what they are, for the detail of the bound.
+    """
+
+    modules: list[CutModule]
+    kept: Bools
+    words: str
+
+
+def balance_of(
+    whole: WholeSample, parts: SolvedParts, settling: Settling, device: int, pool: ProcessPool, limits: Limits
+) -> Balance:
+    """Return the :class:`Balance` of solved modules and the nodes beside them, for one device."""
+    sides = beside(whole.instance.graph, parts.modules, parts.kept)
+    weights = weights_for(whole, sides, device)
+    return Balance(
+        whole,
+        parts.modules,
+        [piece_of(whole, module, exclusive=whole.instance.exclusive) for module in parts.modules],
+        without_free_nodes(whole, sides, weights),
+        weights,
+        [settling.lower[member.of] for member in settling.classes.members],
+        pool,
+        limits.seed,
+        limits.solver_options,
+    )
+
+
+def by_modules(parts: SolvedParts, settling: Settling) -> str:
+    """Return, in words, why the bound of the modules holds."""
+    count, different = len(settling.classes.members), len(settling.classes.pieces)
+    detail = (
+        f"{parts.words}; the shortest way through {count} modules ({different} of them different) over the devices "
+    )
+    detail += "of the nodes between them, by longest paths"
+    if settling.trusted:
+        detail += f" and {settling.solves} solves by CP-SAT, on whose word it rests"
+    return detail
+
+
+def by_balance(problem: Problem, parts: SolvedParts, settling: Settling, balance: Balance) -> str:
+    """Return, in words, why the bound of a balance holds."""
+    device, weights = problem.devices[balance.weights.device].name, balance.weights
+    link = "receiving" if weights.into else "sending"
+    shares = (
+        f"{weights.time} parts of it, {weights.load} of the work on {device}, what lies beside the chain included, "
+    )
+    shares += f"and {weights.into + weights.out} of its {link}"
+    return (
+        f"{parts.words}; over the devices of the anchors, the least of the larger of two: the time along the chain, "
+        f"and the mean of {shares}; by longest paths and {settling.solves + balance.solves} solves by CP-SAT, on whose "
+        "word it rests"
+    )
+
 
 SIZES = (120, 240, 480, 960)
 """Nodes between two anchors, at most: of the first so many CP-SAT often solves, of the last not."""
@@ -61,3 +138,169 @@ def chain_parts(problem: Problem, largest: int | None) -> SolvedParts:
     dropped = int((chain.kept[problem.graph.tails] & chain.kept[problem.graph.heads] & ~chain.edges).sum())
     words = f"a relaxation: {left} of {problem.graph.n} nodes, and {dropped} edges between others, are left out"
     return SolvedParts(found, chain.kept, f"{words}, beside a chain of {len(chain.anchors)} anchors")
+
+
+# Solve the modules, and report the bounds and plans that follow.
+
+CLOSER = 0.9
+"""Share of the gap that is asked of modules: the rest is for rounding."""
+WORTH = 0.005
+"""Completions are made while modules are solved when the relaxed schedule has become shorter by this share."""
+FEW_TRIES = 2
+"""How often one pair is tried before there is something better to do."""
+
+
+class DecompositionRun:
+    """One call of a method.
+
+    Args:
+        name: of the method.
+        problem, limits, progress: as for :meth:`mtpp_dsl.core.contracts.protocols.Method.solve`.
+        parts: what is solved.
+    """
+
+    def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress, parts: SolvedParts) -> None:
+        self._name, self._problem, self._limits, self._progress = name, problem, limits, progress
+        self._parts = parts
+        self._whole: WholeSample = lower(problem)
+        self._best = inf
+        self._incumbent = Incumbent(name, problem, limits, progress, shared=True, misfit=self._misfit)
+
+    def solve(self) -> Result:
+        """Solve the modules, first without exclusive links where there are such, and report bounds and plans."""
+        exclusive, limits = self._whole.instance.exclusive, self._limits
+        with ProcessPool(cores(limits), limits.executor) as pool:
+            before = None
+            if exclusive:
+                before = self._settling(pool, exclusive=False)
+                self._settle(before, limits.within(limits.remaining / 3), tries=FEW_TRIES, plans=False)
+            settling = self._settling(pool, exclusive=exclusive, before=before)
+            if exclusive and not self._parts.kept.all():
+                self._settle(settling, limits.within(limits.remaining / 3), tries=FEW_TRIES)
+                self._finish(settling)
+                self._balance(settling, pool)
+            self._settle(settling, limits)
+        if settling.bound == inf:  # there is no plan of the modules by themselves
+            return self._result(clash(self._problem, limits, self._progress))
+        self._finish(settling)
+        return self._result()
+
+    def _misfit(self, plan: Plan) -> str | None:
+        used = np.bincount(plan.assignment, self._problem.graph.memory, self._problem.k)
+        over = bool((used > self._problem.memory_limit * (1 + 1e-12)).any())
+        return "a memory is exceeded, within the tolerance of the check" if over else None
+
+    def _settling(self, pool: ProcessPool, *, exclusive: bool, before: Settling | None = None) -> Settling:
+        """Return the solver of the modules; *before*, without exclusive links, gives it bounds and schedules to try."""
+        return Settling(
+            grouped([piece_of(self._whole, module, exclusive=exclusive) for module in self._parts.modules]),
+            pool,
+            seed=self._limits.seed,
+            options=self._limits.solver_options,
+            known=self._known,
+            gap=self._limits.gap * CLOSER,
+            lower=None if before is None else before.lower,
+            warm=None if before is None else before.found,
+        )
+
+    def _settle(self, settling: Settling, limits: Limits, *, tries: float = inf, plans: bool = True) -> None:
+        settling.run(
+            lambda: limits.remaining,
+            lambda: self._progress.stopped or self._incumbent.closed(),
+            lambda: self._report(settling, plans=plans),
+            tries=tries,
+        )
+        self._report(settling, plans=plans)
+
+    def _balance(self, settling: Settling, pool: ProcessPool) -> None:
+        """Raise the bound by the nodes beside the chain."""
+        if settling.bound == inf or self._progress.stopped or self._incumbent.closed():
+            return
+        balance = balance_of(self._whole, self._parts, settling, self._busiest(), pool, self._limits)
+        balance.run(
+            lambda: self._limits.remaining,
+            lambda: self._progress.stopped,
+            self._known,
+            lambda: self._report_balance(settling, balance),
+        )
+        self._report_balance(settling, balance)
+
+    def _busiest(self) -> int:
+        """Return the device with the largest load in the best plan; without a plan, the fastest."""
+        plan = self._progress.plan
+        if plan is not None:
+            return int(evaluate(self._problem, plan).load.argmax())
+        return int(self._whole.request.duration.sum(axis=0).argmin())
+
+    def _report_balance(self, settling: Settling, balance: Balance) -> None:
+        units = balance.bound
+        if units > settling.bound and units < inf:
+            self._prove(int(units), by_balance(self._problem, self._parts, settling, balance), trusted=True)
+
+    def _known(self) -> float:
+        """Return the cost of the best plan known in units, rounded up."""
+        cost = self._progress.cost
+        return inf if cost is None else float(ceil(cost / self._whole.scale.unit * (1 + 1e-12)))
+
+    def _report(self, settling: Settling, *, plans: bool) -> None:
+        """Report a better bound and, if *plans*, a better plan."""
+        units = min(settling.bound, settling.value)
+        if units < inf:
+            self._prove(int(units), by_modules(self._parts, settling), trusted=settling.trusted)
+        if plans and self._parts.kept.all() and settling.value < self._best:
+            self._take(self._joined(settling))
+            self._best = settling.value
+        elif plans and settling.value < self._best * (1 - WORTH):
+            self._complete(settling)
+            self._best = settling.value
+
+    def _prove(self, units: int, detail: str, *, trusted: bool) -> None:
+        """Report a bound if it is better."""
+        cost, detail = self._whole.scale.cost(units), f"{detail}; {self._whole.scale}"
+        if trusted:
+            self._incumbent.prove(Bound(cost, self._name, "trusted", by(), detail))
+        else:
+            self._incumbent.prove(Bound(cost, self._name, "checked", "mtpp", detail))
+
+    def _joined(self, settling: Settling) -> Solution:
+        """Return the schedules of the best path, one after another; zeros for tasks in no module."""
+        graph = self._whole.instance.graph
+        device, start, sent = np.zeros(graph.n), np.zeros(graph.n), np.zeros(graph.m)
+        for j, found, began in settling.best():
+            member = settling.classes.members[j]
+            own = slice(int(settling.classes.pieces[member.of].entry), None)  # the entry is the exit of the one before
+            nodes = member.nodes[own]
+            device[nodes], start[nodes] = found.device[own], found.start[own] + began
+            sent[member.edges] = found.sent + began
+        return Solution(device.astype(np.int64), start.astype(np.int64), sent.astype(np.int64))
+
+    def _take(self, solution: Solution) -> bool:
+        """Take the plan of *solution*; return whether it is feasible."""
+        return self._incumbent.take(timetable(self._whole.instance, self._whole.request, solution))
+
+    def _finish(self, settling: Settling) -> None:
+        """Make plans at the end: complete the schedules of the modules to schedules of all tasks."""
+        if settling.value == inf or (self._parts.kept.all() and self._take(self._joined(settling))):
+            return
+        if self._incumbent.broken or not self._incumbent.closed():
+            self._complete(settling)
+
+    def _complete(self, settling: Settling) -> None:
+        """Add the tasks that the modules leave out, in several ways, and report the plans."""
+        graph, solution = self._problem.graph, self._joined(settling)
+        everything = CutModule(NONE, NONE, tuple(graph.topological_order.tolist()), tuple(range(graph.m)))
+        whole = piece_of(self._whole, everything, exclusive=self._whole.instance.exclusive)
+        order = whole.nodes
+        kept, given = self._parts.kept[order], solution.start[order].astype(np.float64)
+        for found in completions(whole, kept, solution.device[order], given):
+            device, start = np.empty_like(solution.device), np.empty_like(solution.start)
+            device[order], start[order] = found.device, found.start.astype(np.int64)
+            self._take(Solution(device, start, found.sent.astype(np.int64)))
+            if self._progress.stopped or (self._limits.remaining <= 0 and self._progress.plan is not None):
+                break
+
+    def _result(self, infeasibility: Infeasibility | None = None) -> Result:
+        incumbent = self._incumbent
+        if incumbent.plan is None and incumbent.broken:
+            incumbent.note(f"the last plan was dropped: {incumbent.broken}")
+        return incumbent.result(solver="cp-sat", infeasibility=infeasibility)

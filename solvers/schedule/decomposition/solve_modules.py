@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
-from mtpp_dsl.solvers.backends.cpsat.request import Answer, Effort
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Answer, Effort, Request, Solution, request
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement
-from mtpp_dsl.solvers.schedule.decomposition.equal_modules import EqualModules
-from mtpp_dsl.solvers.schedule.decomposition.module_answers import KnownModules, Pair
-from mtpp_dsl.solvers.schedule.decomposition.module_requests import arranged, asked
+from mtpp_dsl.solvers.schedule.decomposition.module_answers import EqualModules, KnownModules, Pair
+from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece
 
 __all__ = ["Settling", "shortest"]
 
@@ -182,7 +181,7 @@ class Settling:
             tries = self._tried[pair] = self._tried.get(pair, 0) + 1
             seconds = min(FIRST_TRY * GROWTH ** (tries - 1), until())
             first, last = self._stock.ends(pair)
-            request = asked(
+            request = module_request(
                 self.classes.pieces[pair[0]],
                 first,
                 last,
@@ -277,3 +276,48 @@ def shortest(tables: Sequence[Floats]) -> Way:
         state = int((table[state] + behind[j + 1]).argmin())
         states.append(state)
     return Way(float(ahead[-1].min()), tuple(states), tuple(ahead), tuple(behind))
+
+
+# Turn modules into requests for CP-SAT, and its solutions into schedules.
+
+
+def module_request(
+    piece: ModulePiece, first: int, last: int, *, cutoff: int, at_least: int, hint: Arrangement | None = None
+) -> Request:
+    """Return the request for a schedule of *piece* with the entry on device *first* and the exit on *last*."""
+    time = piece.time.copy()
+    for v, d in [(0, first)] * piece.entry + [(-1, last)] * piece.exit:
+        time[v, np.arange(piece.k) != d] = np.inf
+    latest = np.full(piece.size, INF)
+    if piece.entry:
+        latest[0] = 0
+    start = None
+    if hint is not None:
+        start = Solution(hint.device, hint.start.astype(np.int64), hint.sent.astype(np.int64))
+    return request(
+        _whole_numbers(time),
+        piece.tails,
+        piece.heads,
+        np.arange(len(piece.edges)),
+        _whole_numbers(piece.carry),
+        cutoff=cutoff,
+        exclusive=piece.exclusive,
+        at_least=at_least,
+        size=piece.memory.astype(np.int64),
+        capacity=_whole_numbers(piece.limit),
+        together=piece.together,
+        apart=piece.apart,
+        latest=latest,
+        hint=start,
+    )
+
+
+def arranged(piece: ModulePiece, solution: Solution) -> Arrangement:
+    """Return CP-SAT's solution as a schedule."""
+    takes = piece.time[np.arange(piece.size), solution.device]
+    length = float((solution.start + takes).max(initial=0.0))
+    return Arrangement(solution.device, solution.start.astype(np.float64), solution.sent.astype(np.float64), length)
+
+
+def _whole_numbers(times: Floats) -> Ints:
+    return np.where(np.isfinite(times), times, float(INF)).astype(np.int64)

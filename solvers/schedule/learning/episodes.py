@@ -8,11 +8,16 @@ import numpy as np
 
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.schedule.learning.features import PAIR_FEATURES, node_features, relative_times, scale_of
-from mtpp_dsl.solvers.schedule.learning.policy import Policy, probabilities
-from mtpp_dsl.solvers.schedule.list.list_rules import upward_ranks
+from mtpp_dsl.solvers.schedule.learning.policy import (
+    PAIR_FEATURES,
+    Policy,
+    node_features,
+    probabilities,
+    relative_times,
+    scale_of,
+)
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
-from mtpp_dsl.solvers.schedule.list.ranks import in_order
+from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward_ranks
 
 __all__ = ["Course", "Episodes"]
 

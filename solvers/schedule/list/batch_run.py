@@ -16,9 +16,9 @@ from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.list.batch_placing import LIST, PlacedBatches, SpreadRule, nothing_placed
 from mtpp_dsl.solvers.schedule.list.placing import IdleLines
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
-from mtpp_dsl.solvers.schedule.state.batch_state import BatchField, field_of
+from mtpp_dsl.solvers.schedule.state.batch_state import BatchField, batch_field_of
 
-__all__ = ["RULES", "BatchLister", "list_batches"]
+__all__ = ["BatchLister", "list_batches"]
 
 RULES = {
     "met": SpreadRule(work=True, insert=True),
@@ -68,7 +68,7 @@ class BatchLister:
     @classmethod
     def of(cls, instance: BatchInstance, pause: Callable[[], None], say: Callable[[str], None]) -> BatchLister | str:
         """Return one for *instance*, or why no node order can help."""
-        field = field_of(instance)
+        field = batch_field_of(instance)
         if field is None:
             return "some node has no spread of its inputs over the devices that it may be on"
         return cls(instance, field, pause, say)

@@ -1,21 +1,32 @@
-"""State how list schedulers place nodes: an order or a rule for which node is next, and a score for its device."""
+"""State how list schedulers place nodes, and run one by its name."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import ScheduleInstance
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
-from mtpp_dsl.solvers.schedule.list.ranks import downward, in_order, mean_carry, mean_time, optimistic, upward
+from mtpp_dsl.solvers.schedule.list.ranks import (
+    downward,
+    in_order,
+    mean_carry,
+    mean_time,
+    optimistic,
+    upward,
+    upward_ranks,
+)
+from mtpp_dsl.solvers.schedule.list.relaxation import getf, m_sct
 
-__all__ = ["cpop", "etf", "greedy", "heft", "met", "peft", "upward_ranks"]
-
-
-def upward_ranks(instance: ScheduleInstance) -> Floats:
-    """Return [n] upward ranks by mean times."""
-    return upward(instance.graph, mean_time(instance), mean_carry(instance))
+__all__ = ["greedy", "heft", "list_schedule", "met", "peft"]
 
 
 def met(lister: Lister) -> Plan:
@@ -71,3 +82,32 @@ def peft(lister: Lister) -> Plan:
 def etf(lister: Lister) -> Plan:
     """Break ties by upward ranks."""
     return lister.earliest(upward_ranks(lister.instance))
+
+
+SCHEDULERS: dict[str, Callable[[Lister], Plan]] = {
+    "met": met,
+    "greedy": greedy,
+    "heft": heft,
+    "cpop": cpop,
+    "peft": peft,
+    "etf": etf,
+    "m-sct": m_sct,
+    "getf": getf,
+}
+
+
+def list_schedule(name: str, problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Return the schedule of the list scheduler *name*, or none, with a note that says why."""
+    incumbent = Incumbent(name, problem, limits, progress)
+    try:
+        incumbent.pause()
+        lister = Lister.of(ScheduleInstance.of(problem), incumbent.pause)
+        if lister is None:
+            incumbent.note("no way was found to give every node a device within memory, links and the constraints")
+            return incumbent.result()
+        lister = replace(lister, limits=limits, say=progress.say, note=incumbent.note)
+        if not incumbent.take(SCHEDULERS[name](lister)):
+            incumbent.note(f"the schedule found is none: {incumbent.broken}")
+    except SearchEnded:
+        incumbent.note("the time was up, or somebody stopped, before every node was placed")
+    return incumbent.result()

@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.core.views.tasks import ScheduleInstance
 
-__all__ = ["downward", "in_order", "mean_carry", "mean_time", "optimistic", "upward"]
+__all__ = ["downward", "in_order", "mean_carry", "mean_time", "optimistic", "upward", "upward_ranks"]
 
 
 def mean_time(instance: ScheduleInstance) -> Floats:
@@ -39,6 +39,11 @@ def upward(graph: Graph, takes: Floats, carry: Floats) -> Floats:
     for v in graph.topological_order[::-1].tolist():
         rank[v] += max((costs[e] + rank[heads[e]] for e in range(offsets[v], offsets[v + 1])), default=0.0)
     return np.array(rank, np.float64)
+
+
+def upward_ranks(instance: ScheduleInstance) -> Floats:
+    """Return [n] upward ranks by mean times."""
+    return upward(instance.graph, mean_time(instance), mean_carry(instance))
 
 
 def downward(graph: Graph, takes: Floats, carry: Floats) -> Floats:

@@ -22,7 +22,7 @@ from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
-from mtpp_dsl.solvers.schedule.lns.batch_search import BatchParts
+from mtpp_dsl.solvers.schedule.lns.batch_parts import BatchParts
 from mtpp_dsl.solvers.schedule.lns.neighbourhoods import improve_parts
 from mtpp_dsl.solvers.schedule.lns.sample_search import SampleParts
 

@@ -13,8 +13,7 @@ from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import Reply, Request, Solution, Status
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample, timetable
 from mtpp_dsl.solvers.schedule.lns.neighbourhoods import Neighbourhoods
-from mtpp_dsl.solvers.schedule.lns.sample_timeline import SampleTimeline
-from mtpp_dsl.solvers.schedule.lns.sample_window import Window
+from mtpp_dsl.solvers.schedule.lns.sample_window import SampleTimeline, Window
 
 if TYPE_CHECKING:
     from numpy.random import Generator

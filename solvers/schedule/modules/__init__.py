@@ -1,4 +1,4 @@
-"""Modules of a graph: the parts between its cut nodes, or that few tensors join, as problems of their own.
+"""Modules of a graph: the parts between its cut nodes, or that few tensors join, as arrays, with their canonical forms.
 
 They import back ends, algorithms and the runtime.
 """

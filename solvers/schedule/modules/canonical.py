@@ -1,17 +1,18 @@
-"""Canonical forms of modules: equal up to the numbers of the tasks if the forms are equal."""
+"""Bring modules into canonical forms, and group those that are equal up to the numbers of their tasks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece
 
-__all__ = ["Canonical", "canonical"]
+__all__ = ["Canonical", "EqualMember", "canonical", "equal_modules"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +42,11 @@ def canonical(piece: ModulePiece, *, weights: bool = True) -> Canonical:
     by_end = np.lexsort((ends[:, 1], ends[:, 0]))
     parts: list[object] = [piece.entry, piece.exit, piece.size, piece.k, ends[by_end].tolist()]
     if weights:
-        parts += [piece.time[order].tolist(), piece.carry[by_end].tolist(), _held(piece, order, place)]
+        parts += [piece.time[order].tolist(), piece.carry[by_end].tolist(), _constraints(piece, order, place)]
     return Canonical(order, by_end, blake2b(repr(parts).encode(), digest_size=32).digest())
 
 
-def _held(piece: ModulePiece, order: Ints, place: Ints) -> list[object]:
+def _constraints(piece: ModulePiece, order: Ints, place: Ints) -> list[object]:
     """Return the constraints of a module beside its graph."""
     classes = np.unique(piece.together[order], return_index=True, return_inverse=True)
     apart = sorted(sorted(place[list(group)].tolist()) for group in piece.apart)
@@ -99,3 +100,49 @@ def _refined(near: list[Near], color: list[int]) -> list[int]:
 def _ranked(values: list[object]) -> list[int]:
     number = {value: i for i, value in enumerate(sorted(set(map(repr, values))))}
     return [number[repr(value)] for value in values]
+
+
+class _Module(Protocol):
+    """A module whose tasks and edges have numbers in a graph."""
+
+    @property
+    def nodes(self) -> Ints: ...
+
+    @property
+    def edges(self) -> Ints: ...
+
+
+@dataclass(frozen=True, eq=False)
+class EqualMember:
+    """A module as one of a class of equal ones.
+
+    Attributes:
+        of: number of the class.
+        nodes, edges: numbers in the graph of the tasks and edges of the class's first module, as this module has them.
+    """
+
+    of: int
+    nodes: Ints
+    edges: Ints
+
+
+def equal_modules(modules: Sequence[_Module], forms: Sequence[Canonical]) -> tuple[list[int], tuple[EqualMember, ...]]:
+    """Return the first module of each class of equal ones, by its place in *modules*, and every module as a member.
+
+    Args:
+        modules: to be compared.
+        forms: of the modules; equal ``key``, equal modules.
+    """
+    number: dict[bytes, int] = {}
+    firsts: list[int] = []
+    members = []
+    for i, (module, form) in enumerate(zip(modules, forms, strict=True)):
+        if form.key not in number:
+            number[form.key] = len(firsts)
+            firsts.append(i)
+        first = forms[firsts[number[form.key]]]
+        nodes, edges = np.empty_like(module.nodes), np.empty_like(module.edges)
+        nodes[first.tasks] = module.nodes[form.tasks]
+        edges[first.edges] = module.edges[form.edges]
+        members.append(EqualMember(number[form.key], nodes, edges))
+    return firsts, tuple(members)

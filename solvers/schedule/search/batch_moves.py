@@ -23,7 +23,7 @@ from mtpp_dsl.solvers.schedule.state.chunk_moves import (
     uniform,
 )
 
-__all__ = ["LARGEST", "SEARCH", "BatchMoves", "BestBatch", "most_draws"]
+__all__ = ["BATCH_SEARCH", "BatchMoves", "BestBatch", "most_draws"]
 
 STEPS_WORTH_COMPILING = 2e4
 LARGEST = 64
@@ -376,4 +376,4 @@ def _search(
 
 PARTS = (shared, meet, timing, keep, clashes, move_row, *ROWS, window, shift, listed, critical, grow)
 
-SEARCH = Kernel(_search, STEPS_WORTH_COMPILING, *PARTS)
+BATCH_SEARCH = Kernel(_search, STEPS_WORTH_COMPILING, *PARTS)

@@ -17,12 +17,12 @@ from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.windows.shortest import share_of
 from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening, TimeUp
 from mtpp_dsl.solvers.runtime.reduced import Aside
-from mtpp_dsl.solvers.schedule.search.sample_annealing import anneal_sample
-from mtpp_dsl.solvers.schedule.search.sample_starts import incumbent_of, take_starts
-from mtpp_dsl.solvers.schedule.search.sample_state import field_of
+from mtpp_dsl.solvers.schedule.search.sample_state import sample_field_of
+from mtpp_dsl.solvers.schedule.search.schedule_annealing import anneal_sample
 from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, CLOSER, BestInTree, tree_of
+from mtpp_dsl.solvers.schedule.search.starts import sample_incumbent, take_starts
 
-__all__ = ["NAME", "BranchAndBoundRun"]
+__all__ = ["BranchAndBoundRun"]
 
 NAME = "branch-and-bound"
 CHUNK = 5_000
@@ -54,8 +54,8 @@ class BranchAndBoundRun:
     ) -> None:
         self._problem, self._limits, self._progress, self._bound = problem, limits, progress, bound
         self._instance = ScheduleInstance.of(problem)
-        self._incumbent = incumbent_of(NAME, self._instance, limits, progress)
-        self._field = field_of(self._instance)
+        self._incumbent = sample_incumbent(NAME, self._instance, limits, progress)
+        self._field = sample_field_of(self._instance)
         self._proved_none: Infeasibility | None = None
 
     def result(self) -> Result:

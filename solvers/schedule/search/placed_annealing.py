@@ -18,7 +18,7 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
-from mtpp_dsl.solvers.schedule.list.complete import scheduled
+from mtpp_dsl.solvers.schedule.list.list_run import scheduled
 
 __all__ = ["anneal_placed"]
 

@@ -11,12 +11,12 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.views.rows import LabelledRows
 from mtpp_dsl.solvers.schedule.search.sample_state import STRIDE, SampleField, SampleState
 
-__all__ = ["DRAWS", "SEARCH", "BestSample", "SampleMoves"]
+__all__ = ["SAMPLE_DRAWS", "SAMPLE_SEARCH", "BestSample", "SampleMoves"]
 
 STEPS_WORTH_COMPILING = 2e4
 LARGEST = 64
 """Classes in a block, at most."""
-DRAWS = 24 + 20 * LARGEST
+SAMPLE_DRAWS = 24 + 20 * LARGEST
 """Numbers that one move may take, at most."""
 ROW = 0.5
 """Of the penalty: what a row is charged that is missed by however little."""
@@ -96,7 +96,7 @@ def _search(
     length, age = 0, PATIENCE
     at = 0
     step = 0
-    while step < steps and at + DRAWS <= len(draws):
+    while step < steps and at + SAMPLE_DRAWS <= len(draws):
         step += 1
         shifted, target_place, m = -1, 0, 0
         source, target = 0, 0
@@ -373,4 +373,4 @@ def _search(
     return step
 
 
-SEARCH = Kernel(_search, STEPS_WORTH_COMPILING)
+SAMPLE_SEARCH = Kernel(_search, STEPS_WORTH_COMPILING)

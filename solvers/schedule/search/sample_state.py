@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, arrays
 from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening
 
-__all__ = ["SampleField", "SampleState", "field_of", "order_of", "plan_of", "state_of"]
+__all__ = ["SampleField", "SampleState", "sample_field_of", "sample_order_of", "sample_plan_of", "sample_state_of"]
 
 STRIDE = 16
 """Places of the order between two that a schedule can be taken up from."""
@@ -68,7 +68,7 @@ class SampleState(NamedTuple):
     cost: Floats
 
 
-def field_of(instance: ScheduleInstance) -> SampleField:
+def sample_field_of(instance: ScheduleInstance) -> SampleField:
     """Return the field of an instance."""
     supernodes = instance.supernodes
     may = supernodes.every(np.isfinite(instance.time))
@@ -92,7 +92,7 @@ def field_of(instance: ScheduleInstance) -> SampleField:
     )
 
 
-def state_of(field: SampleField, order: Ints, device: Ints) -> SampleState:
+def sample_state_of(field: SampleField, order: Ints, device: Ints) -> SampleState:
     """Return the state of an order and devices; times are zero until it is timed."""
     n, k = field.arrays.time.shape
     supernodes = len(field.need)
@@ -113,7 +113,7 @@ def state_of(field: SampleField, order: Ints, device: Ints) -> SampleState:
     )
 
 
-def order_of(instance: ScheduleInstance, plan: Plan) -> Ints:
+def sample_order_of(instance: ScheduleInstance, plan: Plan) -> Ints:
     """Return the nodes of a plan by their starts, tails before heads."""
     place = np.empty(instance.n, np.int64)
     place[instance.graph.topological_order] = np.arange(instance.n)
@@ -121,7 +121,7 @@ def order_of(instance: ScheduleInstance, plan: Plan) -> Ints:
     return np.lexsort((place, plan.schedule.start)).astype(np.int64)
 
 
-def plan_of(instance: ScheduleInstance, order: Ints, device: Ints) -> Plan:
+def sample_plan_of(instance: ScheduleInstance, order: Ints, device: Ints) -> Plan:
     """Return the plan of an order and devices, everything as early as it can be in that order."""
     place = np.empty(instance.n)
     place[order] = np.arange(instance.n)

@@ -1,4 +1,4 @@
-"""Annealing of schedules, of one sample or of batches: rounds of annealings side by side, from the best so far."""
+"""Anneal schedules, of one sample or of batches: rounds of annealings side by side, from the best so far."""
 
 from __future__ import annotations
 
@@ -7,12 +7,46 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
+import numpy as np
+
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.rows import LabelledRows, rows_of
+from mtpp_dsl.core.views.tasks import BatchInstance, ScheduleInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
+from mtpp_dsl.solvers.schedule.search.batch_moves import BATCH_SEARCH, BatchMoves, BestBatch, most_draws
+from mtpp_dsl.solvers.schedule.search.sample_moves import SAMPLE_DRAWS, SAMPLE_SEARCH, BestSample, SampleMoves
+from mtpp_dsl.solvers.schedule.search.sample_state import (
+    SampleField,
+    sample_field_of,
+    sample_order_of,
+    sample_plan_of,
+    sample_state_of,
+)
+from mtpp_dsl.solvers.schedule.search.starts import (
+    batch_incumbent,
+    batch_starts,
+    result_of,
+    sample_incumbent,
+    somewhere,
+    take_starts,
+)
+from mtpp_dsl.solvers.schedule.state.batch_state import (
+    BatchField,
+    batch_field_of,
+    batch_order_of,
+    batch_plan_of,
+    batch_state_of,
+    recount,
+)
+from mtpp_dsl.solvers.schedule.state.batch_timing import trial_of
+from mtpp_dsl.solvers.schedule.state.chunk_moves import ChunkShares
 
-__all__ = ["CHAINS", "Trajectory", "anneal", "anneal_in_rounds", "chunk_of"]
+__all__ = ["anneal_batches", "anneal_sample", "improve"]
 
 TEMPERATURES = ((1e-2, 1e-5), (3e-3, 1e-5), (2e-2, 1e-4), (1e-3, 1e-6), (5e-2, 1e-3))
 """First and last temperature of annealings side by side, as shares of the makespan, in turn."""
@@ -130,3 +164,224 @@ def anneal_in_rounds(
         held[:] = [lead.best if c % 2 == 0 else one.best for c, one in enumerate(found)]
 
     rounds.run(search, keep, cost=lambda: incumbent.cost, done=lambda: incumbent.done, rate=rate)
+
+
+# One sample.
+
+SAMPLE_MOVES = SampleMoves(orders=0.3, near=0.5, critical=0.5, blocks=0.4, grown=16.0, swaps=0.1, along=0.5)
+MIN_SAMPLE_MOVES, MAX_FIRST_MOVES = 2_000, 200_000
+"""Moves that an annealing tries: at least, and at most in the first round."""
+MAX_DRAWS = 1 << 16
+
+
+def anneal_sample(problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> Result:
+    """Anneal schedules of one sample on links until done or stopped, and return the best.
+
+    Args:
+        problem: a makespan on links.
+        limits: when to stop, and where to start.
+        progress: told of plans.
+        patience: rounds without a better plan after which it ends.
+        moves: of each annealing of the first round, per node and device.
+    """
+    instance = ScheduleInstance.of(problem)
+    incumbent = sample_incumbent("annealing", instance, limits, progress)
+    field = sample_field_of(instance)
+    rows = rows_of(problem, instance.together, time=instance.supernodes.time)
+    plan = take_starts(incumbent, instance, limits, progress)
+    if plan is not None and instance.n:
+        first = min(MAX_FIRST_MOVES, max(MIN_SAMPLE_MOVES, moves * instance.n * instance.k))
+        SAMPLE_SEARCH.pick(first * (instance.n + instance.m), progress.say)
+
+        def begin(start: BestSample, turn: Turn) -> SampleTrajectory:
+            return SampleTrajectory(instance, field, rows, start, turn, progress)
+
+        start = BestSample(sample_order_of(instance, plan), plan.assignment.copy(), np.full(1, np.inf))
+        anneal_in_rounds(MultiStart(limits, CHAINS, patience, first, MIN_SAMPLE_MOVES), start, begin, incumbent)
+    return incumbent.result()
+
+
+class SampleTrajectory(Trajectory[BestSample]):
+    """An annealing of one sample under way; it starts from an order and devices that keep to all limits but rows."""
+
+    def __init__(
+        self,
+        instance: ScheduleInstance,
+        field: SampleField,
+        rows: LabelledRows | None,
+        start: BestSample,
+        turn: Turn,
+        progress: Progress,
+    ) -> None:
+        self._instance, self._field = instance, field
+        self._state = sample_state_of(field, start.order, start.device)
+        self._rows = None if rows is None else rows.fresh(self._state.home)
+        self.best = BestSample(start.order.copy(), start.device.copy(), np.full(1, np.inf))
+        self._run = SAMPLE_SEARCH.pick(turn.steps * (instance.n + instance.m), progress.say)
+        self.draws = np.empty(max(SAMPLE_DRAWS, min(MAX_DRAWS, 32 * turn.steps)))
+        turn.random.random(out=self.draws)
+        self.move(1, 0.0, 0.0)
+        self.first = float(self._state.cost[0])
+
+    def move(self, steps: int, temperature: float, penalty: float) -> int:
+        """Try at most so many moves, as far as the random numbers go; return how many were tried."""
+        field, rows = self._field, self._rows
+        return self._run(self.draws, steps, temperature, penalty, SAMPLE_MOVES, field, self._state, self.best, rows)
+
+    def recount(self) -> None:
+        """Count memory and rows anew."""
+        if self._rows is not None:
+            self._rows.recount(self._state.home)
+        need = self._field.need
+        self._state.used[:] = np.bincount(self._state.home, weights=need, minlength=self._instance.k)
+
+    def plan(self) -> Plan:
+        """Return the plan of the least makespan that was met."""
+        return sample_plan_of(self._instance, self.best.order, self.best.device)
+
+
+# Batches.
+
+BATCH_MOVES = BatchMoves(
+    orders=0.2,
+    near=0.5,
+    critical=0.5,
+    blocks=0.4,
+    grown=16.0,
+    swaps=0.05,
+    rows=ChunkShares(whole=0.1, moved=0.25, parted=0.5, copied=0.75, swapped=0.8, turned=0.9),
+)
+MIN_BATCH_MOVES = 500
+"""Moves that an annealing tries: at least, and at most in the first round."""
+FEW_MOVES = 100
+"""With fewer moves per supernode, the first temperature is lower in proportion: a hot start would end worse."""
+TIMED_MOVES = 100
+"""Moves that show how many there are in a second, where there is a limit of time."""
+BATCH_DRAWS = 24
+"""Random numbers of one move, on average."""
+PATIENCE, STEPS = 10, 200
+
+
+def anneal_batches(problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> Result:
+    """Anneal schedules of a batch until done or stopped, and return the best.
+
+    Args:
+        problem: a batched throughput.
+        limits: when to stop, and where to start.
+        progress: told of plans.
+        patience: rounds without a better plan after which it ends.
+        moves: of each annealing of the first round, per node and device.
+    """
+    instance = BatchInstance.of(problem)
+    incumbent = batch_incumbent("annealing", instance, limits, progress)
+    field = batch_field_of(instance)
+    incumbent.take_start()
+    for plan in batch_starts(instance, limits, progress):
+        incumbent.take(plan)
+    _anneal(incumbent, instance, field, limits, progress, patience, moves)
+    return result_of(incumbent)
+
+
+def improve(problem: Problem, plan: Plan, limits: Limits, progress: Progress | None = None) -> Plan:
+    """Return *plan*, a plan for a batch, or a better one that annealing from it comes to.
+
+    The same seed gives the same plan, where no limit of time cuts it off.
+
+    Args:
+        problem: a batched throughput, of constraints that :class:`mtpp_dsl.core.views.tasks.BatchInstance`
+            carries.
+        plan: breaks no constraint.
+        limits: when to stop, and the seed; its own ``start`` is not looked at.
+        progress: told of better plans, and asked whether to stop.
+    """
+    own, progress = limits.within(limits.remaining, start=None), progress or Progress()
+    instance = BatchInstance.of(problem)
+    incumbent = batch_incumbent("annealing", instance, own, progress)
+    field = batch_field_of(instance)
+    incumbent.take(plan)
+    _anneal(incumbent, instance, field, own, progress, PATIENCE, STEPS)
+    return incumbent.plan or plan
+
+
+def _anneal(
+    incumbent: Incumbent,
+    instance: BatchInstance,
+    field: BatchField | None,
+    limits: Limits,
+    progress: Progress,
+    patience: int,
+    moves: int,
+) -> None:
+    """Anneal from the best plan known, or from any devices; without a *field*, no batches add up to all inputs."""
+    if field is None or instance.n == 0:
+        return
+
+    def begin(start: BestBatch, turn: Turn) -> BatchTrajectory:
+        return BatchTrajectory(instance, field, start, turn, progress)
+
+    first = min(MAX_FIRST_MOVES, max(MIN_BATCH_MOVES, moves * instance.n * instance.k))
+    rounds = MultiStart(limits, CHAINS, patience, first, MIN_BATCH_MOVES)
+    start = _start(field, instance, incumbent.plan)
+    BATCH_SEARCH.pick(CHAINS * patience * first * (instance.n + instance.m), progress.say)
+    rate = float("inf")
+    if limits.remaining < rate:
+        for _ in range(2):  # the first may compile
+            began = monotonic()
+            turn = rounds.turn(0, 0, TIMED_MOVES)
+            anneal(begin(start, turn), turn, incumbent)
+        rate = TIMED_MOVES / max(monotonic() - began, 1e-6)
+    anneal_in_rounds(rounds, start, begin, incumbent, rate)
+
+
+def _start(field: BatchField, instance: BatchInstance, plan: Plan | None) -> BestBatch:
+    """Return where to start: *plan*, or else any rows that sizes and pins allow."""
+    if plan is None:
+        home = somewhere(field, instance)
+        return BestBatch(home, np.zeros(instance.n * instance.k, np.int64), np.full(1, np.inf))
+    where, begun = batch_order_of(instance, plan)
+    home = np.zeros((len(field.may), instance.chunks), np.int64)
+    home[field.group] = where
+    return BestBatch(home, batch_state_of(field, home, begun).place, np.full(1, np.inf))
+
+
+class BatchTrajectory(Trajectory[BestBatch]):
+    """An annealing of batches under way; it starts from any devices of chunks, and any order of batches."""
+
+    def __init__(
+        self, instance: BatchInstance, field: BatchField, start: BestBatch, turn: Turn, progress: Progress
+    ) -> None:
+        self._instance, self._field = instance, field
+        place = start.place.reshape(instance.n, instance.k).astype(np.float64)
+        self._state = batch_state_of(field, start.home, place)
+        self._trial = trial_of(field, self._state)
+        self.best = BestBatch(start.home.copy(), start.place.copy(), np.full(1, np.inf))
+        self._run = BATCH_SEARCH.pick(turn.steps * (instance.n + instance.m), progress.say)
+        self.draws = np.empty(most_draws(instance.k) + BATCH_DRAWS * chunk_of(turn.steps))
+        turn.random.random(out=self.draws)
+        self.move(1, 0.0, 1.0)
+        self.first = float(self._trial.cost[0])
+        self.share = min(1.0, turn.steps / (FEW_MOVES * len(field.may)))
+        self._state.cost[0] = np.inf  # to be timed anew, with the penalty that follows from the first makespan
+
+    def move(self, steps: int, temperature: float, penalty: float) -> int:
+        """Try at most so many moves, as far as the random numbers go; return how many were tried."""
+        values = (
+            self.draws,
+            steps,
+            temperature,
+            penalty,
+            BATCH_MOVES,
+            self._field,
+            self._state,
+            self._trial,
+            self.best,
+        )
+        return self._run(*values)
+
+    def recount(self) -> None:
+        """Count what devices hold anew."""
+        recount(self._field, self._state)
+
+    def plan(self) -> Plan:
+        """Return the plan of the least makespan that was met."""
+        return batch_plan_of(self._instance, self.best.home, self.best.place)

@@ -10,7 +10,7 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.schedule.search.sample_state import SampleField
 
-__all__ = ["BRANCH", "CLOSER", "BestInTree", "SearchTree", "tree_of"]
+__all__ = ["BRANCH", "CLOSER", "BestInTree", "tree_of"]
 
 STEPS_WORTH_COMPILING = 2e4
 CLOSER = 1e-9

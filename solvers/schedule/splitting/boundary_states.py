@@ -15,12 +15,10 @@ import numpy as np
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow
-from mtpp_dsl.solvers.schedule.modules.part import Place
-from mtpp_dsl.solvers.schedule.splitting.module_engines import ModuleEngine, ModuleResult, listed
-from mtpp_dsl.solvers.schedule.splitting.module_floor import floor
-from mtpp_dsl.solvers.schedule.splitting.same_modules import SameModules, Timetable, timetable
+from mtpp_dsl.solvers.schedule.splitting.module_engines import ModuleEngine, ModuleResult, floor, listed
+from mtpp_dsl.solvers.schedule.splitting.part import Place, SameModules, Timetable, timetable
 
-__all__ = ["BoundaryStep", "BoundaryWalk", "State"]
+__all__ = ["BoundaryStep", "BoundaryWalk"]
 
 State: TypeAlias = tuple[Place, ...]
 """Where the tensors across a boundary are, in the order of their nodes."""

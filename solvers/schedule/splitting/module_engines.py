@@ -1,4 +1,4 @@
-"""Solve modules: by CP-SAT in its processes, or by any method."""
+"""Solve modules: by CP-SAT in its processes, or by any method; and bound their makespans by their longest paths."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from math import inf
 from types import TracebackType
 
+import numpy as np
+
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
@@ -17,17 +19,18 @@ from mtpp_dsl.core.errors import Refused, SolverError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.backends.cpsat.pool import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import run_together
-from mtpp_dsl.solvers.schedule.search.batch_annealing import improve
-from mtpp_dsl.solvers.schedule.splitting.module_floor import floor
+from mtpp_dsl.solvers.schedule.search.schedule_annealing import improve
 
-__all__ = ["ByCpSat", "ByMethod", "ModuleEngine", "ModuleResult", "listed"]
+__all__ = ["ByCpSat", "ByMethod", "ModuleEngine", "ModuleResult", "floor", "listed"]
 
 TIGHT = 1e-7
 """What bounds of whole numbers lose, as a share, at the most: of times of the model, not of the problem."""
@@ -197,3 +200,34 @@ class ByMethod(ModuleEngine):
         if results[-1].termination == "error":
             raise SolverError(" ".join((*results[-1].notes, *notes)))
         return results[-1]
+
+
+# Bound the makespan of a module by its longest path.
+
+
+def floor(problem: Problem) -> float:
+    """Return the longest path, with every node on the device that makes it shortest.
+
+    Of batches, each node has its fastest size, and transfers take no time.
+    """
+    if problem.objective.batch is not None:
+        instance = BatchInstance.of(problem)
+        least = instance.time[:, :, 1:].min(axis=(1, 2), initial=np.inf)
+        return _longest(problem, np.repeat(least[:, None], problem.k, axis=1), moves=False)
+    return _longest(problem, np.where(problem.allowed, problem.time, np.inf), moves=True)
+
+
+def _longest(problem: Problem, time: Floats, *, moves: bool) -> float:
+    graph = problem.graph
+    ready = np.zeros((graph.n, problem.k))
+    last = 0.0
+    for v in graph.topological_order.tolist():
+        end = ready[v] + time[v]
+        last = max(last, float(end.min()))
+        for e in range(int(graph.offsets[v]), int(graph.offsets[v + 1])):
+            ways = end[:, None] + problem.transfers.of(e) if moves else end[:, None]
+            if moves:
+                np.fill_diagonal(ways, end)
+            w = int(graph.heads[e])
+            ready[w] = np.maximum(ready[w], ways.min(axis=0))
+    return last

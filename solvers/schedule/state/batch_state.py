@@ -17,12 +17,12 @@ __all__ = [
     "STRIDE",
     "BatchField",
     "BatchState",
-    "field_of",
+    "batch_field_of",
+    "batch_order_of",
+    "batch_plan_of",
+    "batch_state_of",
     "is_plan",
-    "order_of",
-    "plan_of",
     "recount",
-    "state_of",
 ]
 
 BITS = 62
@@ -108,7 +108,7 @@ class BatchState(NamedTuple):
     cost: Floats
 
 
-def field_of(instance: BatchInstance) -> BatchField | None:
+def batch_field_of(instance: BatchInstance) -> BatchField | None:
     """Return the field of an instance; None if a supernode has no spread of its chunks that all its nodes can run.
 
     Spreads are then given by sizes and pins alone; what memory, links and ``separate`` leave is not looked at.
@@ -193,7 +193,7 @@ def tails_of(instance: BatchInstance) -> Floats:
     return tail
 
 
-def state_of(field: BatchField, home: Ints, priority: Floats) -> BatchState:
+def batch_state_of(field: BatchField, home: Ints, priority: Floats) -> BatchState:
     """Return the state of chunks on devices and priorities of batches; times are zero until it is timed.
 
     Args:
@@ -254,12 +254,12 @@ def is_plan(field: BatchField, state: BatchState) -> bool:
     return bool(joined and state.clash[0] == 0 and (state.used <= field.limit).all())
 
 
-def order_of(instance: BatchInstance, plan: Plan) -> tuple[Ints, Floats]:
+def batch_order_of(instance: BatchInstance, plan: Plan) -> tuple[Ints, Floats]:
     """Return [n, chunks] the devices of a plan, and [n, k] its starts as priorities of batches."""
     assert plan.batches is not None
     return np.array(plan.batches.device[:, :: instance.batching.chunk]), np.nan_to_num(plan.batches.start)
 
 
-def plan_of(instance: BatchInstance, home: Ints, place: Ints) -> Plan:
+def batch_plan_of(instance: BatchInstance, home: Ints, place: Ints) -> Plan:
     """Return the plan of supernodes' chunks on devices and places of batches in an order that precedence allows."""
     return instance.plan(home[instance.together], place.reshape(instance.n, instance.k).astype(np.float64))

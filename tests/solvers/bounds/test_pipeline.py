@@ -17,10 +17,9 @@ from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Bools, Graph, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.regal import regal
-from mtpp_dsl.solvers.bounds.configuration.convex_pool import ConvexPool
 from mtpp_dsl.solvers.bounds.configuration.heavier import Heavier, heavy_convex
 from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import PricingAttempt
-from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, PositionRange, Units
+from mtpp_dsl.solvers.bounds.configuration.ordered_sets import ConvexPool, Ordered, PositionRange, Units
 from mtpp_dsl.solvers.bounds.configuration.pipeline import is_pipeline
 from mtpp_dsl.solvers.bounds.partition.bound_instance import bound_instance
 from mtpp_dsl.solvers.methods.bounds import Configuration

@@ -34,13 +34,12 @@ from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow, split
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability
 from mtpp_dsl.solvers.backends.cpsat.pool import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
-from mtpp_dsl.solvers.bounds.modules import part_work as bound_work
-from mtpp_dsl.solvers.bounds.modules import side as bound_side
-from mtpp_dsl.solvers.bounds.modules import split_bound as bounding
-from mtpp_dsl.solvers.bounds.modules.part_work import monotone
-from mtpp_dsl.solvers.bounds.modules.rounds import joined
-from mtpp_dsl.solvers.bounds.modules.split_bound import bound
-from mtpp_dsl.solvers.bounds.modules.whole_problem import wanted
+from mtpp_dsl.solvers.bounds.schedule import module_heads
+from mtpp_dsl.solvers.bounds.schedule import part_work as bound_work
+from mtpp_dsl.solvers.bounds.schedule import split_bound as bounding
+from mtpp_dsl.solvers.bounds.schedule.module_heads import wanted
+from mtpp_dsl.solvers.bounds.schedule.part_work import monotone
+from mtpp_dsl.solvers.bounds.schedule.split_bound import bound, joined
 from mtpp_dsl.solvers.methods.modules import SplitBound
 from mtpp_dsl.solving.plugins import samples
 from tests.amount import part
@@ -130,7 +129,7 @@ def test_never_above_the_makespan(seed: int, pool: ProcessPool, monkeypatch: pyt
 @pytest.mark.parametrize("seed", range(100, 110))
 def test_never_above_on_many_devices(seed: int, pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where ends of modules are bounded on all devices together, bounds are bounds too."""
-    monkeypatch.setattr(bound_side, "PLACES", 1)
+    monkeypatch.setattr(module_heads, "PLACES", 1)
     problem, cuts = modular(seed)
     best = optimum(problem, pool)
     found = bounded(problem, cuts, pool, monkeypatch)

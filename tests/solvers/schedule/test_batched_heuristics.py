@@ -24,18 +24,17 @@ from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.list_schedules import Heft
 from mtpp_dsl.solvers.methods.schedules import Ea
-from mtpp_dsl.solvers.schedule.list.chunk_splits import best_sizes, by_arrival, menus
-from mtpp_dsl.solvers.schedule.list.uniform_split import parted
-from mtpp_dsl.solvers.schedule.search.batch_annealing import MOVES, improve
-from mtpp_dsl.solvers.schedule.search.batch_moves import SEARCH, BestBatch, most_draws
+from mtpp_dsl.solvers.schedule.list.chunk_splits import best_sizes, by_arrival, menus, parted
+from mtpp_dsl.solvers.schedule.search.batch_moves import BATCH_SEARCH, BestBatch, most_draws
+from mtpp_dsl.solvers.schedule.search.schedule_annealing import BATCH_MOVES, improve
 from mtpp_dsl.solvers.schedule.state.batch_state import (
     BatchField,
     BatchState,
-    field_of,
+    batch_field_of,
+    batch_order_of,
+    batch_plan_of,
+    batch_state_of,
     is_plan,
-    order_of,
-    plan_of,
-    state_of,
 )
 from mtpp_dsl.solvers.schedule.state.batch_timing import trial_of
 from tests.batch_problems import random_batches
@@ -104,18 +103,18 @@ def test_annealing_finds_the_best_of_small_ones() -> None:
 def searched(problem: Problem, seed: int, steps: int, *, compiled: bool) -> tuple[BatchField, BatchState, BestBatch]:
     """Run the search for some moves at a high temperature, from batches on any devices."""
     instance = BatchInstance.of(problem)
-    field = field_of(instance)
+    field = batch_field_of(instance)
     assert field is not None
     plan = solved("heft", problem).plan
     assert plan is not None
-    where, begun = order_of(instance, plan)
+    where, begun = batch_order_of(instance, plan)
     home = np.zeros((len(field.may), instance.chunks), np.int64)
     home[field.group] = where
-    state = state_of(field, home, begun)
+    state = batch_state_of(field, home, begun)
     best = BestBatch(home.copy(), state.place.copy(), np.full(1, np.inf))
     draws = np.random.default_rng(seed).random(most_draws(instance.k) + 64 * steps)
-    run = SEARCH.compiled() if compiled else SEARCH.plain
-    run(draws, steps, 0.1 * cost_of(problem, plan), 1.0, MOVES, field, state, trial_of(field, state), best)
+    run = BATCH_SEARCH.compiled() if compiled else BATCH_SEARCH.plain
+    run(draws, steps, 0.1 * cost_of(problem, plan), 1.0, BATCH_MOVES, field, state, trial_of(field, state), best)
     return field, state, best
 
 
@@ -128,7 +127,7 @@ def test_the_kernel_times_as_plans_are_timed() -> None:
             continue
         field, state, _ = searched(problem, seed, 150, compiled=False)
         if is_plan(field, state):
-            plan = plan_of(BatchInstance.of(problem), state.home, state.place)
+            plan = batch_plan_of(BatchInstance.of(problem), state.home, state.place)
             assert verify(problem, plan) == []
             assert cost_of(problem, plan) == pytest.approx(float(state.cost[0]), rel=1e-12, abs=1e-12)
             checked += 1
@@ -158,7 +157,7 @@ def test_a_batch_of_one_is_a_sample() -> None:
         if plan is None or plan.batches is None:
             continue
         instance = BatchInstance.of(batch)
-        device, begun = order_of(instance, plan)
+        device, begun = batch_order_of(instance, plan)
         own = timed(ScheduleInstance.of(sample), device[:, 0], begun[np.arange(sample.graph.n), device[:, 0]])
         assert cost_of(sample, own) <= cost_of(batch, plan) * (1 + 1e-12)
         other = Heft().solve(sample, Limits(), Progress())
@@ -289,7 +288,7 @@ def test_spreads_are_all_there_are() -> None:
     random = np.random.default_rng(0)
     for seed in SEEDS:
         instance = BatchInstance.of(case(seed)[0])
-        field = field_of(instance)
+        field = batch_field_of(instance)
         if field is None:
             continue
         offsets, menu = menus(field)

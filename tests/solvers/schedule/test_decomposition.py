@@ -27,13 +27,10 @@ from mtpp_dsl.solvers.methods.cp_sat import Scheduling
 from mtpp_dsl.solvers.methods.modules import ChainRelaxation, Decomposition
 from mtpp_dsl.solvers.schedule.decomposition.anchors import chain_of
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange, on_one_device, urgency
-from mtpp_dsl.solvers.schedule.decomposition.balance import Balance
-from mtpp_dsl.solvers.schedule.decomposition.beside import beside
-from mtpp_dsl.solvers.schedule.decomposition.equal_modules import grouped
-from mtpp_dsl.solvers.schedule.decomposition.labels import least_larger
-from mtpp_dsl.solvers.schedule.decomposition.module_answers import path_bounds
+from mtpp_dsl.solvers.schedule.decomposition.balance import Balance, least_larger
+from mtpp_dsl.solvers.schedule.decomposition.module_answers import grouped, path_bounds
 from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling, shortest
-from mtpp_dsl.solvers.schedule.decomposition.weighted_module import told, weights_for
+from mtpp_dsl.solvers.schedule.decomposition.weighted_module import beside, weights_for, without_free_nodes
 from mtpp_dsl.solvers.schedule.modules.canonical import canonical
 from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece, piece_of
 from tests.amount import part
@@ -289,7 +286,7 @@ def test_balances_bound_from_below(seed: int, pool: ProcessPool) -> None:
         weights = replace(weights, into=150, out=150, time=300, load=400)
     assert weights.total == 1000
     if seed % 3:
-        sides = told(whole, sides, weights)
+        sides = without_free_nodes(whole, sides, weights)
     balance = Balance(whole, found, pieces, sides, weights, [path_bounds(piece) for piece in pieces], pool, 0)
     balance.run(lambda: inf, lambda: False, lambda: inf, lambda: None)
     assert balance.bound <= best / whole.scale.unit * (1 + 1e-9)

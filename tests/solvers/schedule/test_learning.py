@@ -16,10 +16,8 @@ from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.methods.learned import Placeto
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.learning.episodes import Course, Episodes
-from mtpp_dsl.solvers.schedule.learning.features import NODE_FEATURES, node_features
-from mtpp_dsl.solvers.schedule.learning.policy import Policy, probabilities
-from mtpp_dsl.solvers.schedule.learning.reinforce import Learner, gradient
-from mtpp_dsl.solvers.schedule.learning.training import train
+from mtpp_dsl.solvers.schedule.learning.policy import NODE_FEATURES, Policy, node_features, probabilities
+from mtpp_dsl.solvers.schedule.learning.training import Learner, gradient, train
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from tests.makespans import makespan_problem
 from tests.solvers.algorithms.test_timing import linked

@@ -29,16 +29,13 @@ from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.exchange.formats.moirai import MoiraiFormat
 from mtpp_dsl.solvers.algorithms.timing import compressed, timed
 from mtpp_dsl.solvers.methods.list_schedules import Cpop, Etf, Getf, Greedy, Heft, ListScheduler, Met, Peft, Sct
-from mtpp_dsl.solvers.schedule.list.complete import complete, scheduled
-from mtpp_dsl.solvers.schedule.list.getf import rounded, shares, speed_groups, speeds
-from mtpp_dsl.solvers.schedule.list.list_rules import upward_ranks
-from mtpp_dsl.solvers.schedule.list.list_run import Lister
-from mtpp_dsl.solvers.schedule.list.m_sct import favourites
+from mtpp_dsl.solvers.schedule.list.list_run import Lister, complete, scheduled
 from mtpp_dsl.solvers.schedule.list.packing import FILL, SEARCH, settle
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, rules
 from mtpp_dsl.solvers.schedule.list.placing import IN_TURN, IN_TURN_FREELY
-from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
+from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward, upward_ranks
 from mtpp_dsl.solvers.schedule.list.ready_first import EARLIEST, EARLIEST_FREELY
+from mtpp_dsl.solvers.schedule.list.relaxation import favourites, rounded, shares, speed_groups, speeds
 from mtpp_dsl.solving.api import solve
 from tests.strategies import link_problems
 

@@ -21,8 +21,7 @@ from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower, timetable
 from mtpp_dsl.solvers.methods.schedules import Lns
 from mtpp_dsl.solvers.schedule.lns.sample_search import PartKind
-from mtpp_dsl.solvers.schedule.lns.sample_timeline import SampleTimeline
-from mtpp_dsl.solvers.schedule.lns.sample_window import Window
+from mtpp_dsl.solvers.schedule.lns.sample_window import SampleTimeline, Window
 from mtpp_dsl.solving.api import solve
 from tests.oracle import optimum
 from tests.solvers.algorithms.test_timing import linked

@@ -18,9 +18,7 @@ from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches, lower_ba
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability, solve_request
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
-from mtpp_dsl.solvers.schedule.lns.batch_search import BatchParts
-from mtpp_dsl.solvers.schedule.lns.batch_timeline import BatchTimeline
-from mtpp_dsl.solvers.schedule.lns.batch_window import BatchWindow
+from mtpp_dsl.solvers.schedule.lns.batch_parts import BatchParts, BatchTimeline, BatchWindow
 from mtpp_dsl.solvers.schedule.lns.neighbourhoods import improve_parts
 from mtpp_dsl.solving.api import solve
 from tests.solvers.backends.test_cpsat_batches import module, random_batches

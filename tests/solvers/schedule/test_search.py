@@ -22,10 +22,16 @@ from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.learned import Placeto
 from mtpp_dsl.solvers.methods.schedules import BranchAndBound, Ea
-from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, BestSample, SampleMoves
-from mtpp_dsl.solvers.schedule.search.sample_starts import starts
-from mtpp_dsl.solvers.schedule.search.sample_state import SampleField, field_of, order_of, plan_of, state_of
+from mtpp_dsl.solvers.schedule.search.sample_moves import SAMPLE_DRAWS, SAMPLE_SEARCH, BestSample, SampleMoves
+from mtpp_dsl.solvers.schedule.search.sample_state import (
+    SampleField,
+    sample_field_of,
+    sample_order_of,
+    sample_plan_of,
+    sample_state_of,
+)
 from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, BestInTree, tree_of
+from mtpp_dsl.solvers.schedule.search.starts import sample_starts
 from tests.amount import part
 from tests.makespans import best_of, makespan_problem
 from tests.solvers.algorithms.test_timing import linked
@@ -72,7 +78,7 @@ def test_the_tree_holds_every_optimum(informed: bool) -> None:
     for seed in range(part(120, 2)):
         problem, best = makespan_problem(seed), best_of(seed)
         instance = ScheduleInstance.of(problem)
-        field = field_of(instance)
+        field = sample_field_of(instance)
         if not informed:
             field = field._replace(tail=np.zeros_like(field.tail))
         tree = tree_of(field)
@@ -117,22 +123,22 @@ def test_the_kernel_times_what_it_holds(exclusive: bool) -> None:
     for seed in range(6):
         problem = linked(seed, 40, 3, exclusive=exclusive, whole=seed % 2 == 0)
         instance = ScheduleInstance.of(problem)
-        field = field_of(instance)
-        first = starts(instance, Limits(), Progress())[0]
-        state = state_of(field, order_of(instance, first), first.assignment)
+        field = sample_field_of(instance)
+        first = sample_starts(instance, Limits(), Progress())[0]
+        state = sample_state_of(field, sample_order_of(instance, first), first.assignment)
         best = BestSample(state.order.copy(), state.device.copy(), np.full(1, np.inf))
         random = np.random.default_rng(seed)
-        run = SEARCH.compiled()
+        run = SAMPLE_SEARCH.compiled()
         for _ in range(20):
-            draws = random.random(10 * DRAWS)
+            draws = random.random(10 * SAMPLE_DRAWS)
             run(draws, 500, 0.3, 1.0, moves, field, state, best, None)
-            plan = plan_of(instance, state.order, state.device)
+            plan = sample_plan_of(instance, state.order, state.device)
             assert plan.schedule is not None
             assert verify(problem, plan) == []
             np.testing.assert_array_equal(plan.schedule.end, state.end)
             assert plan.schedule.makespan == state.cost[0]
             assert (state.place[state.order] == np.arange(instance.n)).all()
-        assert plan_of(instance, best.order, best.device).schedule.makespan == best.cost[0]  # type: ignore[union-attr]
+        assert sample_plan_of(instance, best.order, best.device).schedule.makespan == best.cost[0]  # type: ignore[union-attr]
 
 
 def test_what_is_over_a_limit_is_never_the_best() -> None:
@@ -140,16 +146,16 @@ def test_what_is_over_a_limit_is_never_the_best() -> None:
     for seed in range(30):
         problem = makespan_problem(seed)
         instance = ScheduleInstance.of(problem)
-        field: SampleField = field_of(instance)
-        valid = [plan for plan in starts(instance, Limits(), Progress()) if not verify(problem, plan)]
+        field: SampleField = sample_field_of(instance)
+        valid = [plan for plan in sample_starts(instance, Limits(), Progress()) if not verify(problem, plan)]
         for first in valid[:1]:
-            state = state_of(field, order_of(instance, first), first.assignment)
+            state = sample_state_of(field, sample_order_of(instance, first), first.assignment)
             best = BestSample(state.order.copy(), state.device.copy(), np.full(1, np.inf))
-            draws = np.random.default_rng(seed).random(20 * DRAWS)
+            draws = np.random.default_rng(seed).random(20 * SAMPLE_DRAWS)
             moves = SampleMoves(orders=0.2, near=0.5, critical=0.5, blocks=0.5, grown=8.0, swaps=0.3, along=0.5)
-            SEARCH.compiled()(draws, 300, 1.0, 1e-3, moves, field, state, best, None)
+            SAMPLE_SEARCH.compiled()(draws, 300, 1.0, 1e-3, moves, field, state, best, None)
             if best.cost[0] < np.inf:
-                assert verify(problem, plan_of(instance, best.order, best.device)) == []
+                assert verify(problem, sample_plan_of(instance, best.order, best.device)) == []
 
 
 @names

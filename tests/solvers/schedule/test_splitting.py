@@ -21,10 +21,9 @@ from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow, split
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
 from mtpp_dsl.solvers.methods.modules import MilpSplit
-from mtpp_dsl.solvers.schedule.modules.part import parts
 from mtpp_dsl.solvers.schedule.splitting.boundary_states import BoundaryWalk
 from mtpp_dsl.solvers.schedule.splitting.module_engines import ByMethod
-from mtpp_dsl.solvers.schedule.splitting.same_modules import grouped
+from mtpp_dsl.solvers.schedule.splitting.part import grouped, parts
 from tests.amount import part
 from tests.makespans import best_of, makespan_problem
 from tests.oracle import optimum

@@ -18,11 +18,10 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.methods.modules import MilpSplit
-from mtpp_dsl.solvers.schedule.modules.part import parts
 from mtpp_dsl.solvers.schedule.splitting.boundary_states import BoundaryWalk
-from mtpp_dsl.solvers.schedule.splitting.join import joined
 from mtpp_dsl.solvers.schedule.splitting.module_engines import ByMethod
-from mtpp_dsl.solvers.schedule.splitting.same_modules import grouped
+from mtpp_dsl.solvers.schedule.splitting.part import grouped, parts
+from mtpp_dsl.solvers.schedule.splitting.split_run import joined
 from tests.oracle import optimum
 
 

@@ -12,7 +12,7 @@ some t in S, and all of D(t) runs that chunk later still. So every one of n - b 
 D(t) runs those counted for it after the b-th chunk has passed.
 
 The recursion needs that fewer chunks take no longer. So times are replaced by the least time of any larger batch, and
-all smaller sizes are allowed (:func:`mtpp_dsl.solvers.bounds.modules.part_work.monotone`), which excludes no schedule.
+all smaller sizes are allowed (:func:`mtpp_dsl.solvers.bounds.schedule.part_work.monotone`), which excludes no schedule.
 With b = n = 1 this is the first inequality of the thesis; it has all nodes before the boundary in place of A, and is
 wrong where some of them lead nowhere. With |S| = 1 it is the thesis's refinement by b, which is wrong with more
 channels. The second inequality is the first one of the reversed problem. Lower bounds stand in place of optima.
@@ -25,8 +25,8 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF
 from mtpp_dsl.solvers.backends.cpsat.task_paths import lists, ordered
-from mtpp_dsl.solvers.bounds.modules.part_work import rounded
-from mtpp_dsl.solvers.bounds.modules.side import HeadsSide
+from mtpp_dsl.solvers.bounds.schedule.module_heads import HeadsSide
+from mtpp_dsl.solvers.bounds.schedule.part_work import rounded
 
 __all__ = ["Recursion"]
 

@@ -1,8 +1,11 @@
-"""A module as a problem of its own, whose inputs are available at the start on given devices."""
+"""Make each module a problem of its own, whose inputs are available at the start on given devices.
+
+Modules that are equal up to the names of nodes are found: results for one hold for the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -19,16 +22,17 @@ from mtpp_dsl.core.constraints import (
     PinChunks,
     Separate,
 )
+from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.colocation import colocated
 from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow
-from mtpp_dsl.solvers.schedule.modules.canonical import Canonical, canonical
+from mtpp_dsl.solvers.schedule.modules.canonical import Canonical, EqualMember, canonical, equal_modules
 from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece
 
-__all__ = ["ModuleTasks", "Place", "Places", "parts"]
+__all__ = ["Place", "SameModules", "Timetable", "grouped", "parts", "timetable"]
 
 LARGEST = 400
 """Modules of more tasks are not compared."""
@@ -218,3 +222,48 @@ def _inside(problem: Problem, local: Ints, limit: Floats) -> list[Constraint]:
     if np.isfinite(limit).any():
         found.append(Memory(devices=tuple(np.flatnonzero(np.isfinite(limit)).tolist())))
     return found
+
+
+# Classes of equal modules, and their timetables.
+
+
+@dataclass(frozen=True, eq=False)
+class Timetable:
+    """Devices and times of the nodes of a module whose inputs are there at 0.
+
+    Attributes:
+        device: [s, chunks] of every task; one sample is one chunk.
+        start: [s, 1] of every task, or [s, k] of its batches; nan where there is none.
+        sent: [e] of transfers; nan where nothing is sent, or links are not exclusive.
+    """
+
+    device: Ints
+    start: Floats
+    sent: Floats
+
+    def place(self, task: int) -> Place:
+        """Return the device, or devices, of a task."""
+        return tuple(self.device[task].tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class SameModules:
+    """The classes of some modules: the first of each, and every module as a member."""
+
+    firsts: tuple[ModuleTasks, ...]
+    members: tuple[EqualMember, ...]
+
+
+def grouped(parts: Sequence[ModuleTasks]) -> SameModules:
+    """Return the classes of equal modules."""
+    firsts, members = equal_modules(parts, [part.form for part in parts])
+    return SameModules(tuple(parts[i] for i in firsts), members)
+
+
+def timetable(part: ModuleTasks, plan: Plan) -> Timetable:
+    """Return the timetable of a plan of the module's problem."""
+    if plan.batches is not None:
+        chunk = part.problem.batching.chunk
+        return Timetable(plan.batches.device[:, ::chunk], plan.batches.start, np.full(len(part.edges), np.nan))
+    assert plan.schedule is not None
+    return Timetable(plan.assignment[:, None], plan.schedule.start[:, None], plan.schedule.sent)
