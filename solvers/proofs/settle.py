@@ -31,6 +31,7 @@ def _settle(
     """
     n = len(state)
     while True:
+        # Count what is in, and mark its descendants (falls) and ancestors (climbs).
         changed = False
         for x in range(n):
             falls[x], climbs[x] = False, False
@@ -47,6 +48,8 @@ def _settle(
                     climbs[x] = True
         if inside > below or held > limit:
             return False
+        # Convexity: what lies between nodes that are in is in, too; an ideal holds all ancestors, a filter all
+        # descendants.
         for x in range(n):
             if state[x] != 1 and ((falls[x] and (climbs[x] or filter_)) or (climbs[x] and ideal)):
                 if state[x] == 2:
@@ -55,6 +58,8 @@ def _settle(
                 changed = True
         if changed:
             continue
+        # What is out takes out what lies beyond it: a descendant of the set that is out has no descendants in it,
+        # and so with ancestors.
         for x in range(n):
             if state[x] != 2:
                 continue
@@ -72,6 +77,8 @@ def _settle(
                             return False
                         state[y] = 2
                         changed = True
+        # Work that stays outside before and after the set, and work that is in it or on that side: more than the places
+        # on that side and the set can hold is too much.
         before, after, upper, lower = 0, 0, 0, 0
         for y in range(n):
             if climbs[y] or state[y] == 1:
@@ -84,6 +91,7 @@ def _settle(
                 after += work[y]
         if before > early or after > late or upper > early + below or lower > late + below:
             return False
+        # Put free nodes out that cannot be in: with them, what must follow does not fit, or the other sides overflow.
         for x in range(n):
             if state[x] != 0:
                 continue
@@ -124,6 +132,7 @@ def _settle(
                 changed = True
         if not changed:
             break
+    # Where a side must be empty, the cut treats every node as bound on that side.
     for x in range(n):
         falls[x] = falls[x] or ideal
         climbs[x] = climbs[x] or filter_

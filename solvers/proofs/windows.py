@@ -264,6 +264,7 @@ def _heads(
     slot = np.full(n, -1, np.int64)
     path = np.empty((count, k))
     for v in arcs.order:
+        # Longest paths: of every input the fastest way, of several inputs the latest.
         for d in range(k):
             start[v, d] = np.inf if time[v, d] == np.inf else 0.0
             for i in range(arcs.into_at[v], arcs.into_at[v + 1]):
@@ -273,10 +274,13 @@ def _heads(
                 for x in range(k):
                     soonest = min(soonest, start[u, x] + time[u, x] + arcs.cost[e, x, d])
                 start[v, d] = max(start[v, d], soonest)
+        # Where a claim says more, test it.
         for d in range(k):
             c = claims.at[v, d]
             if c < 0 or claims.time[c] <= start[v, d] * (1 + NEARLY):
                 continue
+            # Collect up to so many nodes before v that a path leads from to v, the last first, and the least time of
+            # such a path by their devices.
             goal = min(claims.time[c], last)
             slot[:] = -1
             slot[v] = count
@@ -305,10 +309,13 @@ def _heads(
                     slot[w] = held
                     before[held] = w
                     held += 1
+            # What the devices, and the port, can do in one unit of time, weighted as the claim says.
             room = 0.0
             for x in range(k + 1):
                 if x < k or exclusive:
                     room += claims.weight[c, x]
+            # Suppose that v starts before the goal. Then each of these nodes is on a device from which the path fits,
+            # and what it runs after the begin of the claim counts; the least over these devices is work in any case.
             work = 0.0
             for j in range(held):
                 w = before[j]
@@ -325,6 +332,7 @@ def _heads(
                             value += claims.weight[c, k] * min(arcs.cost[e, x, d], max(0.0, moved))
                     least = min(least, value)
                 work += least
+            # The claim holds if that work does not fit between its begin and the goal.
             if work < np.inf:  # else some node has no device left
                 proved = room > 0 and claims.since[c] < goal
                 if not (proved and claims.since[c] + work / room >= goal):

@@ -28,7 +28,7 @@ from mtpp_dsl.solvers.partition.annealing import one_annealing, ordered_annealin
 from mtpp_dsl.solvers.partition.annealing.one_annealing import charged
 from mtpp_dsl.solvers.partition.annealing.split_state import state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
-from mtpp_dsl.solvers.schedule.search import sample_annealing
+from mtpp_dsl.solvers.schedule.search import schedule_annealing
 from mtpp_dsl.solving.api import find_method, load, method_names, solve
 from tests.row_problems import best_cost, larger_problem, small_problem
 
@@ -85,7 +85,7 @@ def test_annealing_compiled_and_plain_walk_the_same_way_under_rows(kind: str, mo
     module, name = {
         "free": (one_annealing, "ANNEAL"),
         "ordered": (ordered_annealing, "ORDERED"),
-        "makespan": (sample_annealing, "SEARCH"),
+        "makespan": (schedule_annealing, "SAMPLE_SEARCH"),
     }[kind]
     plain = getattr(module, name).plain
     given = larger_problem(3, kind)

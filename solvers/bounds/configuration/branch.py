@@ -42,6 +42,8 @@ def propagate(
     capacity, room, most_before, most_after = limits[0], limits[1], limits[2], limits[3]
     least = 0
     for _ in range(MAX_PASSES):
+        # Mark what comes after, and before, nodes that are in. If the set is the first, every node counts as after it,
+        # so that what comes before is in; if it is the last, as before it.
         changed = False
         for x in range(n):
             after[x] = limits[4] > 0
@@ -51,6 +53,7 @@ def propagate(
                 for x in range(n):
                     after[x] |= reach[v, x]
                     before[x] |= reach[x, v]
+        # Convexity: what lies between nodes that are in is in. Work and memory of what is in must fit.
         busy, used = 0, 0
         for x in range(n):
             if after[x] and before[x] and state[x] != IN:
@@ -62,6 +65,7 @@ def propagate(
                 used += memory[x]
         if busy > capacity or used > room:
             return -1
+        # What is out on one side takes all beyond it out: no path may leave the set and come back.
         outside_before, outside_after = 0, 0
         for x in range(n):
             if state[x] == OUT and (after[x] or before[x]):
@@ -70,12 +74,14 @@ def propagate(
                         if state[y] == IN:
                             return -1
                         state[y] = OUT
+        # Work outside before and after the set must fit into the blocks before and behind it.
         for x in range(n):
             if state[x] == OUT:
                 outside_before += work[x] if before[x] else 0
                 outside_after += work[x] if after[x] else 0
         if (limits[5] == 0 and outside_before > most_before) or (limits[4] == 0 and outside_after > most_after):
             return -1
+        # Tensors with pins in and out are cut in every set that is left.
         paid = 0
         for e in range(len(cost)):
             inside, outside = False, False
@@ -87,6 +93,8 @@ def propagate(
         least = busy + paid
         if least > capacity:
             return -1
+        # Fix free nodes that fit on one side only: out, where their work or memory does not fit; in, where what comes
+        # before (or after) would be too much outside.
         left = capacity - least
         for x in range(n):
             if state[x] != FREE:
@@ -105,6 +113,8 @@ def propagate(
                             state[x] = IN
                             changed = True
                             continue
+                # With x in, what is out before it stays outside, and what is free must be outside as far as it does not
+                # fit in.
                 elif outside_before + above[x] > most_before:
                     out, free = outside_before, 0
                     for y in range(n):
@@ -115,6 +125,7 @@ def propagate(
                         state[x] = OUT
                         changed = True
                         continue
+                # The same for what comes after.
                 if after[x]:
                     if outside_after + work[x] + below[x] > most_after:
                         more = work[x]
@@ -269,6 +280,7 @@ def _branch(
             return 2
         if cursor[1] >= len(found) - 1:
             return 1
+        # Take the last node of the search off the stack.
         budget -= 1
         cursor[2] += 1
         cursor[0] -= 1
@@ -276,6 +288,7 @@ def _branch(
         rate = rates[cursor[0]]
         pruned, leaf = False, False
         low_load, low_weight, high_load, high_weight = -1, 0, -1, 0
+        # Bound it: propagate, and prune if no set is left that is heavy enough, or all cost too much.
         for _ in range(CUTS):
             least = propagate(state, after, before, reach, work, memory, cost, starts, pins, above, below, limits)
             if least < 0:
@@ -292,6 +305,8 @@ def _branch(
             if free == 0:
                 leaf = True
                 break
+            # A minimum cut bounds the load minus rate times weight from below. A set below the target that weighs more
+            # than the best needs a slack of zero or more (Lagrange): with less, there is none.
             streams = streamed > limits[6]
             room = capacity + limits[6] if streams else capacity
             for v in range(n):
@@ -301,6 +316,8 @@ def _branch(
             if slack < 0:
                 pruned = True
                 break
+            # The set of the cut: it may itself be heavier and below the target. Nodes that would lift the cut by more
+            # than the slack are fixed.
             weight, streamed = 0, 0
             for v in range(n):
                 held[v] = state[v] == IN or (place[v] >= 0 and level[place[v]] >= 0)
@@ -316,6 +333,7 @@ def _branch(
                 cursor[3] = than
                 if cursor[1] >= len(found) - 1:
                     break
+            # The next rate: between two sets, one too large and one that fits, where both cost the same; else a step.
             if load > room:
                 high_load, high_weight = load, weight
                 again = rate - rate // 3
@@ -335,12 +353,14 @@ def _branch(
         least = propagate(state, after, before, reach, work, memory, cost, starts, pins, above, below, limits)
         if least < 0:
             continue
+        # Branch on the heaviest free node, of those in the last cut first.
         best, pick, inside = -1, -1, False
         for v in range(n):
             if state[v] == FREE:
                 side = not leaf and held[v]
                 if pick < 0 or (side and not inside) or (side == inside and weights[v] > best):
                     best, pick, inside = weights[v], v, side
+        # Nothing is free: one set is left.
         if pick < 0:
             weight, streamed = 0, 0
             for v in range(n):
@@ -354,6 +374,7 @@ def _branch(
                 than = weight
                 cursor[3] = than
             continue
+        # Push both children; the one with the node in is searched first.
         for side in (OUT, IN):
             stack[cursor[0]] = state
             stack[cursor[0], pick] = side

@@ -98,6 +98,8 @@ def _fill(
     ready = np.zeros(n, np.int64)
     waiting = np.zeros(n, np.int64)
     for r in range(len(found)):
+        # Draw a random topological order: the ready supernodes in a list, of which the newest is taken more often in
+        # deep rows.
         waiting[:] = 0
         for e in range(len(heads)):
             waiting[heads[e]] += 1
@@ -125,6 +127,8 @@ def _fill(
                 if waiting[heads[j]] == 0:
                     ready[many] = heads[j]
                     many += 1
+        # Windows of a topological order are convex: for each begin, grow the window while work and memory fit, and keep
+        # the heaviest whose cut tensors fit, too.
         found[r] = -1.0
         best_from, best_to = 0, 0
         for i in range(placed):
@@ -137,6 +141,7 @@ def _fill(
                 total += weights[v]
                 if busy > capacity or used > memory:
                     break
+                # A tensor is paid from its first pin inside until its last one is.
                 for z in range(first[v], first[v + 1]):
                     e = at[z]
                     count[e] += 1
@@ -147,6 +152,7 @@ def _fill(
                 if busy + paid <= capacity and total > found[r]:
                     found[r] = total
                     best_from, best_to = i, j + 1
+        # Write the heaviest window.
         sets[r, :] = False
         for i in range(best_from, best_to):
             sets[r, order[i]] = True

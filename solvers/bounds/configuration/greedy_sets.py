@@ -54,6 +54,7 @@ def _fill(
     held = np.zeros(n, np.bool_)
     queue = np.zeros(n, np.int64)
     for r in range(len(found)):
+        # Begin with the set given, or with a random supernode of some weight.
         held[:] = sets[r]
         sets[r, :] = False
         best = -1.0
@@ -65,9 +66,11 @@ def _fill(
                 if weights[anchor] > 0 and work[anchor] <= capacity:
                     break
             held[anchor] = work[anchor] <= capacity
+        # How much the load counts beside the weight, in this row.
         state = state * 48271 % 2147483647
         power = 0.3 + state / 2147483647.0
         for _ in range(repeats):
+            # Count the load anew: what each supernode would add, tensors that it would cut or keep whole included.
             load, total, used = 0, 0.0, 0.0
             count[:] = 0
             for v in range(n):
@@ -87,6 +90,8 @@ def _fill(
                         if not held[pins[i]]:
                             delta[pins[i]] += cost[e] if count[e] == 0 else 0
                             delta[pins[i]] -= cost[e] if count[e] == pinned - 1 else 0
+            # Grow: always the supernode with most weight for its load, with some noise, that fits; what lowers the load
+            # comes first.
             while True:
                 chosen, score = -1, -1.0
                 for v in range(n):
@@ -104,6 +109,8 @@ def _fill(
                         chosen, score = v, s
                 if chosen < 0:
                     break
+                # Add it: tensors with a first pin inside are cut from now on, those with a last pin outside would no
+                # longer be.
                 held[chosen] = True
                 load += delta[chosen]
                 total += weights[chosen]
@@ -119,11 +126,13 @@ def _fill(
                         for i in range(starts[e], starts[e + 1]):
                             if not held[pins[i]]:
                                 delta[pins[i]] -= cost[e]
+            # Keep the heaviest set met, and go on from it.
             if load <= capacity and used <= memory and total > best:
                 best = total
                 sets[r, :] = held
             if best >= 0:
                 held[:] = sets[r]
+            # Ruin: take out supernodes at random, or those around one, as far as tensors reach.
             state = state * 48271 % 2147483647
             share = state / 2147483647.0 * 0.5
             state = state * 48271 % 2147483647

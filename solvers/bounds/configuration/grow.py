@@ -63,6 +63,7 @@ def _grow(
         heavy += weights[v]
     little = 1e-3 * heavy / max(n, 1) + 1e-9
     for r in range(len(found)):
+        # Begin with the set given, or with a heavy one of some random nodes that can stand at this place.
         held[:] = sets[r]
         sets[r, :] = False
         best = -1.0
@@ -80,9 +81,11 @@ def _grow(
                     break
             if anchor >= 0:
                 held[anchor] = True
+        # How much the load counts beside the weight, in this row.
         state = state * 48271 % 2147483647
         power = 0.3 + 1.2 * state / 2147483647.0
         for _ in range(repeats):
+            # Count anew: the load, and for every node how many of the set come before it (up) and after it (down).
             load, total, used, members = 0, 0.0, 0, 0
             count[:] = 0
             up[:] = 0
@@ -99,11 +102,13 @@ def _grow(
                         down[y] += reach[y, v]
                     for j in range(first[v], first[v + 1]):
                         count[at[j]] += 1
+            # Work outside that comes before and after the set: it has to go into the blocks before and behind.
             outside_before, outside_after = 0, 0
             for y in range(n):
                 if not held[y]:
                     outside_before += told[y] if down[y] > 0 else 0
                     outside_after += told[y] if up[y] > 0 else 0
+            # What each node would add to the load: tensors that it would cut or keep whole.
             for e in range(len(cost)):
                 pinned = starts[e + 1] - starts[e]
                 if 0 < count[e] < pinned:
@@ -113,12 +118,14 @@ def _grow(
                         if not held[pins[i]]:
                             delta[pins[i]] += cost[e] if count[e] == 0 else 0
                             delta[pins[i]] -= cost[e] if count[e] == pinned - 1 else 0
+            # Grow node by node, and keep the heaviest set that fits load, memory and its place.
             while True:
                 fits = load <= capacity and used <= room
                 if total > best and fits and outside_before <= limits[2] and outside_after <= limits[3]:
                     best = total
                     sets[r, :] = held
                 chosen, score = -1, -1.0
+                # A node may join if no neighbour lies between it and the set, so that the set stays convex.
                 for v in range(n):
                     if held[v] or used + memory[v] > room:
                         continue
@@ -139,6 +146,8 @@ def _grow(
                                 blocked = True
                         if blocked:
                             continue
+                    # Weight for load, with some noise. At a place with too much work outside, what lowers it comes
+                    # first, and what raises it late.
                     state = state * 48271 % 2147483647
                     if d <= 0:
                         s = 1e30 * (1.0 + weights[v]) - d
@@ -166,6 +175,7 @@ def _grow(
                         chosen, score = v, s
                 if chosen < 0:
                     break
+                # Add it, and update what is before, after and cut.
                 outside_before -= told[chosen] if down[chosen] > 0 else 0
                 outside_after -= told[chosen] if up[chosen] > 0 else 0
                 held[chosen] = True
@@ -191,6 +201,8 @@ def _grow(
                         for i in range(starts[e], starts[e + 1]):
                             if not held[pins[i]]:
                                 delta[pins[i]] -= cost[e]
+            # Ruin: mostly from the heaviest set, take nodes away that nothing of the set comes before, or nothing
+            # after.
             state = state * 48271 % 2147483647
             if best >= 0 and state % 4 > 0:
                 held[:] = sets[r]

@@ -126,8 +126,10 @@ def earliest(
     done = 0
     while looks > 0 and queue.size[0] > 0:
         looks -= 1
+        # Devices that wait for the favourite child of the node that they ran last.
         for d in range(k):
             waits_for[d] = awaited(instance, rules, hold, idle, score, queue, d)
+        # Look for the pair of a ready node and a device with the earliest start; ties by rank, running time, and place.
         best, chosen, soonest = -1, -1, inf
         for i in range(queue.size[0]):
             v = queue.ready[i]
@@ -142,6 +144,8 @@ def earliest(
                 if instance.exclusive and (best < 0 or at <= soonest):  # links are busier since it was reckoned
                     queue.arrival[v, d] = reach(instance, idle, times, hold.home, rules.group, v, d)
                     at = begins(instance, idle, queue, v, d)
+                # On a device that waits for another node, v starts when its inputs are there everywhere, at the
+                # earliest.
                 if waits_for[d] >= 0 and waits_for[d] != v:
                     at = max(at, urgent)
                 better = best < 0 or at < soonest
@@ -153,16 +157,19 @@ def earliest(
                         better = here < there or (here == there and instance.place[v] < instance.place[u])
                 if better:
                     best, chosen, soonest = i, d, at
+        # End if what the node reads might fill the idle times; the caller makes room.
         v = queue.ready[best]
         c = rules.group[v]
         if idle.spans.max() + 2 + instance.offsets_in[v + 1] - instance.offsets_in[v] >= idle.since.shape[1]:
             return done
+        # Settle its class there, if all others can still be placed; else this device is closed to it.
         if not hold.fixed[c]:
             if not settle(rules, hold, c, chosen):
                 queue.refused[v, chosen] = True
                 reopen(rules, hold, score, queue, v)
                 continue
             fix(hold, c)
+        # Run it, and let nodes join that waited for it alone.
         place(instance, idle, times, hold.home, rules.group, v, chosen, False)
         queue.last[chosen] = v
         queue.waiting[v] = -1

@@ -294,9 +294,12 @@ def _search(
         step += 1
         m, begin, length = 0, 0, state.length[0]
         fresh = state.cost[0] == np.inf
+        # A state that has not been timed is timed as it is.
         if fresh:
             trial.source[:length] = state.order[:length]
         else:
+            # Choose the batch at which the move begins: any, or one of the critical path, which is looked for again
+            # from time to time.
             if age >= PATIENCE and uniform(draws) < moves.critical:
                 age = 0
                 count = critical(field, state, path, behind)
@@ -306,6 +309,7 @@ def _search(
                 if state.place[x] < 0:
                     continue
             c = field.group[x // k]
+            # A move in the order of a device.
             if uniform(draws) < moves.orders:
                 mean = 2.0 if uniform(draws) < moves.near else 16.0
                 span = 1 + int(-np.log(1.0 - uniform(draws)) * mean)
@@ -315,6 +319,8 @@ def _search(
             else:
                 if field.pinned[c]:
                     continue
+                # Another row for its supernode: two supernodes exchange theirs, or one gets a new one, and others
+                # around it with it.
                 mark[c] = step
                 moved[0] = c
                 saved[0] = state.home[c]
@@ -340,6 +346,8 @@ def _search(
                         size = int(-np.log(1.0 - uniform(draws)) * moves.grown * uniform(draws))
                         size = min(LARGEST, 1 + size)
                         m = grow(field, state, how, size, pair, moved, saved, mark, draws, row, sizes)
+                # The rows are changed now. Without a difference there is nothing to time; else the order gets the new
+                # batches.
                 changed = False
                 for i in range(m):
                     for j in range(chunks):
@@ -347,14 +355,18 @@ def _search(
                 if not changed:
                     continue
                 begin, length = listed(field, state, trial, moved, m, head, link)
+        # Charge conflicts and devices over their limits.
         over, broken = 0.1 * state.clash[0], state.clash[0] > 0
         for d in range(k):
             if state.used[d] > field.limit[d]:
                 over += 0.1 + (state.used[d] - field.limit[d]) / max(field.limit[d], 1e-300)
                 broken = True
         excess = penalty * over if broken else 0.0
+        # Metropolis: the largest cost that will be accepted is known before the schedule is timed.
         allowed = np.inf if fresh else state.cost[0] - temperature * np.log(1.0 - uniform(draws)) - excess
         if allowed >= 0 and timing(field, state, trial, begin, length, allowed, 0.1 * penalty):
+            # Accepted: batches that are gone lose their places, the trial becomes the state, and the best one if
+            # nothing is broken.
             for i in range(m):
                 c = moved[i]
                 for j in range(field.members_at[c], field.members_at[c + 1]):
@@ -369,6 +381,7 @@ def _search(
                 best.home[:] = state.home
                 best.place[:] = state.place
             continue
+        # Refused: put the rows back, the last first.
         for i in range(m - 1, -1, -1):
             move_row(field, state, moved[i], saved[i])
     return step

@@ -142,6 +142,7 @@ def _evolve_sample(draws: Floats, steps: int, field: SampleField, order: Ints, h
     step = 0
     while step < steps and at + 3 + 2 * supernodes <= len(draws):
         step += 1
+        # Mutate: the distance to the next supernode that changes is geometric, so that few numbers are drawn.
         child[:] = home
         changed = cost[0] == np.inf
         c = supernodes if changed or k == 1 else int(np.log(1.0 - draws[at]) / rare)
@@ -154,6 +155,7 @@ def _evolve_sample(draws: Floats, steps: int, field: SampleField, order: Ints, h
         at += 1
         if not changed:
             continue
+        # Refuse a child that breaks a limit, support or a conflict set.
         possible = True
         used[:] = 0.0
         for c in range(supernodes):
@@ -165,6 +167,7 @@ def _evolve_sample(draws: Floats, steps: int, field: SampleField, order: Ints, h
             possible = possible and used[d] <= field.limit[d]
         if not possible:
             continue
+        # Time it in the fixed order, until it is longer than its parent.
         free[:] = 0.0
         makespan = 0.0
         for i in range(n):
@@ -192,6 +195,7 @@ def _evolve_sample(draws: Floats, steps: int, field: SampleField, order: Ints, h
             makespan = max(makespan, ready)
             if makespan > cost[0]:
                 break
+        # A child that is no longer takes the place of its parent: sideways steps are taken, too.
         if makespan <= cost[0]:
             cost[0] = makespan
             home[:] = child
@@ -311,6 +315,7 @@ def _evolve_batches(
     while step < steps and draws.at[0] + 4 + MUTATED * (8 + k + chunks) <= len(values):
         step += 1
         fresh = state.cost[0] == np.inf
+        # Mutate: the distance to the next supernode that changes is geometric. What it had is saved.
         m = 0
         c = supernodes if fresh else int(np.log(1.0 - uniform(draws)) / rare)
         while c < supernodes and m < MUTATED:
@@ -323,10 +328,12 @@ def _evolve_batches(
             c += 1 + int(np.log(1.0 - uniform(draws)) / rare)
         if m == 0 and not fresh:
             continue
+        # Charge conflicts and devices over their limits.
         excess = 0.1 * penalty * state.clash[0]
         for d in range(k):
             if state.used[d] > field.limit[d]:
                 excess += penalty * (0.1 + (state.used[d] - field.limit[d]) / max(field.limit[d], 1e-300))
+        # List the batches along the fixed order of nodes, and time them until they cost more than the parent.
         length = 0
         for v in order:
             a = field.group[v]
@@ -337,6 +344,7 @@ def _evolve_batches(
         if allowed >= 0 and timing(field, state, trial, 0, length, allowed, 0.1 * penalty):
             state.cost[0] = trial.cost[0] + 0.1 * penalty * trial.wanting[0] + excess
             continue
+        # The child costs more: put the rows back, the last first.
         for i in range(m - 1, -1, -1):
             move_row(field, state, moved[i], saved[i])
     return step

@@ -102,7 +102,10 @@ def _search(
         source, target = 0, 0
         first = 0
         fresh = state.cost[0] == np.inf
+        # Choose a move; a state that has not been timed is timed as it is.
         if not fresh:
+            # Find a critical path anew, from the node that ends last backwards: before each node comes the input or the
+            # node on its device that it waited for.
             if age >= PATIENCE and draws[at] < moves.critical:
                 age = 0
                 for d in range(k):
@@ -138,9 +141,12 @@ def _search(
                     if behind[v] >= 0 and end[behind[v]] > latest:
                         cause = behind[v]
                     v = cause
+            # The node at which the move begins: any, or one of the critical path.
             v = int(draws[at + 1] * n)
             if length > 0 and draws[at + 2] < moves.critical:
                 v = path[int(draws[at + 1] * length)]
+            # A move in the order: to a place between the last node that v reads and the first that reads it, so that
+            # the order stays topological.
             if draws[at + 3] < moves.orders:
                 low, high = 0, n - 1
                 for i in range(arrays.offsets_in[v], arrays.offsets_in[v + 1]):
@@ -158,6 +164,7 @@ def _search(
                 source = place[v]
                 first = min(source, target_place)
             else:
+                # A move to another device: the supernode of v, and the device of a neighbour or any.
                 c = field.group[v]
                 source = home[c]
                 target = int(draws[at + 4] * k)
@@ -176,6 +183,8 @@ def _search(
                 at += 11
                 if target == source:
                     continue
+                # Grow a block around it: neighbours on the same device, of two drawn the one whose transfer would take
+                # longer. The stamp says what is in it already.
                 stamp += 1
                 mark[c] = stamp
                 moved[0] = c
@@ -210,6 +219,7 @@ def _search(
                         mark[c] = stamp
                         moved[m] = c
                         m += 1
+                # One supernode comes back from the target.
                 if swaps:
                     w = int(draws[at] * n)
                     at += 1
@@ -218,6 +228,7 @@ def _search(
                         mark[c] = stamp
                         moved[m] = c
                         m += 1
+                # Move them all, with their memory and their shares of the rows, as differences.
                 possible = True
                 first = n
                 for i in range(m):
@@ -235,6 +246,7 @@ def _search(
                             rows.on[rows.row[j]] -= rows.weight[j]
                         for j in range(rows.at[c * k + goal], rows.at[c * k + goal + 1]):
                             rows.on[rows.row[j]] += rows.weight[j]
+                # What may not be where it is now, for conflict sets or support, is refused without timing.
                 for i in range(m):
                     c = moved[i]
                     for j in range(field.apart_at[c], field.apart_at[c + 1]):
@@ -242,6 +254,7 @@ def _search(
                     for j in range(field.members_at[c], field.members_at[c + 1]):
                         device[field.members[j]] = home[c]
                         first = min(first, place[field.members[j]])
+                # Take a refused move back.
                 if not possible:
                     for i in range(m):
                         c = moved[i]
@@ -258,6 +271,7 @@ def _search(
                         for j in range(field.members_at[c], field.members_at[c + 1]):
                             device[field.members[j]] = home[c]
                     continue
+        # Apply a move in the order: what stands between the two places moves by one.
         if shifted >= 0:
             way = 1 if target_place > source else -1
             i = source
@@ -267,6 +281,7 @@ def _search(
                 i += way
             order[target_place] = shifted
             place[shifted] = target_place
+        # Charge devices over their limits, and rows that do not speak of times.
         excess = 0.0
         for d in range(k):
             if state.used[d] > field.limit[d]:
@@ -281,8 +296,10 @@ def _search(
                     over = max(rows.low[r] - left, left - rows.high[r])
                     if over > rows.slack[r]:
                         excess += penalty * (ROW + over / rows.scale[r])
+        # Metropolis: the longest makespan that will be accepted is known before the schedule is timed.
         allowed = np.inf if fresh else state.cost[0] - temperature * np.log(1.0 - draws[at]) - excess
         at += 1
+        # Time the schedule from the last place before the first change at which its state was saved.
         begin = first // STRIDE
         free[:] = state.free[begin]
         peak = state.peak[begin]
@@ -314,10 +331,12 @@ def _search(
                 free[f] = ready
             trial[v] = ready
             peak = max(peak, ready)
+            # The least time from v to the end is more than will be accepted: stop.
             if ready + field.tail[v, f] > allowed * (1 + 1e-12):
                 accepted = False
                 break
         accepted = accepted and peak <= allowed and (fresh or peak < np.inf)
+        # The rows that speak of times.
         if rows is not None:
             late = 0.0
             for r in range(len(rows.low) if accepted and peak < np.inf else 0):
@@ -335,6 +354,7 @@ def _search(
                         late += penalty * (ROW + over / rows.scale[r])
             accepted = accepted and peak + late <= allowed
             excess += late
+        # Accepted: the trial becomes the state, and the best one if it breaks nothing.
         if accepted:
             for i in range(begin, n):
                 end[order[i]] = trial[order[i]]
@@ -347,6 +367,7 @@ def _search(
                 best.order[:] = order
                 best.device[:] = device
             continue
+        # Refused: put everything back.
         if shifted >= 0:
             way = 1 if source > target_place else -1
             i = target_place

@@ -93,12 +93,14 @@ def timing(
     peak = state.peak[begin // STRIDE]
     wanting = state.lacking[begin // STRIDE]
     done = begin
+    # Take batches in the order asked for. What a batch needs and has not been timed goes before it, by a stack.
     for i in range(begin, length):
         if trial.when[trial.source[i]] == number:
             continue
         trial.stack[0] = trial.source[i]
         top = 0
         while top >= 0:
+            # The batch on top: when its inputs have arrived, or the first of them that is still to be timed.
             x = trial.stack[top]
             v, f = x // k, x % k
             c = field.group[v]
@@ -112,6 +114,7 @@ def timing(
                     if not meet(state, a, d, c, f):
                         continue
                     y = u * k + d
+                    # An input was timed in this trial, or stands before the change, or is waited for.
                     if trial.when[y] == number:
                         at = trial.end[y]
                     elif 0 <= state.place[y] < begin:
@@ -128,12 +131,14 @@ def timing(
                             carry += shared(state, a, d, c, f) * field.growing[field.row[e], d, f]
                         at += carry
                     ready = max(ready, at)
+                # Put what is waited for on top, and come back later.
                 if waits >= 0:
                     break
             if waits >= 0:
                 top += 1
                 trial.stack[top] = waits
                 continue
+            # Time the batch. At each stride the state is saved, so that later trials can begin there.
             top -= 1
             if done % STRIDE == 0:
                 trial.free[done // STRIDE] = free
@@ -149,6 +154,7 @@ def timing(
             done += 1
             peak = max(peak, ready)
             wanting += missing
+            # The least cost from here on is more than is allowed: stop.
             if ready + field.tail[v, f] + toll * wanting > allowed * (1 + 1e-12):
                 return False
     trial.cost[0] = peak
