@@ -12,8 +12,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.editor.server.index import Index
 from mtpp_dsl.editor.server.names import index_of
-from mtpp_dsl.editor.server.positions import Lines, plain
-from mtpp_dsl.editor.server.uris import uri_of
+from mtpp_dsl.editor.server.positions import Lines, plain, uri_of
 from mtpp_dsl.language.lowering.analysis import Analysis
 from mtpp_dsl.language.lowering.lower import Spec
 from mtpp_dsl.language.lowering.reader import Read

@@ -9,11 +9,9 @@ import pytest
 
 from mtpp_dsl.core.text.edits import edited
 from mtpp_dsl.core.text.source import Source
-from mtpp_dsl.editor.server.features.fixes import all_safe, fixes
-from mtpp_dsl.editor.server.features.folding import Fold, folds
 from mtpp_dsl.editor.server.features.formatting import format_lines, format_text
-from mtpp_dsl.editor.server.features.problems import problems
-from mtpp_dsl.editor.server.features.symbols import TextSymbol, symbols
+from mtpp_dsl.editor.server.features.problems import all_safe, fixes, problems
+from mtpp_dsl.editor.server.features.symbols import Fold, TextSymbol, folds, symbols
 from mtpp_dsl.editor.server.features.tokens import encoded, tokens
 from mtpp_dsl.editor.server.reading import reading_of
 from mtpp_dsl.language.syntax.layout import format_spec

@@ -13,11 +13,9 @@ from pygls.exceptions import JsonRpcException
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
 from mtpp_dsl.editor.server.connection import server as connection
-from mtpp_dsl.editor.server.connection.app import made
-from mtpp_dsl.editor.server.connection.names import kinds_of
-from mtpp_dsl.editor.server.document import Replacement
+from mtpp_dsl.editor.server.connection.app import kinds_of, made
 from mtpp_dsl.editor.server.reading import TextReading
-from mtpp_dsl.editor.server.workspace import ReadingJob
+from mtpp_dsl.editor.server.workspace import ReadingJob, Replacement
 from tests.editor.server.session import COMMAND, Session
 
 TEXT = """mtpp 1

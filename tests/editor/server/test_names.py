@@ -10,10 +10,8 @@ from lsprotocol import types
 from mtpp_dsl.core.text.edits import edited
 from mtpp_dsl.core.text.source import Edit, Span
 from mtpp_dsl.editor.server.features.definition import definition
-from mtpp_dsl.editor.server.features.references import highlights, references
-from mtpp_dsl.editor.server.features.rename import RenameRefused, prepare_rename, rename
-from mtpp_dsl.editor.server.features.sameness import same
-from mtpp_dsl.editor.server.features.search import found_symbols
+from mtpp_dsl.editor.server.features.references import found_symbols, highlights, references
+from mtpp_dsl.editor.server.features.rename import RenameRefused, prepare_rename, rename, same
 from mtpp_dsl.editor.server.reading import TextReading, reading_of
 from tests.tree import ROOT
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpp_dsl.editor.server.document import Document, Replacement
 from mtpp_dsl.editor.server.positions import ENCODINGS, Lines, plain
+from mtpp_dsl.editor.server.workspace import Document, Replacement
 
 TEXTS = st.text(st.sampled_from("ab\r\n\t\u2028\u0085\x0cé𝛼😀\ud800\ufeff"), max_size=30)
 

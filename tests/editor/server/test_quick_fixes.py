@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.core.text.edits import edited
-from mtpp_dsl.editor.server.features.fixes import fixes
-from mtpp_dsl.editor.server.features.problems import problems
+from mtpp_dsl.editor.server.features.problems import fixes, problems
 from mtpp_dsl.editor.server.reading import TextReading, reading_of
 
 GRAPH = "graph {\n  node a (work = 1 ms, output = 1 MB)\n  node b (work = 1 ms)\n  edge a -> b\n}\n"

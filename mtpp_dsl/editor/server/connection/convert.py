@@ -8,11 +8,10 @@ from lsprotocol import types
 
 from mtpp_dsl.core.text.source import Edit, Span
 from mtpp_dsl.core.text.visible import visible
-from mtpp_dsl.editor.server.document import Document, Replacement
-from mtpp_dsl.editor.server.features.folding import Fold
 from mtpp_dsl.editor.server.features.problems import EditorMessage
-from mtpp_dsl.editor.server.features.symbols import TextSymbol
+from mtpp_dsl.editor.server.features.symbols import Fold, TextSymbol
 from mtpp_dsl.editor.server.reading import TextReading
+from mtpp_dsl.editor.server.workspace import Document, Replacement
 
 __all__ = ["changes_of", "diagnostic", "fold", "location", "range_of", "replacement", "symbol", "text_edits"]
 

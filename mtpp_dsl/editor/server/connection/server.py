@@ -18,11 +18,28 @@ from pygls.protocol.language_server import lsp_method
 from mtpp_dsl.editor.server.connection import convert
 from mtpp_dsl.editor.server.connection.worker import Worker
 from mtpp_dsl.editor.server.features.problems import problems
+from mtpp_dsl.editor.server.positions import path_of
 from mtpp_dsl.editor.server.reading import TextReading
-from mtpp_dsl.editor.server.uris import path_of
 from mtpp_dsl.editor.server.workspace import ReadingJob, Workspace
 
-__all__ = ["PATIENCE", "Refusal", "Server"]
+__all__ = ["HANDLERS", "PATIENCE", "Refusal", "Server", "handles"]
+
+HANDLERS: list[tuple[str, Any, Callable[..., Any]]] = []
+"""Methods, the options that the client is told of, and functions of a server (called ``ls``) and of parameters."""
+
+
+def handles(method: str, options: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that has a function answer a method of the protocol.
+
+    A function that may take long, or waits for a text to be read, is a coroutine: the client can then cancel it.
+    """
+
+    def noted(function: Callable[..., Any]) -> Callable[..., Any]:
+        HANDLERS.append((method, options, function))
+        return function
+
+    return noted
+
 
 PATIENCE = 0.6
 """Seconds that a request waits for the text to be read; then it is answered by what is known."""

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from pathlib import Path
 
 from lsprotocol import types
 
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.errors import PluginError
+from mtpp_dsl.core.problem.objective import OBJECTIVES
 from mtpp_dsl.core.text.source import Source, Span
 from mtpp_dsl.editor.server.features import known, snippets
 from mtpp_dsl.editor.server.features.candidate import KINDS, Candidate, Kind
-from mtpp_dsl.editor.server.features.context import Context, context_at
-from mtpp_dsl.editor.server.features.expected import in_brackets, strings, units
-from mtpp_dsl.editor.server.features.files import files
+from mtpp_dsl.editor.server.features.context import Context, context_at, rule_of
+from mtpp_dsl.editor.server.features.expected import expressions, in_brackets, strings, units
 from mtpp_dsl.editor.server.features.markdown import told
-from mtpp_dsl.editor.server.features.naming import named, wanted
 from mtpp_dsl.editor.server.features.places import range_of
 from mtpp_dsl.editor.server.reading import TextReading
+from mtpp_dsl.exchange.library.entries import FOLDER
+from mtpp_dsl.language.syntax.rules import custom_rules
 from mtpp_dsl.language.syntax.syntax_errors import RULES, STATEMENTS, TERMINALS
 from mtpp_dsl.language.words import meanings
 from mtpp_dsl.language.words.meanings import Meaning
+from mtpp_dsl.language.words.vocabulary import BY, PARAM_TYPES
 
-__all__ = ["TRIGGERS", "candidates", "complete"]
+__all__ = ["TRIGGERS", "candidates", "complete", "files", "folder_of", "named", "wanted"]
 
 TRIGGERS = ("(", ",", "=", ".", '"', "/", " ", "{", "-")
 """Characters behind which an editor asks."""
@@ -197,3 +207,169 @@ def arrows(context: Context) -> Iterator[Candidate]:
         if terminal in (context.expected or ()):
             rank = 0 if context.keyword in ("edge", "link") else 3
             yield Candidate(sign, Kind.Operator, rank, says)
+
+
+# Files that a string may name: specs and the library behind include, elsewhere data files that can be read.
+
+_SPEC = ".mtpp"
+_ANY = ("",)
+
+MAX_FILES = 200
+"""Files of a folder that are offered."""
+
+MAX_LOOKED = 20_000
+"""Files of a folder that are looked at."""
+
+
+def folder_of(reading: TextReading) -> Path:
+    """Return the folder that paths of a text start from."""
+    return Path() if reading.source.path is None else Path(reading.source.path).parent
+
+
+def files(reading: TextReading, context: Context) -> Iterator[Candidate]:
+    """Yield the files and folders that the string at a place may name; nothing where it names no file."""
+    words = [mark.text for mark in context.marks]
+    suffixes = _suffixes(words)
+    if not suffixes:
+        return
+    typed = context.string or ""
+    own = None if reading.source.path is None else Path(reading.source.path).resolve()
+    places = [folder_of(reading), *([FOLDER] if suffixes == (_SPEC,) else ())]
+    for place in places:
+        folder = place / typed.rpartition("/")[0]
+        for name, is_folder in _listed(folder, suffixes):
+            if own is not None and name == own.name and (folder / name).resolve() == own:
+                continue
+            kind = types.CompletionItemKind.Folder if is_folder else types.CompletionItemKind.File
+            detail = "of the library" if place is FOLDER else ""
+            yield Candidate(f"{name}/" if is_folder else name, kind, int(is_folder), detail)
+
+
+def _suffixes(words: Sequence[str]) -> tuple[str, ...]:
+    """Return how the files end that a statement of these words may name; () where it names none."""
+    match words:
+        case ["include"]:
+            return (_SPEC,)
+        case ["import"] | ["graph", "from"]:
+            return _of_graphs()
+        case ["import", "plan"]:
+            return (".json",)
+        case ["times", "from"] | ["param", _, ":", "table", "from"]:
+            return (".csv", ".json")
+        case ["param", _, ":", "path", "="]:
+            return _ANY
+    return ()
+
+
+@cache
+def _of_graphs() -> tuple[str, ...]:
+    """Return how the files end that graphs are read from."""
+    found: set[str] = set()
+    for name in registry.available(registry.FORMATS):
+        with suppress(PluginError):
+            found |= set(registry.load(registry.FORMATS, name).suffixes)
+    return tuple(sorted(found))
+
+
+def _listed(folder: Path, suffixes: tuple[str, ...]) -> list[tuple[str, bool]]:
+    """Return the folders in a folder and the files that end so; nothing of one that cannot be read."""
+    found: list[tuple[str, bool]] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in islice(entries, MAX_LOOKED):
+                if len(found) >= MAX_FILES:
+                    break
+                name = entry.name
+                if name.startswith((".", "__")) or '"' in name or not name.isprintable():
+                    continue
+                is_folder = entry.is_dir()
+                other = suffixes == _ANY and name.endswith((_SPEC, ".py"))
+                if is_folder or (name.lower().endswith(suffixes) and not other):
+                    found.append((name, is_folder))
+    except (OSError, ValueError):
+        return []
+    return sorted(found)
+
+
+# Names of certain sorts, where a statement asks for one: rules, generators, types, nodes, devices.
+
+
+def named(reading: TextReading, context: Context) -> Iterator[Candidate]:
+    """Yield the names where the statement asks for one of a certain sort."""
+    declared = reading.index.declared
+    words = [mark.text for mark in context.marks]
+    match words:
+        case ["param", _, ":"]:
+            for word in PARAM_TYPES:
+                yield Candidate(word, Kind.TypeParameter, 0, "type", meanings.PARAM_TYPES[word])
+        case ["interconnect"]:
+            for word, meaning in meanings.INTERCONNECTS.items():
+                yield Candidate(word, Kind.EnumMember, 0, "interconnect", meaning)
+        case ["graph", "from", "generator"]:
+            for word in registry.available(registry.GENERATORS):
+                yield Candidate(word, Kind.Function, 0, "generator", None, f"{word} ($1)")
+        case ["graph", "from"] | ["import"] | ["times", "from"]:
+            for name in sorted(declared.kinds.get("param", ())):
+                if isinstance(reading.scope.params.get(name), (Path, str)):
+                    yield Candidate(name, Kind.Variable, 1, "param")
+            yield Candidate('"…"', Kind.File, 0, "a file", None, '"$1"', '"')
+        case ["target"]:
+            for word in registry.available(registry.TARGETS):
+                said = word.replace("-", "_")
+                yield Candidate(said, Kind.EnumMember, 0, "runtime", meanings.STATEMENTS["target"])
+        case ["use"]:
+            for word in sorted(declared.blocks):
+                yield Candidate(word, Kind.Module, 0, "block")
+        case ["constraint", "colocate" | "break" as rule, *_, "by"]:
+            yield from (Candidate(word, Kind.EnumMember, 0) for word in BY[rule])
+        case ["constraint"]:
+            for word in (*RULES, *custom_rules()):
+                snippet = snippets.RULES.get(word, "")
+                yield Candidate(word, Kind.Keyword, 0, "constraint", meanings.RULES.get(word), snippet)
+        case ["minimize" | "maximize", *rest] if not rest or rest[-1] == ":":
+            for word in OBJECTIVES:
+                rank = 0 if (word == "throughput") == (words[0] == "maximize") else 3
+                yield Candidate(word, Kind.EnumMember, rank, "objective", meanings.OBJECTIVES[word])
+            yield from (replace(each, rank=max(each.rank, 2)) for each in expressions(reading, context))
+        case _:
+            yield from _members(reading, context)
+
+
+def _members(reading: TextReading, context: Context) -> Iterator[Candidate]:
+    """Yield nodes or devices where a statement names some, with the sets and variables that may stand for them."""
+    kind = wanted(context)
+    if not kind:
+        return
+    for each in (*known.members(reading, context, kind), *known.variables(reading, context)):
+        yield Candidate(each.name, KINDS[each.kind], 0, each.detail)
+    for name in sorted(reading.index.declared.kinds.get("let", ())):
+        yield Candidate(name, Kind.Constant, 2, "let")
+    if context.keyword in ("constraint", "time"):
+        yield Candidate(f"{kind}s", Kind.Keyword, 2, "", meanings.WORDS[f"{kind}s"])
+
+
+def wanted(context: Context) -> str:
+    """Return "node" or "device" where one is to be named, outside of brackets other than those of lists; else ""."""
+    sign = context.frame.sign
+    if context.frame.kind in ("options", "call", "subscript") or sign == "(":
+        return ""
+    words = [mark.text for mark in context.marks]
+    before = context.before
+    if not words or any(word in ("for", "if", "=") for word in words):
+        return "node" if words[:1] in (["input"], ["output"]) and "=" in words else ""
+    names = before in (",", "->", "<->", "[", "{", words[0], "on", rule_of(context.marks) or "on")
+    if not names:
+        return ""
+    match words[0]:
+        case "edge":
+            return "node"
+        case "link":
+            return "device"
+        case "time":
+            return "device" if "on" in words else "node"
+        case "constraint":
+            rule = rule_of(context.marks)
+            if "on" in words or rule in ("replicate", "shard"):
+                return "device"
+            return "node" if rule in ("colocate", "separate", "pin", "forbid") else ""
+    return ""

@@ -9,8 +9,8 @@ from lsprotocol import types
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.editor.server.features.places import location_of
 from mtpp_dsl.editor.server.index import Occurrence
+from mtpp_dsl.editor.server.positions import uri_of
 from mtpp_dsl.editor.server.reading import TextReading
-from mtpp_dsl.editor.server.uris import uri_of
 from mtpp_dsl.exchange.library.entries import FOLDER
 from mtpp_dsl.language.lowering.choosing import all_of
 from mtpp_dsl.language.syntax import tree

@@ -16,12 +16,10 @@ from mtpp_dsl.core.errors import PluginError
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.editor.server.features.context import Context, context_at
 from mtpp_dsl.editor.server.features.definition import file_named, occurrence_at, word_at
-from mtpp_dsl.editor.server.features.evaluated import value_of
-from mtpp_dsl.editor.server.features.hover_names import name_told
-from mtpp_dsl.editor.server.features.hover_rules import rows_told
+from mtpp_dsl.editor.server.features.hover_names import name_told, rows_told
 from mtpp_dsl.editor.server.features.markdown import block, code, plain, told
 from mtpp_dsl.editor.server.features.places import range_of
-from mtpp_dsl.editor.server.features.values import in_base, short
+from mtpp_dsl.editor.server.features.values import in_base, short, value_of
 from mtpp_dsl.editor.server.index import walk
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.exchange.generators.generate import signature

@@ -8,8 +8,7 @@ from lsprotocol import types
 
 from mtpp_dsl.core.base.units import RATE, UNITS
 from mtpp_dsl.core.text.visible import visible
-from mtpp_dsl.editor.server.features.evaluated import value_of
-from mtpp_dsl.editor.server.features.values import short
+from mtpp_dsl.editor.server.features.values import short, value_of
 from mtpp_dsl.editor.server.index import walk
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax import tree

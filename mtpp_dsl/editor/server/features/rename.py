@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from lsprotocol import types
 
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.edits import edited
 from mtpp_dsl.core.text.source import Edit, Source, shortened
 from mtpp_dsl.editor.server.features.definition import occurrence_at, word_at
 from mtpp_dsl.editor.server.features.places import range_of
 from mtpp_dsl.editor.server.features.references import everywhere
-from mtpp_dsl.editor.server.features.sameness import same
 from mtpp_dsl.editor.server.index import Occurrence
 from mtpp_dsl.editor.server.reading import TextReading, read_document
 from mtpp_dsl.exchange.library.entries import FOLDER
@@ -22,7 +25,7 @@ from mtpp_dsl.language.syntax.reserved_words import RESERVED
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.words.vocabulary import words
 
-__all__ = ["MAX_READ", "MAX_STEPS", "RenameRefused", "prepare_rename", "rename"]
+__all__ = ["MAX_READ", "MAX_STEPS", "RenameRefused", "prepare_rename", "rename", "same"]
 
 MAX_STEPS, MAX_READ = 40_000, 100_000
 """A spec that takes more steps of reading, or characters, is not read again to see that it means the same."""
@@ -182,3 +185,53 @@ def _by_uri(chosen: Iterable[tuple[TextReading, Occurrence]], new: str) -> dict[
         where = range_of(of, each.span)
         found.setdefault(uri, {}).setdefault((where.start.line, where.start.character), types.TextEdit(where, new))
     return {uri: list(edits.values()) for uri, edits in found.items()}
+
+
+# Whether two problems are the same but for one name.
+
+_APART = ("origin", "warnings", "law")
+"""Fields that say where a problem comes from."""
+
+
+def same(one: Problem, two: Problem, old: str, new: str) -> str:
+    """Return the name of a part in which two problems differ, where the name *old* became *new*; "" where they do not.
+
+    Both names are taken for one wherever they stand as words: in names of nodes, of devices and of rows.
+    """
+    word = re.compile(rf"(?<![A-Za-z0-9_])(?:{re.escape(old)}|{re.escape(new)})(?![A-Za-z0-9_])")
+    return _difference(one, two, word, "the problem")
+
+
+def _difference(one: Any, two: Any, word: re.Pattern[str], what: str) -> str:
+    if one is two:
+        return ""
+    if isinstance(one, str) and isinstance(two, str):
+        return "" if one == two or word.sub("\0", one) == word.sub("\0", two) else what
+    if type(one) is not type(two):
+        return what
+    if isinstance(one, np.ndarray):
+        return "" if np.array_equal(one, two, equal_nan=one.dtype.kind == "f") else what
+    if is_dataclass(one):
+        for each in fields(one):
+            if each.name not in _APART and not each.name.startswith("_"):
+                part = _difference(getattr(one, each.name), getattr(two, each.name), word, each.name.replace("_", " "))
+                if part:
+                    return part
+        return ""
+    if isinstance(one, Mapping):
+        left = {_plain(key, word): value for key, value in one.items()}
+        right = {_plain(key, word): value for key, value in two.items()}
+        if left.keys() != right.keys():
+            return what
+        return next((part for key in left if (part := _difference(left[key], right[key], word, what))), "")
+    if isinstance(one, (tuple, list)):
+        if len(one) != len(two):
+            return what
+        return next((part for a, b in zip(one, two, strict=True) if (part := _difference(a, b, word, what))), "")
+    if isinstance(one, (frozenset, set)):
+        return "" if {_plain(each, word) for each in one} == {_plain(each, word) for each in two} else what
+    return "" if one == two or one != one else what
+
+
+def _plain(key: Any, word: re.Pattern[str]) -> Any:
+    return word.sub("\0", key) if isinstance(key, str) else key
