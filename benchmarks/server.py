@@ -17,9 +17,8 @@ from pathlib import Path
 from statistics import median
 from time import process_time
 
-from mtpp_dsl.editor.server.document import Replacement
 from mtpp_dsl.editor.server.features.problems import problems
-from mtpp_dsl.editor.server.workspace import Workspace
+from mtpp_dsl.editor.server.workspace import Replacement, Workspace
 from mtpp_dsl.language.syntax.rereading import ParsedBefore
 
 URI = "untitled:long"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mtpp_dsl.show.explaining.difference import diff_schema
-from mtpp_dsl.show.explaining.explanation import explain_schema
+from mtpp_dsl.show.explaining.explain import explain_schema
 from mtpp_dsl.solving.answers.json import schema as answer_schema
 
 __all__ = ["answer_schema", "diff_schema", "explain_schema"]

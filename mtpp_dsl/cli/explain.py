@@ -24,8 +24,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.explaining.explain import explained, node_of, parts_named
-from mtpp_dsl.show.explaining.explanation import Explanation
+from mtpp_dsl.show.explaining.explain import Explanation, explained, node_of, parts_named
 from mtpp_dsl.show.explaining.question import Question, question_of
 from mtpp_dsl.show.report.columns import wrapped
 from mtpp_dsl.solving.answers.again import Answered, points_of, read_answer

@@ -30,8 +30,7 @@ def plots_of(call: SolveCall) -> Iterator[tuple[str, str | None, Path]]:
     """
     if not call.plot and call.gantt is None:
         return
-    from mtpp_dsl.show.pictures.plotting import parse_plot
-    from mtpp_dsl.show.report.picture import check_picture
+    from mtpp_dsl.show.pictures.plotting import check_picture, parse_plot
 
     for text in call.plot:
         kind, path = parse_plot(text)

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.editor.server.document import Document, Replacement
 from mtpp_dsl.editor.server.features.problems import problems
+from mtpp_dsl.editor.server.positions import path_of
 from mtpp_dsl.editor.server.reading import reading_of
-from mtpp_dsl.editor.server.uris import path_of
+from mtpp_dsl.editor.server.workspace import Document, Replacement
 from tests.editor.server.session import Session
 from tests.tree import ROOT
 

@@ -53,7 +53,7 @@ def plot(
     from mtpp_dsl.cli.screen import say
     from mtpp_dsl.core.base.writing import check_writable
     from mtpp_dsl.core.errors import UsageError
-    from mtpp_dsl.show.report.picture import check_picture
+    from mtpp_dsl.show.pictures.plotting import check_picture
     from mtpp_dsl.sweeps.tables.figures import FigureRule
     from mtpp_dsl.sweeps.tables.panels import KINDS
     from mtpp_dsl.sweeps.tables.pictures import PanelRequest, draw_runs

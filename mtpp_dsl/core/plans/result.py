@@ -275,7 +275,7 @@ class Result(Picklable):
             width: of the lines; None for that of the terminal, or 100 where there is none.
             file: where to; None for standard output.
         """
-        late("mtpp_dsl.show.report.session:show")(self._asked(), self, width, file)
+        late("mtpp_dsl.show.report.terminal:show")(self._asked(), self, width, file)
 
     def plot(
         self,

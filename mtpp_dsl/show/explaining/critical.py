@@ -16,9 +16,9 @@ from typing import Any
 from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.base.units import counted, format_quantity
 from mtpp_dsl.core.constraints import Finish, Start, decisions_in
-from mtpp_dsl.show.explaining.called import called, called_all
 from mtpp_dsl.show.explaining.question import Question
 from mtpp_dsl.show.report.activities import Activity, Step, Timeline
+from mtpp_dsl.show.report.names import short_name, short_names
 
 __all__ = ["Critical", "IdleTime", "critical"]
 
@@ -99,14 +99,15 @@ class Critical(Short):
         found += self._slack_words()
         for idle in self.idle[:MOST_IDLE]:
             took = shown(idle.end - idle.start)
-            why = "nothing that it needs" if idle.waits is None else f"{_kind(idle.waits)} {called(idle.waits.name)}"
-            found.append(
-                f"{called(idle.device)} is idle for {took} before {called(idle.before.name)}, which waits for {why}"
-            )
+            why = "nothing that it needs"
+            if idle.waits is not None:
+                why = f"{_kind(idle.waits)} {short_name(idle.waits.name)}"
+            before = f"before {short_name(idle.before.name)}, which waits for {why}"
+            found.append(f"{short_name(idle.device)} is idle for {took} {before}")
         if len(self.idle) > MOST_IDLE:
             found.append(f"and {counted(len(self.idle) - MOST_IDLE, 'shorter wait')}")
         if self.rows:
-            found.append(f"slack does not look at rows that speak of times: {called_all(self.rows)}")
+            found.append(f"slack does not look at rows that speak of times: {short_names(self.rows)}")
         return found
 
     def _shown(self, time: float) -> str:
@@ -115,12 +116,12 @@ class Critical(Short):
     def _steps(self, steps: list[Step]) -> str:
         """Return steps that follow each other on one device, or one transfer, in words."""
         first, last = steps[0].activity, steps[-1].activity
-        names = called_all([step.activity.name for step in steps])
+        names = short_names([step.activity.name for step in steps])
         where = "over" if first.kind == "transfer" else "on"
         kind = f"{_kind(first)} " if first.kind == "transfer" else ""
         why = WAITED.get(steps[0].waited)
         begins = f"{self._shown(first.start)} to {self._shown(last.end)}"
-        return f"{begins}: {kind}{names} {where} {called(first.track)}{f', {why}' if why else ''}"
+        return f"{begins}: {kind}{names} {where} {short_name(first.track)}{f', {why}' if why else ''}"
 
     def _slack_words(self) -> list[str]:
         every = list(zip(self.timeline.activities, self.timeline.slack, strict=True))
@@ -134,7 +135,7 @@ class Critical(Short):
             loose = sorted((pair for pair in mine if pair[1] > 0), key=lambda pair: -pair[1])
             if loose:
                 told = [
-                    f"{called_all([activity.name for activity, _ in same])} {shown}"
+                    f"{short_names([activity.name for activity, _ in same])} {shown}"
                     for shown, same in groupby(loose, lambda pair: self._shown(pair[1]))
                 ]
                 more = f", and {counted(len(told) - MOST_SLACK, 'group')} with less" if len(told) > MOST_SLACK else ""

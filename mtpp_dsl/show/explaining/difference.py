@@ -12,10 +12,9 @@ from typing import Any, Literal
 from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.core.text.visible import visible
-from mtpp_dsl.show.explaining.called import called, called_all
-from mtpp_dsl.show.explaining.moved import Moved, folded
-from mtpp_dsl.show.explaining.renamed import called_there
-from mtpp_dsl.show.explaining.sides import SAME, AnswerSide, objectives_of, stages_of, traded
+from mtpp_dsl.show.explaining.compared import SAME, AnswerSide, objectives_of, stages_of, traded
+from mtpp_dsl.show.explaining.moves import Moved, called_there, folded
+from mtpp_dsl.show.report.names import short_name, short_names
 
 __all__ = ["DIFF_VERSION", "Difference", "diff_schema"]
 
@@ -64,7 +63,7 @@ class Difference(Short):
         one, other = stages_of(self.a, self.renamed), stages_of(self.b, {})
         found = []
         for devices, (again, shards) in one.items():
-            name = f"the stage on {called_all(devices)}"
+            name = f"the stage on {short_names(devices)}"
             now, parts = other.get(devices, (again, shards))
             if again != now:
                 found.append(f"{name} recomputes {'in B, and not in A' if now else 'in A, and not in B'}")
@@ -217,7 +216,7 @@ def _moves(found: Difference) -> Iterator[str]:
     if not both:
         return
     if found.renamed:
-        pairs = ", ".join(f"{called(old)} -> {called(new)}" for old, new in found.renamed.items())
+        pairs = ", ".join(f"{short_name(old)} -> {short_name(new)}" for old, new in found.renamed.items())
         yield f"alike devices that have other names in B: {pairs}; below they are called as in B"
     many = sum(len(one.nodes) for one in found.moved)
     if not found.moved and not found.stayed:
@@ -227,7 +226,7 @@ def _moves(found: Difference) -> Iterator[str]:
     else:
         yield f"no node moved: all {found.stayed:,} are where they were"
     for one in found.moved[:MOST_MOVES]:
-        yield f"  {one.words}: {called_all(one.source)} -> {called_all(one.target)}"
+        yield f"  {one.words}: {short_names(one.source)} -> {short_names(one.target)}"
     if len(found.moved) > MOST_MOVES:
         yield f"  and {counted(len(found.moved) - MOST_MOVES, 'smaller group')}"
     yield from found.stages[:MOST_MOVES]
@@ -252,7 +251,7 @@ def _loads(found: Difference) -> Iterator[str]:
     for one, other, x, y in rows[:MOST_LOADS]:
         name = other or one
         before, after = ("not there" if load is None else format_quantity(load, unit) for load in (x, y))
-        yield f"  {called(name)}: {before} -> {after}{_change(x, y)}"
+        yield f"  {short_name(name)}: {before} -> {after}{_change(x, y)}"
     if len(rows) > MOST_LOADS:
         yield f"  and {len(rows) - MOST_LOADS} more"
 

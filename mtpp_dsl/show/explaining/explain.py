@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
 from itertools import chain
 from time import monotonic
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 from mtpp_dsl.core.base.amounts import Duration, seconds_of
+from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.errors import Refused, UsageError, did_you_mean
@@ -15,11 +20,85 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.given import check_problem
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.explaining.called import called_all
-from mtpp_dsl.show.explaining.explanation import KEYS, Explanation, ExplanationPart
+from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.show.explaining.question import Question, question_of
+from mtpp_dsl.show.report.names import short_names
 
-__all__ = ["DEFAULT_TIME", "PARTS", "explain", "explained", "parts_named"]
+__all__ = [
+    "DEFAULT_TIME",
+    "EXPLAIN_VERSION",
+    "PARTS",
+    "Explanation",
+    "ExplanationPart",
+    "explain",
+    "explain_schema",
+    "explained",
+    "parts_named",
+]
+
+EXPLAIN_VERSION = 1
+KEYS = ("infeasible", "bottleneck", "critical", "constraints", "next", "node", "what_if")
+"""The parts of an explanation in the order in which they are told, by their names in JSON."""
+
+
+class ExplanationPart(Protocol):
+    """One part of an explanation."""
+
+    def to_json(self) -> Any:
+        """Return it as JSON: times in the unit of the problem's times, sizes in that of its sizes."""
+
+    def words(self) -> list[str]:
+        """Return it in words, a line an entry; an entry that begins with spaces is indented by so many."""
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Short):
+    """What was found out about an answer.
+
+    Attributes:
+        status: of the answer: optimal, feasible, bound, infeasible or unknown.
+        objective: its name, sense, value, bound and gap, and the units of its value, of times and of sizes.
+        parts: those that were asked for and that this answer has, by their names in JSON.
+        notes: what was left out, and why.
+        interrupted: whether somebody asked to stop: then parts that take time may be missing or not whole.
+    """
+
+    status: str
+    objective: Mapping[str, Any]
+    parts: Mapping[str, ExplanationPart] = field(default_factory=lambda: MappingProxyType({}))
+    notes: tuple[str, ...] = ()
+    interrupted: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the explanation as JSON, as :func:`explain_schema` has it; a part that is not there is null."""
+        return {
+            "explain": EXPLAIN_VERSION,
+            "status": self.status,
+            "objective": dict(self.objective),
+            **{key: self.parts[key].to_json() if key in self.parts else None for key in KEYS},
+            "notes": list(self.notes),
+            "interrupted": self.interrupted,
+        }
+
+    def __str__(self) -> str:
+        """Return the words as a text that may be printed."""
+        return visible("\n".join(self.words()))
+
+    def words(self) -> list[str]:
+        """Return the explanation in words: the parts, with an empty entry between them."""
+        found: list[str] = []
+        for key in KEYS:
+            said = self.parts[key].words() if key in self.parts else []
+            found += ["", *said] if found and said else said
+        noted = [f"note: {note}" for note in self.notes]
+        return [*found, "", *noted] if found and noted else [*found, *noted]
+
+
+def explain_schema() -> dict[str, Any]:
+    """Return the JSON schema of explanations."""
+    loaded: dict[str, Any] = json.loads(files("mtpp_dsl.show.explaining").joinpath("explain.json").read_text())
+    return loaded
+
 
 MAX_SHORTER = 10_000
 """Names whose beginnings are suggested where there is no such node."""
@@ -117,7 +196,7 @@ def node_of(problem: Problem, name: str) -> int:
         raise UsageError(f"there is no node {name!r}{did_you_mean(name, near)}")
     if len(found) > 1:
         own = f"""; --node 'node("{name}")' is the one of exactly that name""" if name in graph.index else ""
-        listed = called_all([graph.names[v] for v in found])
+        listed = short_names([graph.names[v] for v in found])
         raise UsageError(f"{name!r} names {len(found):,} nodes; ask about one of them: {listed}{own}")
     return found[0]
 

@@ -17,7 +17,7 @@ from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import built_in
-from mtpp_dsl.show.explaining.called import called, called_all
+from mtpp_dsl.show.report.names import short_name, short_names
 
 __all__ = ["PlanChange", "applied", "changes", "classes_of", "replanned"]
 
@@ -41,15 +41,14 @@ class PlanChange(Short):
 
     def words(self, problem: Problem) -> str:
         """Return it in words."""
-        told = [
-            f"{called_all([problem.graph.names[v] for v in nodes])} from {_called(problem, d)} to {_called(problem, e)}"
-            for nodes, d, e in self.moves
-        ]
-        verb = {"swap": "swap", "exchange": "exchange"}.get(self.kind, "move")
+        names, devices = problem.graph.names, [short_name(device.name) for device in problem.devices]
         if self.kind == "exchange":
             _, d, e = self.moves[0]
-            return f"exchange what {_called(problem, d)} and {_called(problem, e)} run"
-        return f"{verb} {' and '.join(told)}"
+            return f"exchange what {devices[d]} and {devices[e]} run"
+        steps = [
+            f"{short_names([names[v] for v in nodes])} from {devices[d]} to {devices[e]}" for nodes, d, e in self.moves
+        ]
+        return f"{'swap' if self.kind == 'swap' else 'move'} {' and '.join(steps)}"
 
     def to_json(self, problem: Problem) -> dict[str, Any]:
         """Return it as JSON."""
@@ -58,20 +57,12 @@ class PlanChange(Short):
             "moves": [
                 {
                     "nodes": [problem.graph.names[v] for v in nodes],
-                    "from": _device(problem, d),
-                    "to": _device(problem, e),
+                    "from": problem.devices[d].name,
+                    "to": problem.devices[e].name,
                 }
                 for nodes, d, e in self.moves
             ],
         }
-
-
-def _device(problem: Problem, d: int) -> str:
-    return problem.devices[d].name
-
-
-def _called(problem: Problem, d: int) -> str:
-    return called(problem.devices[d].name)
 
 
 def classes_of(problem: Problem) -> list[tuple[int, ...]]:

@@ -21,10 +21,10 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import interchangeable
-from mtpp_dsl.show.explaining.called import called
+from mtpp_dsl.show.explaining.moves import canonical
 from mtpp_dsl.show.explaining.neighbours import PlanChange, applied, changes, replanned
 from mtpp_dsl.show.explaining.question import Question
-from mtpp_dsl.show.explaining.renamed import canonical
+from mtpp_dsl.show.report.names import short_name
 
 __all__ = ["Neighbour", "NextBest", "next_best"]
 
@@ -143,9 +143,8 @@ class NextBest(Short):
             if later:
                 found.append(f"    {', '.join(later)}")
             if one.busiest is not None and not problem.objective.is_linear:
-                found.append(
-                    f"    then {called(one.busiest[0])} is the busiest, with {self.question.time_shown(one.busiest[1])}"
-                )
+                name, load = one.busiest
+                found.append(f"    then {short_name(name)} is the busiest, with {self.question.time_shown(load)}")
         if self.ties > sum(one.costs[0] == self.question.cost for one in self.neighbours):
             found.append(f"  {counted(self.ties, 'neighbour')} of those that were checked cost the same")
         if self.forbidden:

@@ -14,8 +14,8 @@ from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.base.units import counted, format_gap
 from mtpp_dsl.core.constraints import Copies, Finish, Linear, On, Start, decisions_in
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.explaining.called import called, called_all
 from mtpp_dsl.show.explaining.question import Question
+from mtpp_dsl.show.report.names import short_name, short_names
 
 __all__ = ["Elsewhere", "NodeChoice"]
 
@@ -117,9 +117,9 @@ class NodeChoice(Short):
         question = self.question
         graph = question.problem.graph
         takes = f", where it takes {question.time_shown(self.time)}" if self.time else ""
-        found = [f"{called(graph.names[self.node])} is on {called_all(self.devices)}{takes}"]
+        found = [f"{short_name(graph.names[self.node])} is on {short_names(self.devices)}{takes}"]
         if self.tied:
-            found.append(f"  {called_all(self.tied)} {'has' if len(self.tied) == 1 else 'have'} to be where it is")
+            found.append(f"  {short_names(self.tied)} {'has' if len(self.tied) == 1 else 'have'} to be where it is")
         for what, others in (
             ("it reads", graph.predecessors(self.node)),
             ("it is read by", graph.successors(self.node)),
@@ -131,9 +131,9 @@ class NodeChoice(Short):
         for place in self.elsewhere:
             if place not in far:
                 told.setdefault(self._place(place), []).extend([place.device, *place.alike])
-        found += [f"  on {called_all(names)}: {said}" for said, names in told.items()]
+        found += [f"  on {short_names(names)}: {said}" for said, names in told.items()]
         if far:
-            found.append(f"  on {called_all([place.device for place in far])}: {self._far(far)}")
+            found.append(f"  on {short_names([place.device for place in far])}: {self._far(far)}")
         verdict = self._verdict()
         return [*found, f"  {verdict}"] if verdict else found
 
@@ -144,7 +144,7 @@ class NodeChoice(Short):
         by: dict[int, list[str]] = {}
         for v in nodes:
             by.setdefault(int(plan.assignment[v]), []).append(problem.graph.names[v])
-        return ", ".join(f"{called_all(names)} on {called(problem.devices[d].name)}" for d, names in by.items())
+        return ", ".join(f"{short_names(names)} on {short_name(problem.devices[d].name)}" for d, names in by.items())
 
     def _place(self, place: Elsewhere) -> str:
         if place.never:
@@ -157,12 +157,12 @@ class NodeChoice(Short):
         if place.status == "infeasible":
             what, held = ("no plan exists", "with it there")
             if place.beside:
-                what, held = f"no plan keeps it with {called(place.beside)}", "then"
+                what, held = f"no plan keeps it with {short_name(place.beside)}", "then"
             said.append(f"{what}: {self._rules(place.clash)} cannot hold {held}" if place.clash else what)
         elif place.cost is not None:
             best = place.status == "optimal"
             anew = (
-                f"kept with {called(place.beside)}, and all else arranged anew:"
+                f"kept with {short_name(place.beside)}, and all else arranged anew:"
                 if place.beside
                 else "with all else arranged anew"
             )
@@ -239,7 +239,7 @@ class NodeChoice(Short):
 
 def _with(places: list[Elsewhere]) -> str:
     beside = [place.beside for place in places if place.beside]
-    return f"beside {called_all(beside)}" if beside else f"on {called_all([place.device for place in places])}"
+    return f"beside {short_names(beside)}" if beside else f"on {short_names([place.device for place in places])}"
 
 
 def _above(bound: float | None, cost: float) -> bool:
@@ -291,7 +291,7 @@ def _said(rules: Sequence[str], about: set[str]) -> Iterator[str]:
             continue
         named = members if len(members) <= MOST else [rule for rule in members if rule in about][:MOST]
         others = len(members) - len(named)
-        parts = [called_all([rule.removesuffix(origin) for rule in named])] if named else []
+        parts = [short_names([rule.removesuffix(origin) for rule in named])] if named else []
         if others:
-            parts.append(f"{counted(others, 'other row' if named else 'row')} of {called(label)}")
+            parts.append(f"{counted(others, 'other row' if named else 'row')} of {short_name(label)}")
         yield " and ".join(parts) + origin

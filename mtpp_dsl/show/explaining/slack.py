@@ -24,7 +24,7 @@ from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.explaining.terms import values_in
+from mtpp_dsl.show.explaining.holders import values_in
 
 __all__ = ["Slack", "slack_of"]
 

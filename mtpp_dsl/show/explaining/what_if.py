@@ -27,8 +27,8 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.explaining.altered import with_bandwidth, with_memory
 from mtpp_dsl.show.explaining.another_device import alike, with_device
 from mtpp_dsl.show.explaining.budget import BudgetTask, SolvedTask, solved
-from mtpp_dsl.show.explaining.called import called_all
 from mtpp_dsl.show.explaining.question import Question
+from mtpp_dsl.show.report.names import short_names
 from mtpp_dsl.show.report.reached import still_better
 
 __all__ = ["Case", "WhatIf", "cases_of", "never_worse", "what_if"]
@@ -244,7 +244,7 @@ def cases_of(question: Question) -> Iterator[Altered]:
     if found is not None:  # the busiest first
         types.sort(key=lambda members: -max(float(found.load[d]) for d in members))
     for members in types[:MOST_TYPES]:
-        like = called_all([problem.devices[d].name for d in members])
+        like = short_names([problem.devices[d].name for d in members])
         first = members[0]
         make = partial(with_device, like=first, search=question.search)
         yield Altered("device", f"one more device like {like}", make, like)

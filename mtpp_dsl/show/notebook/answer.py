@@ -5,17 +5,24 @@ The fragment has no script and needs no network. Text has the colour of the note
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mtpp_dsl.core.base.units import format_gap, format_quantity
+from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.front import Front
+from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Reached, Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.notebook.figures import chart, loads_figure
 from mtpp_dsl.show.page.answer import proof_of, verdict
-from mtpp_dsl.show.page.markup import Child, Markup, name, short, tag
+from mtpp_dsl.show.page.layout.stages import stage_numbers
+from mtpp_dsl.show.page.markup import Child, Markup, name, short, svg, tag
 from mtpp_dsl.show.page.view import View
+from mtpp_dsl.show.report.activities import Activity, Timeline
 from mtpp_dsl.show.report.names import fold_names
+from mtpp_dsl.show.report.palette import BESIDE, LINES, PARTS, stage_tint
+from mtpp_dsl.show.report.trace import lanes
 
-__all__ = ["front_html", "html"]
+__all__ = ["chart", "front_html", "html", "loads_figure"]
 
 MAX_DEVICES = 64
 """The table names the nodes of so many devices."""
@@ -131,3 +138,123 @@ def front_html(front: Front) -> str:
     head = ["", short(first.shown, 30), "gap", short(second.shown, 30), "gap"]
     table = _table(head, rows) if rows else None
     return tag("div", tag("style", STYLE), tag("p", tag("strong", short(said, 300))), table, class_="mtpp")
+
+
+# Pictures of an answer below its cell.
+
+WIDTH, LABEL, FIGURE, ROW = 720, 150, 90, 22
+"""Of a picture, of the names on its left and of the figures on its right, and the height of a row."""
+MOST_ROWS, MOST_BARS = 48, 1500
+LETTERS = 20
+STACKED = ("work", "input", "output", "overflow", "deviation")
+
+
+def loads_figure(problem: Problem, result: Result) -> Markup:
+    """Return a bar for the load of each device that works, the busiest where there are many, and the bound."""
+    plan, found = result.plan, result.evaluation
+    assert plan is not None
+    assert found is not None
+    used = [d for d in (plan.order or range(problem.k)) if found.load[d] > 0]
+    busiest = set(sorted(used, key=lambda d: -found.load[d])[:MOST_ROWS])
+    rows = [d for d in used if d in busiest]
+    most = max(float(found.bottleneck), 1e-300)
+    room = WIDTH - LABEL - FIGURE
+    parts: list[Child] = []
+    seen: list[str] = []
+    for row, d in enumerate(rows):
+        y = row * ROW
+        parts.append(_label(problem.devices[d].name, y))
+        left = 0.0
+        for part, value in _stacked(problem, found, d):
+            seen += [] if part in seen else [part]
+            parts.append(
+                _rect(LABEL + left / most * room, y + 3, value / most * room, ROW - 7, PARTS[part].light, part)
+            )
+            left += value
+        said = format_quantity(float(found.load[d]), problem.time_unit)
+        parts.append(tag("text", said, x=WIDTH - FIGURE + 8, y=y + 15))
+    height = max(len(rows), 1) * ROW
+    bound = result.bound
+    if bound is not None and problem.objective.quantity == "bottleneck" and 0 < bound.cost <= most:
+        x = LABEL + bound.cost / most * room
+        line = tag(
+            "line", x1=x, x2=x, y1=0, y2=height, stroke=LINES["bound"][0], stroke_width=2, stroke_dasharray="5 3"
+        )
+        parts.append(line)
+        seen.append("bound")
+    parts += _legend(seen, height)
+    left_out = f", the busiest {MOST_ROWS} of {len(used)}" if len(used) > len(rows) else ""
+    return svg(WIDTH, height + 24, parts, title=f"Loads of the devices{left_out}")
+
+
+def _stacked(problem: Problem, found: Evaluation, d: int) -> list[tuple[str, float]]:
+    """Return the parts of a load; where they overlap, the largest; where weights take longer, these."""
+    parts = [(part, float(getattr(found, part)[d])) for part in STACKED if getattr(found, part).size]
+    if problem.networked and problem.network.overlap == "full":
+        parts = [max(parts, key=lambda part: part[1])]
+    rest = float(found.load[d]) - sum(value for _, value in parts)
+    parts.append(("sync", rest if rest > 1e-9 * float(found.load[d]) else 0.0))
+    return [(part, value) for part, value in parts if value > 0]
+
+
+def chart(problem: Problem, plan: Plan) -> Markup:
+    """Return when devices, in the colours of their stages, and the busiest links are busy; with the critical path."""
+    timeline = Timeline(problem, plan)
+    critical = {id(step.activity) for step in timeline.critical}
+    stages = stage_numbers(problem, plan)
+    devices = [name for name in timeline.devices if timeline.on[name]]
+    tracks = [*devices, *timeline.links[: max(0, MOST_ROWS - len(devices))]][:MOST_ROWS]
+    span = timeline.makespan or 1.0
+    room = WIDTH - LABEL - 10
+    parts: list[Child] = []
+    budget = MOST_BARS
+    for row, track in enumerate(tracks):
+        parts.append(_label(track, row * ROW))
+        rows = lanes(timeline.on[track])
+        thick = (ROW - 6) / max(len(rows), 1)
+        for i, lane in enumerate(rows):
+            kept = _longest(lane, max(budget // (len(tracks) * len(rows)), 8))
+            for a in kept:
+                x, width = LABEL + a.start / span * room, (a.end - a.start) / span * room
+                tint = stage_tint(stages.get(track, 0)) if a.kind == "node" else BESIDE["read"]
+                y = row * ROW + 3 + i * thick
+                frame = LINES["critical"][0] if id(a) in critical else None
+                parts.append(_rect(x, y, width, thick, tint.light, f"{a.name}, {a.track}", frame))
+                if len(rows) == 1 and width > 7.5 * min(len(a.name), 40):
+                    middle = {"x": x + width / 2, "y": row * ROW + 15, "text_anchor": "middle", "class_": "mtpp-ink"}
+                    parts.append(tag("text", short(a.name, 40), **middle))
+    height = len(tracks) * ROW
+    parts.append(tag("line", x1=LABEL, x2=WIDTH - 10, y1=height, y2=height, class_="mtpp-axis"))
+    end = format_quantity(timeline.makespan, problem.time_unit)
+    parts += [
+        tag("text", "0", x=LABEL, y=height + 16),
+        tag("text", end, x=WIDTH - 10, y=height + 16, text_anchor="end"),
+    ]
+    return svg(WIDTH, height + 24, parts, title=f"Schedule, from 0 to {end}")
+
+
+def _longest(lane: Sequence[Activity], most: int) -> list[Activity]:
+    """Return the longest activities: of thousands the shorter ones cannot be seen."""
+    return sorted(lane, key=lambda a: a.start - a.end)[:most]
+
+
+def _label(text: str, y: float) -> Markup:
+    return tag("text", short(text, LETTERS), tag("title", short(text, 300)), x=LABEL - 8, y=y + 15, text_anchor="end")
+
+
+def _rect(x: float, y: float, width: float, height: float, fill: str, title: str, frame: str | None = None) -> Markup:
+    look = {"fill": fill, "stroke": frame or "#ffffff", "stroke_width": 2 if frame else 0.5}
+    at = {"x": float(x), "y": float(y), "width": max(float(width), 0.5), "height": float(height)}
+    return tag("rect", tag("title", short(title, 200)), **at, **look)
+
+
+def _legend(parts: Sequence[str], y: float) -> list[Child]:
+    """Return a square and a word for each part."""
+    found: list[Child] = []
+    x = float(LABEL)
+    for part in parts:
+        fill = LINES["bound"][0] if part == "bound" else PARTS[part].light
+        word = {"overflow": "streamed parameters", "sync": "exchange of weights"}.get(part, part)
+        found += [tag("rect", x=x, y=y + 8, width=10, height=10, fill=fill), tag("text", word, x=x + 14, y=y + 17)]
+        x += 34 + 7.0 * len(word)
+    return found

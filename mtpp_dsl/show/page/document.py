@@ -10,12 +10,9 @@ from importlib.resources import files
 
 from mtpp_dsl.show.page import (
     answer,
-    certificate,
-    clash,
     explained,
     graph,
     loads,
-    memory,
     network,
     nodes,
     objectives,
@@ -27,20 +24,19 @@ from mtpp_dsl.show.page import (
     what_if,
 )
 from mtpp_dsl.show.page.markup import Markup, tag
-from mtpp_dsl.show.page.section import Section
-from mtpp_dsl.show.page.view import View
+from mtpp_dsl.show.page.view import Section, View
 from mtpp_dsl.show.report.palette import PARTS, PATTERNS, STAGES, Theme, variables
 
 __all__ = ["SCRIPTS", "SECTIONS", "STYLES", "frame", "page"]
 
 SECTIONS: tuple[Callable[[View], Section | None], ...] = (
     answer.section,
-    clash.section,
+    explained.clash_section,
     objectives.section,
     loads.section,
     graph.section,
     stages.section,
-    memory.section,
+    loads.memory_section,
     schedule.section,
     explained.section,
     network.section,
@@ -48,7 +44,7 @@ SECTIONS: tuple[Callable[[View], Section | None], ...] = (
     spec.section,
     what_if.section,
     progress.section,
-    certificate.section,
+    origin.certificate_section,
     origin.section,
 )
 """What makes the sections of a page: what readers ask for first, then what is folded at first; one without anything to

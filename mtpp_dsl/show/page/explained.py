@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mtpp_dsl.show.page.markup import Child, Markup, tag
-from mtpp_dsl.show.page.section import Section
+from mtpp_dsl.core.base.units import times
+from mtpp_dsl.show.page.markup import Child, Markup, name, tag
 from mtpp_dsl.show.page.spec_blocks import linked
-from mtpp_dsl.show.page.view import View
+from mtpp_dsl.show.page.view import Section, View
 
-__all__ = ["lines", "section"]
+__all__ = ["clash_section", "lines", "section"]
 
 TITLES = {
     "bottleneck": "What holds the plan where it is",
@@ -58,3 +58,35 @@ def _items(told: Sequence[tuple[int, str]], links: Callable[[str], Child]) -> li
         items.append(tag("li", links(text), tag("ul", _items(inner, links)) if inner else None))
         at = end
     return items
+
+
+# What clashes in a problem without a plan.
+
+TITLE, NAV = "Why no plan exists", "Why none exists"
+
+
+def clash_section(view: View) -> Section | None:
+    """Return why no plan exists; None of a problem that may have one."""
+    found = view.answer["infeasible"]
+    if found is None:
+        return None
+    words = view.told.get("infeasible")
+    if words:
+        return Section("clash", TITLE, lines(view, words), nav=NAV)
+    how = (
+        "Leave any one of these out, and there is a plan:"
+        if found["minimal"]
+        else "These cannot all hold. It was not tried whether fewer of them clash:"
+    )
+    parts: list[Markup | None] = [tag("p", found["reason"])]
+    if found["clash"]:
+        parts += [
+            tag("p", how),
+            tag("ul", [tag("li", tag("code", name(each, 2000))) for each in times(found["clash"])]),
+        ]
+    if not found["minimal"] and not view.asked:
+        parts.append(
+            tag("p", "Which of them are needed for that, with their lines and amounts, is on a page made with time:")
+        )
+        parts.append(tag("pre", tag("code", "mtpp report ANSWER.json --what-if 30s"), class_="command", tabindex=0))
+    return Section("clash", TITLE, tag("", parts), nav=NAV)

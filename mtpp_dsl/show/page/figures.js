@@ -29,7 +29,7 @@ const figures = (() => {
     return blocks.get(id);
   }
 
-  /** Return the values of a column that mtpp_dsl/show/page/packed.py has written. */
+  /** Return the values of a column that markup.py has written. */
   function column(packed) {
     return packed ? (packed.i ? packed.i.map((k) => packed.v[k]) : packed.v) : null;
   }

@@ -10,8 +10,8 @@ from mtpp_dsl.core.base.units import counted, display_unit, format_gap, format_q
 from mtpp_dsl.show.page.document import frame
 from mtpp_dsl.show.page.layout.axis import marks
 from mtpp_dsl.show.page.markup import Child, Markup, name, svg, tag
-from mtpp_dsl.show.page.section import Section
 from mtpp_dsl.show.page.tables import facts, legend, table
+from mtpp_dsl.show.page.view import Section
 
 __all__ = ["front_page"]
 

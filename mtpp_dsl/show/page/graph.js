@@ -1,4 +1,4 @@
-// The graph: opens and folds modules, finds nodes, and says what a box is. It draws what graph_picture.py draws.
+// The graph: opens and folds modules, finds nodes, and says what a box is. It draws what graph.py draws.
 (() => {
   const data = figures.data("graph-data");
   const picture = document.getElementById("graph-picture");
@@ -169,7 +169,7 @@
     ];
   }
 
-  // Elements: as graph_picture.py.
+  // Elements: as graph.py.
   const tint = (item) => "s" + (column[item] % TINTS);
 
   function group(kind, members) {

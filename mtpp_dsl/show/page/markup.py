@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, Union
 
 from mtpp_dsl.core.base.units import UNITS
 from mtpp_dsl.core.text.visible import printable
 
-__all__ = ["Child", "Markup", "data_block", "escape", "name", "seen", "short", "svg", "tag"]
+__all__ = ["Child", "Markup", "data_block", "escape", "name", "packed", "seen", "short", "svg", "tag"]
 
 VOID = {"br", "col", "hr", "img", "input", "meta"}
 PROSE = {
@@ -160,3 +160,32 @@ def _visible(data: Any) -> Any:
     if isinstance(data, dict):
         return {_visible(key): _visible(value) for key, value in data.items()}
     return [_visible(value) for value in data] if isinstance(data, (list, tuple)) else data
+
+
+# Columns of numbers for scripts, written so that pages stay small: values that come again are numbered.
+
+DIGITS = 6
+"""Of numbers that hardly come twice."""
+
+
+def packed(values: Sequence[float | str]) -> dict[str, Any]:
+    """Return values as ``v``, or, where few differ, these as ``v`` and the number of each as ``i``; nan is None.
+
+    >>> packed([3.0, 3.0, 0.5, 3.0]), packed([0.123456789, float("nan")])
+    ({'v': [3, 0.5], 'i': [0, 0, 1, 0]}, {'v': [0.123457, None]})
+    """
+    number: dict[float | str | None, int] = {}
+    plain = [value if isinstance(value, str) or value == value else None for value in values]
+    index = [number.setdefault(value, len(number)) for value in plain]
+    if 2 * len(number) <= len(plain) or any(isinstance(value, str) for value in plain):
+        return {"v": [_shortest(value) for value in number], "i": index}
+    return {"v": [_shortest(value, DIGITS) for value in plain]}
+
+
+def _shortest(value: float | str | None, digits: int = 12) -> float | str | None:
+    if value is None or isinstance(value, str):
+        return value
+    rounded = float(f"{value:.{digits}g}")
+    if rounded in (float("inf"), float("-inf")):
+        return None
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 2**53 else rounded

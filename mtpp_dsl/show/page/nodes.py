@@ -10,9 +10,8 @@ import numpy as np
 
 from mtpp_dsl.core.base.units import counted, display_unit
 from mtpp_dsl.show.page.markup import Markup, data_block, name, seen, short, tag
-from mtpp_dsl.show.page.section import Section
 from mtpp_dsl.show.page.tables import scrolled
-from mtpp_dsl.show.page.view import View
+from mtpp_dsl.show.page.view import Section, View
 
 __all__ = ["devices_of", "section", "times_of"]
 

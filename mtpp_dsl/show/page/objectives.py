@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from mtpp_dsl.core.base.answered import value_of
 from mtpp_dsl.core.base.units import counted, format_gap
 from mtpp_dsl.show.page.markup import Child, Markup, name, tag
-from mtpp_dsl.show.page.section import Section
 from mtpp_dsl.show.page.tables import facts, table
-from mtpp_dsl.show.page.view import View
+from mtpp_dsl.show.page.view import Section, View
 
 __all__ = ["section"]
 

@@ -10,9 +10,8 @@ from mtpp_dsl.core.base.units import display_unit, format_gap
 from mtpp_dsl.core.plans.result import searched_for
 from mtpp_dsl.show.page.layout.axis import marks
 from mtpp_dsl.show.page.markup import Markup, svg, tag
-from mtpp_dsl.show.page.section import Section
 from mtpp_dsl.show.page.tables import fold, legend, table
-from mtpp_dsl.show.page.view import View
+from mtpp_dsl.show.page.view import Section, View
 
 __all__ = ["section"]
 

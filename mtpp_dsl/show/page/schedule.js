@@ -1,4 +1,4 @@
-// The schedule: zooms, moves, and says what a bar is. It draws what schedule_picture.py draws, of any part of the time.
+// The schedule: zooms, moves, and says what a bar is. It draws what schedule.py draws, of any part of the time.
 (() => {
   const data = figures.data("gantt-data");
   const picture = document.getElementById("gantt");

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mtpp_dsl.core.base.units import counted, display_unit
+from mtpp_dsl.core.base.units import counted, display_unit, format_share
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.show.page.layout.gantt import Chart, Timed, chart
+from mtpp_dsl.show.page.layout.axis import marks
+from mtpp_dsl.show.page.layout.gantt import AXIS, Bar, Chart, Timed, bars, chart, together
 from mtpp_dsl.show.page.layout.stages import stage_numbers
-from mtpp_dsl.show.page.markup import Markup, data_block, short, tag
-from mtpp_dsl.show.page.packed import packed
-from mtpp_dsl.show.page.schedule_picture import drawn
-from mtpp_dsl.show.page.schedule_tables import busy_table, critical_table
-from mtpp_dsl.show.page.section import Section
-from mtpp_dsl.show.page.view import View
+from mtpp_dsl.show.page.markup import Child, Markup, data_block, name, packed, short, tag
+from mtpp_dsl.show.page.tables import fold, table
+from mtpp_dsl.show.page.view import Section, View
 from mtpp_dsl.show.report.activities import Activity, Timeline
+from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.palette import STAGES
 from mtpp_dsl.show.report.steady import Steady, steady
 
-__all__ = ["section"]
+__all__ = ["busy_table", "critical_table", "drawn", "section"]
 
 MOST = 40_000
 """A pipeline is shown over fewer microbatches where it would have more activities."""
@@ -203,3 +202,184 @@ def _names(view: View, activities: Sequence[Activity]) -> dict[str, Any]:
 
 def _exact(time: float) -> float:
     return float(f"{time:.9g}")
+
+
+# The chart as SVG: the whole of it. schedule.js draws its parts in the same way.
+
+WIDTH, LABEL = 1000, 130
+"""Of the chart as it stands in the page; of the names of its tracks."""
+LETTER, MIN_LETTERS = 7.0, 6
+LETTERS = 17
+"""Of the name of a track."""
+TEXT_ROW = 14
+"""Lower bars have no name in them."""
+LABELLED = ("node", "forward", "backward")
+
+
+def drawn(view: View, timeline: Timed, found: Chart, tints: list[int]) -> Markup:
+    """Return the chart of the whole time."""
+    width = WIDTH - LABEL - 10
+    critical = {id(step.activity) for step in timeline.critical}
+    marked = {i for i, activity in enumerate(timeline.activities) if id(activity) in critical}
+    every = timeline.activities
+    parts = [
+        _bar(bar, every[bar.activity] if bar.activity >= 0 else None, tints, bar.activity in marked)
+        for bar in bars(found, every, 0.0, timeline.makespan, width)
+    ]
+    return tag(
+        "svg",
+        tag("g", _axis(view, timeline, found, width), class_="axis"),
+        tag("g", [_name(track.name, track.top, track.height) for track in found.tracks], class_="names"),
+        tag("g", parts, class_="bars", transform=f"translate({LABEL},0)"),
+        viewBox=f"0 0 {WIDTH} {found.height}",
+        width=WIDTH,
+        height=found.height,
+        class_="gantt",
+        id="gantt",
+        role="img",
+        tabindex="0",
+        aria_label="The schedule: a row for each device and link, a bar for what it does when",
+        aria_describedby="gantt-help",
+    )
+
+
+def _axis(view: View, timeline: Timed, found: Chart, width: float) -> list[Markup]:
+    unit, factor = display_unit([timeline.makespan], view.problem.time_unit)
+    shown = []
+    for time, text in marks(0.0, timeline.makespan, factor):
+        x = LABEL + (time / timeline.makespan * width if timeline.makespan > 0 else 0.0)
+        shown.append(tag("line", x1=_n(x), x2=_n(x), y1=AXIS - 6, y2=found.height, class_="grid"))
+        shown.append(tag("text", f"{text} {unit}".strip(), x=_n(x), y=14, class_="tick"))
+    return shown
+
+
+def _name(name: str, top: int, height: int) -> Markup:
+    return tag("text", short(name, LETTERS), tag("title", name), x=4, y=_n(top + height / 2 + 4))
+
+
+def _bar(bar: Bar, activity: Activity | None, tints: list[int], critical: bool) -> Markup:
+    where = {"x": _n(bar.x), "y": _n(bar.y), "width": _n(bar.width), "height": _n(bar.height - 1)}
+    tint = f" s{tints[bar.track]}" if tints[bar.track] >= 0 else ""
+    if activity is None:
+        return tag("rect", **where, class_=f"many{tint}", fill_opacity=_n(0.2 + 0.8 * bar.share))
+    kind = f"act {activity.kind}{tint}{' critical' if critical else ''}"
+    parts = [tag("rect", tag("title", activity.name), **where, class_=kind)]
+    if critical:
+        parts.append(tag("rect", x=_n(bar.x), y=_n(bar.y), width=_n(bar.width), height=3, class_="edge"))
+    letters = int((bar.width - 6) / LETTER)
+    label = bar_label(activity)
+    if bar.height >= TEXT_ROW and label and (letters >= len(label) or letters >= MIN_LETTERS):
+        middle = {"x": _n(bar.x + 4), "y": _n(bar.y + bar.height / 2 + 4)}
+        parts.append(tag("text", short(label, letters), **middle, class_=f"inside{tint}"))
+    return tag("", parts)
+
+
+def bar_label(activity: Activity) -> str:
+    """Return what stands in a bar: the name of what runs, or in a pipeline the number of the microbatch."""
+    if activity.kind not in LABELLED:
+        return ""
+    return activity.name if activity.microbatch is None else str(activity.microbatch + 1)
+
+
+def _n(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+# What the chart shows as tables: the critical path and its slack, and how busy tracks are.
+
+STEPS, OTHERS, TRACKS = 200, 12, 200
+"""Rows of the tables."""
+SHORT = 24
+"""A path of no more steps is not folded."""
+MAX_CELL = 60
+REASONS = {
+    "first": "nothing: it is the first",
+    "data": "its data",
+    "device": "its device",
+    "link": "its link",
+    "nothing": "nothing",
+}
+
+
+def critical_table(view: View, timeline: Timed) -> Markup | None:
+    """Return the critical path, and the activities beside it with the least slack; None where there is no path."""
+    if not isinstance(timeline, Timeline) or not timeline.critical:
+        return None
+    steps = timeline.critical
+    rows: list[list[Child]] = [
+        [
+            _whole(step.activity.name),
+            _whole(step.activity.track),
+            REASONS[step.waited],
+            view.time(step.activity.start),
+            view.time(step.activity.end - step.activity.start),
+        ]
+        for step in steps[:STEPS]
+    ]
+    heads = ["Step", "On", "Waited for", "Start", "Takes"]
+    more = f"… and {len(steps) - STEPS:,} more steps, which the chart marks." if len(steps) > STEPS else None
+    return tag(
+        "",
+        tag("h3", "The critical path"),
+        tag("p", "Nothing of it may be late, or the schedule ends later: its slack is 0."),
+        fold(
+            f"All {len(steps):,} steps, with what each waited for",
+            table("The critical path", heads, rows, figures=3),
+            tag("p", more) if more else None,
+            is_open=len(steps) <= SHORT,
+        ),
+        _spare(view, timeline),
+    )
+
+
+def _spare(view: View, timeline: Timeline) -> Markup | None:
+    """Return the activities that come next: those that may be late by the least amount."""
+    spare = sorted((slack, i) for i, slack in enumerate(timeline.slack) if slack > 0)[:OTHERS]
+    if not spare:
+        return tag("p", "Nothing else may be late either.")
+    rows: list[list[Child]] = [
+        [
+            _whole(timeline.activities[i].name),
+            _whole(timeline.activities[i].track),
+            view.time(slack),
+        ]
+        for slack, i in spare
+    ]
+    tight = sum(slack == 0 for slack in timeline.slack)
+    told = f"Of {len(timeline.slack):,} nodes and transfers, {tight:,} may not be late at all."
+    return fold(
+        f"{told} Those that come next",
+        table("The least slack above 0", ["Node or transfer", "On", "May be late by"], rows, figures=2),
+    )
+
+
+def busy_table(view: View, timeline: Timed) -> Markup:
+    """Return what the chart shows of every track: how many activities, how long it is busy, from when to when."""
+    tracks = [*together(timeline), *((link,) for link in timeline.links)]
+    rows: list[list[Child]] = []
+    for names in tracks[:TRACKS]:
+        on = timeline.on[names[0]]
+        busy = _covered([(activity.start, activity.end) for activity in on])
+        share = format_share(busy / timeline.makespan) if timeline.makespan > 0 else ""
+        first, last = (view.time(on[0].start), view.time(max(a.end for a in on))) if on else ("", "")
+        rows.append([_whole(fold_names(names)), f"{len(on):,}", view.time(busy), share, first, last])
+    heads = ["Device or link", "Bars", "Busy", "Of the time", "First start", "Last end"]
+    return fold(
+        "The same as a table: how busy devices and links are",
+        table("How busy devices and links are", heads, rows),
+        tag("p", f"… and {len(tracks) - TRACKS:,} more.") if len(tracks) > TRACKS else None,
+    )
+
+
+def _whole(text: str) -> Markup:
+    """Return a name that is not broken at its arrow."""
+    return tag("span", name(text, MAX_CELL), class_="unbroken")
+
+
+def _covered(spans: list[tuple[float, float]]) -> float:
+    """Return for how long at least one of the spans, given by start, lasts."""
+    total, until = 0.0, 0.0
+    for start, end in spans:
+        total += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return total

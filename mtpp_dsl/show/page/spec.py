@@ -11,10 +11,9 @@ from mtpp_dsl.core.constraints import Linear, Memory
 from mtpp_dsl.language.words.pygments_lexer import MtppLexer
 from mtpp_dsl.show.page.graph_lines import edges_said, nodes_said
 from mtpp_dsl.show.page.markup import Child, Markup, escape, name, tag
-from mtpp_dsl.show.page.section import Section
 from mtpp_dsl.show.page.spec_blocks import FOLDED, MAX_LINES, SpecBlock, addresses, blocks
 from mtpp_dsl.show.page.tables import fold
-from mtpp_dsl.show.page.view import Mark, SpecText, View
+from mtpp_dsl.show.page.view import Mark, Section, SpecText, View
 
 __all__ = ["coloured_lines", "section"]
 

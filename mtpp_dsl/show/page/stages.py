@@ -7,9 +7,8 @@ from typing import Any
 
 from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.show.page.markup import Child, Markup, name, tag
-from mtpp_dsl.show.page.section import Section
 from mtpp_dsl.show.page.tables import table
-from mtpp_dsl.show.page.view import View
+from mtpp_dsl.show.page.view import Section, View
 from mtpp_dsl.show.report.names import fold_names
 
 __all__ = ["section"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from mtpp_dsl.show.page.markup import Child, Markup, tag
+from mtpp_dsl.show.page.markup import Child, Markup, name, tag
+from mtpp_dsl.show.page.view import View
+from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.palette import PARTS
 
-__all__ = ["bar", "bars", "facts", "fold", "legend", "painted", "scrolled", "table"]
+__all__ = ["alike_devices", "bar", "bars", "device_names", "facts", "fold", "legend", "painted", "scrolled", "table"]
 
 _HEIGHT = 16
 FEW = 4
@@ -127,3 +129,23 @@ def _swatch(kind: str) -> Markup:
     else:
         inner = [tag("line", x1=8, x2=8, y1=0, y2=16, class_=f"mark {kind}")]
     return tag("svg", *inner, width=16, height=16, class_="swatch", aria_hidden="true", focusable="false")
+
+
+# Devices that have one row: the replicas or shards of a stage whose figures are the same.
+
+MAX_NAMES = 6
+
+
+def alike_devices(view: View, devices: Iterable[int], figures: Callable[[int], Hashable]) -> list[list[int]]:
+    """Return devices in groups, in the order of their firsts: those of one stage that have equal figures."""
+    leads = range(view.problem.k) if view.plan is None else view.plan.leads(view.problem.k).tolist()
+    groups: dict[tuple[int, Hashable], list[int]] = {}
+    for d in devices:
+        groups.setdefault((leads[d], figures(d)), []).append(d)
+    return list(groups.values())
+
+
+def device_names(view: View, group: Sequence[int], most: int | None = None) -> Markup:
+    """Return the names of devices that have one row, isolated in the text around them."""
+    text = fold_names([view.problem.devices[d].name for d in group], MAX_NAMES)
+    return name(text) if most is None else name(text, most)

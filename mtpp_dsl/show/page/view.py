@@ -10,8 +10,9 @@ from mtpp_dsl.core.base.units import format_quantity
 from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.show.page.markup import Markup
 
-__all__ = ["Mark", "SpecText", "View"]
+__all__ = ["Mark", "Section", "SpecText", "View"]
 
 
 @dataclass(frozen=True)
@@ -105,3 +106,25 @@ class View:
     def amount(self, value: float, unit: str) -> str:
         """Return an amount for people: sizes in the family of units that the spec writes."""
         return format_quantity(value, unit, decimal=self.problem.origin.decimal)
+
+
+# One section of a page.
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a page, with its heading and its entry in the navigation.
+
+    Attributes:
+        id: what links lead to.
+        title: the heading.
+        body: what stands under it; headings in it begin with ``h3``.
+        nav: what the navigation calls it; "" for the title.
+        folded: whether only its heading is seen until a reader, or a link into it, opens it.
+    """
+
+    id: str
+    title: str
+    body: Markup
+    nav: str = ""
+    folded: bool = False

@@ -7,9 +7,8 @@ from typing import Any
 
 from mtpp_dsl.core.base.units import format_gap
 from mtpp_dsl.show.page.markup import Child, Markup, name, tag
-from mtpp_dsl.show.page.section import Section
 from mtpp_dsl.show.page.tables import bar, legend, scrolled
-from mtpp_dsl.show.page.view import View
+from mtpp_dsl.show.page.view import Section, View
 
 __all__ = ["section"]
 

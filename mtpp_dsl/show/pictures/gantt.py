@@ -12,8 +12,7 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.page.layout.stages import stage_numbers
 from mtpp_dsl.show.pictures.canvas import PAGE, Picture, bar, ink, key, legend, new_picture, short
-from mtpp_dsl.show.pictures.loads import title_of
-from mtpp_dsl.show.pictures.rows import text_size
+from mtpp_dsl.show.pictures.loads import text_size, title_of
 from mtpp_dsl.show.report.activities import Activity, Timeline
 from mtpp_dsl.show.report.palette import BESIDE, Tint, paler, stage_tint
 from mtpp_dsl.show.report.steady import Steady, steady

@@ -11,8 +11,7 @@ from mtpp_dsl.core.base.units import counted, format_quantity
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.page.layout.forest import Forest, forest
-from mtpp_dsl.show.page.layout.labels import labelled
-from mtpp_dsl.show.page.layout.lines import EdgeBundle, bundled
+from mtpp_dsl.show.page.layout.lines import EdgeBundle, bundled, labelled
 from mtpp_dsl.show.page.layout.places import HEAD, Box, arranged, opened
 from mtpp_dsl.show.pictures.canvas import PAGE, Picture, ink, new_picture, short
 from mtpp_dsl.show.pictures.loads import title_of

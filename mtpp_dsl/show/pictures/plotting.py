@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -11,19 +12,37 @@ from mtpp_dsl.core.errors import UsageError, nearest
 from mtpp_dsl.core.plans.front import Front
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.report.picture import SUFFIXES, check_picture
 
 __all__ = [
     "KINDS",
+    "SUFFIXES",
     "PictureKind",
     "best_kind",
     "check_call",
     "check_kind",
+    "check_picture",
     "parse_plot",
     "plot",
     "plot_front",
     "why_not",
 ]
+
+SUFFIXES = (".pdf", ".png", ".svg")
+
+
+def check_picture(path: Path) -> None:
+    """Complain, before the work is done, about a picture that cannot be drawn.
+
+    Raises:
+        UsageError: it is a folder, its format is not known, or matplotlib is missing.
+    """
+    if path.is_dir():
+        raise UsageError(f"cannot draw {path}: it is a folder")
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"cannot draw {path}: a picture ends in {', '.join(SUFFIXES)}")
+    if find_spec("matplotlib") is None:
+        raise UsageError("pictures need matplotlib: pip install 'mtpp-dsl[plots]'")
+
 
 PictureKind: TypeAlias = Literal["loads", "gantt", "graph", "gap", "memory", "front"]
 KINDS: dict[str, str] = {
@@ -40,7 +59,7 @@ _DRAWS = {
     "gantt": "mtpp_dsl.show.pictures.gantt:draw_gantt",
     "graph": "mtpp_dsl.show.pictures.graph:draw_graph",
     "gap": "mtpp_dsl.show.pictures.gap:draw_gap",
-    "memory": "mtpp_dsl.show.pictures.memory:draw_memory",
+    "memory": "mtpp_dsl.show.pictures.loads:draw_memory",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
 from rich.text import Text
@@ -15,7 +15,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.report.columns import ColumnsRow, table, wrapped
 from mtpp_dsl.show.report.names import fold_modules, fold_names, module_sizes
 
-__all__ = ["busiest", "loads", "memory"]
+__all__ = ["MOST_SHARE", "busiest", "drawn_as_shares", "loads", "memory"]
 
 MAX_DEVICES = 64
 """A terminal shows the busiest of more devices."""
@@ -194,3 +194,19 @@ def _legend(evaluation: Evaluation) -> Text:
         legend.append(f"{_SYNC[0]} ", _SYNC[1])
         legend.append("sync at the same time  ")
     return legend
+
+
+# Bars of memories whose limits differ by much.
+
+UNLIKE = 10.0
+"""The largest amount is so many times the least limit: the bars of a small device would hardly be seen beside it."""
+MOST_SHARE = 2.0
+"""Bars of devices that hold more than so many times their memory are cut there: what is streamed has no limit."""
+
+
+def drawn_as_shares(problem: Problem, found: Evaluation, devices: Iterable[int]) -> bool:
+    """Return whether the limits of *devices* are so unlike that bars of amounts would hide the small ones."""
+    shown = list(devices)
+    limits = [limit for d in shown if (limit := problem.devices[d].memory)]
+    most = max([*limits, *(float(found.memory[d]) for d in shown if problem.devices[d].memory is None)], default=0.0)
+    return bool(limits) and most > UNLIKE * min(limits)

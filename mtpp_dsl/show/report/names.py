@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["fold_modules", "fold_names", "module_sizes"]
+__all__ = ["fold_modules", "fold_names", "module_sizes", "short_name", "short_names"]
 
 _INSTANCE = re.compile(r"\[(\d+)\](?=\.)")
 _MEMBER = re.compile(r"(.*)\[(\d+)\]")
@@ -149,3 +149,32 @@ def _runs(numbers: list[int]) -> list[tuple[str, int]]:
         else:
             runs.append([number])
     return [(f"{run[0]}..{run[-1]}" if len(run) > 1 else f"{run[0]}", len(run)) for run in runs]
+
+
+# Names in sentences: none of thousands of characters.
+
+MAX_SHORT = 60
+"""Characters of a name that are told."""
+
+
+def short_name(name: str) -> str:
+    """Return a name, a long one without its middle, one of no characters in quotes.
+
+    >>> called("attn[3]"), called(""), called("x" * 5000)[:3]
+    ('attn[3]', "''", 'xxx')
+    >>> len(called("x" * 5000))
+    60
+    """
+    if not name.strip():
+        return repr(name)
+    half = (MAX_SHORT - 1) // 2
+    return name if len(name) <= MAX_SHORT else f"{name[: MAX_SHORT - 1 - half]}…{name[-half:]}"
+
+
+def short_names(names: Sequence[str], most: int | None = 6) -> str:
+    """Return names in a few words, each once: families folded, long lists and long names without their middle.
+
+    >>> called_all(["attn[0]", "attn[1]", "y" * 100])[:12]
+    'attn[0..1], '
+    """
+    return fold_names([*dict.fromkeys(short_name(name) for name in names)], most)

@@ -6,7 +6,7 @@ overlap, and it starts with the first microbatch at the first such place after e
 Microbatches start one period apart. The replicas of a stage take microbatches in turn, each for as many periods as
 there are replicas, and exchange their weights after each round. Iterations and forward and backward parts that count
 separately run pass by
-pass: see :mod:`mtpp_dsl.show.report.passes`.
+pass: see :mod:`mtpp_dsl.show.report.steady`.
 """
 
 from __future__ import annotations
@@ -14,17 +14,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from math import ceil, floor, isfinite
+
+import numpy as np
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.evaluation import Evaluation
+from mtpp_dsl.core.plans.pipeline import MOST_PASSES, pass_ends, stages_of
 from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Bools
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.report.activities import Activity, Kind, Step
 from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.steady_jobs import Job, JobKind, Resource, jobs_of
 
-__all__ = ["MOST_ACTIVITIES", "Steady", "placed", "steady"]
+__all__ = ["MOST_ACTIVITIES", "Steady", "passes", "placed", "steady"]
 
 MOST_ACTIVITIES = 200_000
 """More than these are not listed: a trace of them opens in no viewer."""
@@ -110,7 +115,7 @@ def steady(problem: Problem, plan: Plan, found: Evaluation, microbatches: int | 
     if plan.routes:
         raise UsageError("several routes share the inputs: there is no period after which each does the same again")
     if problem.objective.is_iteration or problem.objective.parts == "separate":
-        from mtpp_dsl.show.report.passes import passes
+        from mtpp_dsl.show.report.steady import passes
 
         activities, many, runs = passes(problem, plan, found, microbatches)
         return Steady(problem, plan, activities, many, None, runs)
@@ -255,3 +260,111 @@ def _exchanges(
                     Activity("exchange", "weights", track, begin, begin + takes * rounds, needs, (track,), lead, turn)
                 )
     return exchanges
+
+
+# The forward and backward passes of microbatches: of an iteration, and of parts that count separately.
+
+WAYS: tuple[Kind, Kind] = ("forward", "backward")
+MORE_PASSES = 4
+"""Microbatches beside one for each stage, where nobody says how many."""
+
+
+def passes(
+    problem: Problem, plan: Plan, found: Evaluation, microbatches: int | None
+) -> tuple[list[Activity], int, str]:
+    """Return the passes of all microbatches, how many microbatches there are, and what a device runs in one word.
+
+    Raises:
+        UsageError: there are too many passes; the iteration has another number of microbatches; one part of the graph
+            goes from a device to others and back.
+    """
+    stages = stages_of(problem, plan)
+    objective = problem.objective
+    if objective.is_iteration:
+        own = objective.microbatches or 1
+        if microbatches not in (None, own):
+            raise UsageError(f"the iteration has {own} microbatches: {microbatches} cannot be shown")
+        _check_number(own, len(stages))
+        load, forward = found.load[stages], found.forward[stages]
+        backward = np.maximum(found.backward[stages], load - forward)
+        ends = pass_ends(forward.tolist(), backward.tolist(), own, objective.schedule or "gpipe")
+        starts = [[[end - takes for end in row] for row, takes in zip(way, times, strict=True)]
+                  for way, times in zip(ends, (forward.tolist(), backward.tolist()), strict=True)]  # fmt: skip
+        chain = [
+            {s: {s - 1} - {-1} for s in range(len(stages))},
+            {s: {s + 1} - {len(stages)} for s in range(len(stages))},
+        ]
+        return _passes(problem, plan, stages, starts, (forward.tolist(), backward.tolist()), chain), own, "pass"
+    many = len(stages) + MORE_PASSES if microbatches is None else microbatches
+    _check_number(many, len(stages))
+    before = _stages_before(problem, plan, stages)
+    times = (found.forward[stages].tolist(), found.backward[stages].tolist())
+    starts, begin = [], 0.0
+    for way, takes in enumerate(times):
+        offset = [0.0] * len(stages)
+        for s in TopologicalSorter(before[way]).static_order():
+            offset[s] = max((offset[r] + takes[r] for r in before[way][s]), default=0.0)
+        starts.append([[begin + at + m * max(takes) for m in range(many)] for at in offset])
+        begin = max(row[-1] + each for row, each in zip(starts[-1], takes, strict=True))
+    return _passes(problem, plan, stages, starts, times, before), many, "pass"
+
+
+def _check_number(microbatches: int, stages: int) -> None:
+    if 2 * microbatches * stages > MOST_PASSES:
+        raise UsageError(f"{microbatches} microbatches of {stages} stages are more than {MOST_PASSES:,} passes")
+
+
+def _stages_before(problem: Problem, plan: Plan, stages: list[int]) -> list[dict[int, set[int]]]:
+    """Return [forward, backward] which stages come just before each.
+
+    Where no node is in the backward part of the graph, each does its backward pass too, and tensors go back the way
+    they came.
+    """
+    graph = problem.graph
+    first = _before(problem, plan, stages, ~graph.backward)
+    if graph.backward.any():
+        return [first, _before(problem, plan, stages, graph.backward)]
+    return [first, {s: {r for r in first if s in first[r]} for s in first}]
+
+
+def _before(problem: Problem, plan: Plan, stages: list[int], part: Bools) -> dict[int, set[int]]:
+    """Return which stages come before each in one part of the graph."""
+    graph, place = problem.graph, {d: s for s, d in enumerate(stages)}
+    found: dict[int, set[int]] = {s: set() for s in range(len(stages))}
+    inside = part[graph.tails] & part[graph.heads]
+    tails, heads = plan.assignment[graph.tails[inside]], plan.assignment[graph.heads[inside]]
+    for d, e in set(zip(tails.tolist(), heads.tolist(), strict=True)):
+        if d != e:
+            found[place[e]].add(place[d])
+    try:
+        TopologicalSorter(found).prepare()
+    except CycleError:
+        raise UsageError("one part of the graph goes from a device to others and back: it has no passes") from None
+    return found
+
+
+def _passes(
+    problem: Problem,
+    plan: Plan,
+    stages: list[int],
+    starts: list[list[list[float]]],
+    times: tuple[list[float], list[float]],
+    before: list[dict[int, set[int]]],
+) -> list[Activity]:
+    """Return the passes, each on all devices of its stage, by way and microbatch."""
+    activities: list[Activity] = []
+    number: dict[tuple[int, int, int], int] = {}
+    for way, kind in enumerate(WAYS):
+        for m in range(len(starts[way][0]) if stages else 0):
+            for s in TopologicalSorter(before[way]).static_order():
+                d, start = stages[s], starts[way][s][m]
+                needs = [number[way, r, m] for r in sorted(before[way][s])]
+                needs += [number[0, s, m]] if way else []
+                number[way, s, m] = len(activities)
+                for e in plan.replicas.get(d, (d,)):
+                    track = problem.devices[e].name
+                    end = start + times[way][s]
+                    activities.append(
+                        Activity(kind, f"{kind} {m + 1}", track, start, end, tuple(needs), (track,), d, m)
+                    )
+    return activities

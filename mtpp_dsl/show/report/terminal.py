@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import IO
+
 from rich.text import Text
 
 from mtpp_dsl.core.base.units import counted, format_gap, format_quantity, format_share, times
@@ -11,6 +14,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.core.plans.target_cost import TargetCost
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.show.report.activities import Timeline
 from mtpp_dsl.show.report.columns import facts, wrapped
 from mtpp_dsl.show.report.gantt import critical_path, gantt
@@ -19,7 +23,7 @@ from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.reached import headed, paid, reached
 from mtpp_dsl.show.report.times import said_sources
 
-__all__ = ["summary"]
+__all__ = ["show", "summary"]
 
 _ENDED = {
     "gap": "within the gap asked for",
@@ -218,3 +222,31 @@ def routes(problem: Problem, plan: Plan, width: int | None) -> list[Text]:
         path = " -> ".join(f"{problem.devices[d].name} {fold_names(names, most)}" for d, names in stages)
         lines += wrapped(Text.assemble((f"{share}  ", "bold"), (path, "dim")), width, hanging=2)
     return lines
+
+
+# Results in a Python session, printed as the command line prints them.
+
+WIDTH = 100
+"""Columns where there is no terminal that has a width."""
+
+
+def show(problem: Problem, result: Result, width: int | None = None, file: IO[str] | None = None) -> None:
+    """Print what ``mtpp solve`` prints: styled on a terminal, plain elsewhere.
+
+    Args:
+        problem: what was asked.
+        result: what was found.
+        width: of the lines; None for that of the terminal, or :data:`WIDTH`.
+        file: where to; None for standard output.
+    """
+    from rich.console import Console
+
+    out = sys.stdout if file is None else file
+    screen = Console(file=out, markup=False, emoji=False, highlight=False, force_jupyter=False)
+    if not screen.is_terminal:
+        lines = summary(problem, result, WIDTH if width is None else width)
+        out.write("".join(f"{visible(line.plain).rstrip()}\n" for line in lines))
+        return
+    for line in summary(problem, result, screen.width if width is None else width):
+        line.plain = visible(line.plain)
+        screen.print(line, soft_wrap=True)

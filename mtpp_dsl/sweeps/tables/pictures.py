@@ -8,7 +8,7 @@ from typing import Any
 
 from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.show.report.picture import check_picture
+from mtpp_dsl.show.pictures.plotting import check_picture
 from mtpp_dsl.sweeps.tables.measures import contradictions
 from mtpp_dsl.sweeps.tables.notes import lost, sets
 from mtpp_dsl.sweeps.tables.panels import KINDS, PanelRequest, shown

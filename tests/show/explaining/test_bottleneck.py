@@ -9,8 +9,7 @@ import mtpp_dsl
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.explaining.bottleneck import BottleneckPart, bottleneck
-from mtpp_dsl.show.explaining.limits import limits_of
+from mtpp_dsl.show.explaining.bottleneck import BottleneckPart, bottleneck, limits_of
 from mtpp_dsl.show.explaining.pieces import channel_pieces, device_pieces
 from mtpp_dsl.show.explaining.question import question_of
 from tests.amount import part

@@ -28,13 +28,11 @@ from mtpp_dsl.core.plans.result import Infeasibility, Result
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem, running_times
-from mtpp_dsl.show.explaining.clash import infeasible
-from mtpp_dsl.show.explaining.clashing import Clashes
+from mtpp_dsl.show.explaining.clash import Clashes, infeasible
 from mtpp_dsl.show.explaining.constraint_costs import constraints
-from mtpp_dsl.show.explaining.explain import explain
-from mtpp_dsl.show.explaining.explanation import explain_schema
+from mtpp_dsl.show.explaining.explain import explain, explain_schema
+from mtpp_dsl.show.explaining.items import supporting
 from mtpp_dsl.show.explaining.question import Question, question_of
-from mtpp_dsl.show.explaining.supporting import supporting
 from tests.hostile_names import hostile_problem
 from tests.oracle import optimum
 from tests.row_problems import random_rows

@@ -15,10 +15,8 @@ from mtpp_dsl.core.constraints import Linear, Memory, Replicate
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.explaining.altered import without
-from mtpp_dsl.show.explaining.constraint_costs import constraints
-from mtpp_dsl.show.explaining.explain import explain
-from mtpp_dsl.show.explaining.explanation import explain_schema
-from mtpp_dsl.show.explaining.price import ConstraintCosts
+from mtpp_dsl.show.explaining.constraint_costs import ConstraintCosts, constraints
+from mtpp_dsl.show.explaining.explain import explain, explain_schema
 from mtpp_dsl.show.explaining.question import Question, question_of
 from tests.objective_problems import random_case
 from tests.oracle import optimum, plans

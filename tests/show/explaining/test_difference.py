@@ -23,10 +23,9 @@ from mtpp_dsl.core.plans.result import Bound, Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.core.views.symmetry import interchangeable
-from mtpp_dsl.show.explaining.comparing import diff
+from mtpp_dsl.show.explaining.compared import side_of
+from mtpp_dsl.show.explaining.comparing import amounts, diff, held
 from mtpp_dsl.show.explaining.difference import Difference, diff_schema
-from mtpp_dsl.show.explaining.reasons import amounts, held
-from mtpp_dsl.show.explaining.sides import side_of
 from tests.hostile_names import hostile_problem
 from tests.show.explaining.mixed import KINDS, every_plan, problem_of
 from tests.strategies import plain_problems

@@ -15,8 +15,7 @@ from jsonschema import Draft202012Validator
 import mtpp_dsl
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.show.explaining.explain import explained
-from mtpp_dsl.show.explaining.explanation import explain_schema
+from mtpp_dsl.show.explaining.explain import explain_schema, explained
 from mtpp_dsl.show.explaining.question import question_of
 from mtpp_dsl.solving.answers.again import read_answer
 from tests.show.explaining.mixed import KINDS, every_plan, problem_of

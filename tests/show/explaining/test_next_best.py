@@ -14,10 +14,10 @@ from mtpp_dsl.checks.verification import costs_of, verify
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.show.explaining.moves import canonical, matched
 from mtpp_dsl.show.explaining.neighbours import classes_of
 from mtpp_dsl.show.explaining.next_best import next_best
 from mtpp_dsl.show.explaining.question import question_of
-from mtpp_dsl.show.explaining.renamed import canonical, matched
 from tests.amount import part
 from tests.show.explaining.mixed import every_plan, problem_of
 from tests.tree import ROOT

@@ -12,7 +12,7 @@ from mtpp_dsl.checks.verification import cost_of
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.explaining.explanation import explain_schema
+from mtpp_dsl.show.explaining.explain import explain_schema
 from mtpp_dsl.show.explaining.question import question_of
 from mtpp_dsl.show.explaining.what_if import Case, cases_of, never_worse, what_if
 from tests.amount import part

@@ -10,7 +10,7 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.core.plans.front import Front
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.show.notebook.figures import chart
+from mtpp_dsl.show.notebook.answer import chart
 from mtpp_dsl.show.page.layout.stages import stage_numbers
 from mtpp_dsl.show.report.palette import BESIDE, stage_tint
 from tests.hostile_names import hostile_problem

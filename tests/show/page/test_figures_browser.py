@@ -18,7 +18,7 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.page.layout.gantt import bars, chart
-from mtpp_dsl.show.page.schedule_picture import LABEL
+from mtpp_dsl.show.page.schedule import LABEL
 from mtpp_dsl.show.report.activities import Timeline
 from mtpp_dsl.show.reporting import page_of
 from tests.browser import Opened, axe_findings, wait_for

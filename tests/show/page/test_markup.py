@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import mtpp_dsl
 from mtpp_dsl.show.page.document import frame
 from mtpp_dsl.show.page.markup import data_block, name, svg, tag
-from mtpp_dsl.show.page.section import Section
-from mtpp_dsl.show.page.view import View
+from mtpp_dsl.show.page.view import Section, View
 from tests.hostile_names import HOSTILE, hostile_problem, hostile_spec
 
 ANY = st.text(st.characters(codec=None), max_size=20) | st.sampled_from(HOSTILE)

@@ -13,7 +13,7 @@ import mtpp_dsl
 pytest.importorskip("matplotlib")
 
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.show.pictures import fonts
+from mtpp_dsl.show.pictures import canvas
 from mtpp_dsl.show.pictures.canvas import short
 
 SPEC = """mtpp 1
@@ -36,9 +36,9 @@ SECTOR, SEGMENT = "\u2314", "\u2313"
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """Let a test say which fonts are tried; what is kept of them is forgotten before and after it."""
-    fonts._installed.cache_clear()
+    canvas._installed.cache_clear()
     yield monkeypatch
-    fonts._installed.cache_clear()
+    canvas._installed.cache_clear()
 
 
 def result_of(one: str, two: str) -> Result:
@@ -57,7 +57,7 @@ def saved(result: Result, kind: str, form: str) -> bytes:
 
 def test_names_without_a_font_stay_different(installed: pytest.MonkeyPatch) -> None:
     """A character that no font has is drawn as its code, and so is one that is not seen."""
-    installed.setattr(fonts, "FALLBACKS", ("No Such Font",))
+    installed.setattr(canvas, "FALLBACKS", ("No Such Font",))
     figure = result_of("\u8bbe\u5907\u4e00", "\u8bbe\u5907\u4e8c").plot(kind="loads")
     figure.draw_without_rendering()
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
@@ -71,7 +71,7 @@ def test_names_without_a_font_stay_different(installed: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("kind", ["loads", "graph"])
 def test_fonts_that_are_installed(installed: pytest.MonkeyPatch, kind: str, form: str) -> None:
     """The fonts that are there draw what the first one lacks, and the file is the same each time."""
-    installed.setattr(fonts, "FALLBACKS", ("No Such Font", "DejaVu Sans Mono", "STIXGeneral"))
+    installed.setattr(canvas, "FALLBACKS", ("No Such Font", "DejaVu Sans Mono", "STIXGeneral"))
     result = result_of(SECTOR, SEGMENT)
     assert short(f"gpu {SECTOR}", 9) == f"gpu {SECTOR}"
     one, two = saved(result, kind, form), saved(result, kind, form)
@@ -85,13 +85,13 @@ def test_fonts_that_are_installed(installed: pytest.MonkeyPatch, kind: str, form
 
 def test_fonts_are_looked_for_only_if_needed(installed: pytest.MonkeyPatch) -> None:
     """Names that the first font has do not make us look for others."""
-    installed.setattr(fonts, "get_font_names", lambda: pytest.fail("fonts were looked for"))
+    installed.setattr(canvas, "get_font_names", lambda: pytest.fail("fonts were looked for"))
     saved(result_of("gpu é →", "cpu"), "loads", "png")
 
 
 def test_chinese_by_a_real_font() -> None:
     """Where a font of Chinese signs is installed, names are drawn as they are."""
-    if not any("CJK" in name or "WenQuanYi" in name for name in fonts._installed()):
+    if not any("CJK" in name or "WenQuanYi" in name for name in canvas._installed()):
         pytest.skip("no font of Chinese signs is installed")
     assert short("\u8bbe\u5907\u4e00", 18) == "\u8bbe\u5907\u4e00"
     result = result_of("\u8bbe\u5907\u4e00", "\u8bbe\u5907\u4e8c")

@@ -7,8 +7,8 @@ from math import inf
 from typing import Any
 
 from mtpp_dsl.show.explaining.another_device import alike
-from mtpp_dsl.show.explaining.called import called_all
 from mtpp_dsl.show.explaining.items import statements_of
+from mtpp_dsl.show.report.names import short_names
 from tests.tools.asking.truth import NEAR, Truth, above, below
 from tests.tools.fuzzer.instance import Instance, Rule
 from tests.tools.fuzzer.optimum import judge
@@ -112,7 +112,7 @@ def altered(truth: Truth, question: Any, part: Any) -> Iterator[str]:
         elif case.kind == "memory":
             other = meant.roomier()
         else:
-            peers = next(m for m in alike(problem) if called_all([problem.devices[d].name for d in m]) == case.like)
+            peers = next(m for m in alike(problem) if short_names([problem.devices[d].name for d in m]) == case.like)
             own = [meant.device[d] for d in peers]
             other = meant.larger(own[0], own, case.device)
         cost = truth.of(other, f"what if: {case.kind}")

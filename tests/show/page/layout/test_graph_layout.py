@@ -15,8 +15,7 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.page.layout.forest import Forest, forest
-from mtpp_dsl.show.page.layout.labels import labelled
-from mtpp_dsl.show.page.layout.lines import bundled
+from mtpp_dsl.show.page.layout.lines import bundled, labelled
 from mtpp_dsl.show.page.layout.paths import caption, paths_of
 from mtpp_dsl.show.page.layout.places import Box, PlacedBoxes, arranged, opened
 
