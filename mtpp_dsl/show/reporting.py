@@ -58,15 +58,15 @@ def page_of(
 def view_of(question: Question, answer: Mapping[str, Any], *, asked: bool) -> View:
     """Return the view of an answer, explained as far as that takes no time, or, if *asked*, in the question's time."""
     parts = [name for name in PARTS if _fits(name, question, asked=asked)]
-    found = explained(replace(question, claimed=True), parts)  # a page is read away from the search
+    explanation = explained(replace(question, claimed=True), parts)  # a page is read away from the search
     return View(
         problem=question.problem,
         plan=question.plan,
         evaluation=question.evaluation,
         answer=answer,
         spec=spec_of(question),
-        explanation=found.to_json(),
-        told={key: tuple(part.words()) for key, part in found.parts.items()},
+        explanation=explanation.to_json(),
+        told={key: tuple(part.words()) for key, part in explanation.parts.items()},
         asked=asked,
     )
 

@@ -26,15 +26,15 @@ Terms = Iterable[tuple[Decision, float]]
 
 def alike(problem: Problem) -> tuple[tuple[int, ...], ...]:
     """Return the types of devices: sets of devices that differ in their names and groups alone, times included."""
-    found: dict[tuple[Any, ...], list[int]] = {}
+    types: dict[tuple[Any, ...], list[int]] = {}
     for d, device in enumerate(problem.devices):
         own = replace(device, name="", group=None)
         shares = (tuple(sorted(own.peak.items())), tuple(sorted(own.efficiency.items())))
         phases = b"".join(phase.time[:, d].tobytes() for phase in problem.each_phase.values())
         key = (own.type, own.memory, own.reserve, own.speed, own.pays_io, own.unsupported, own.fixed, own.overhead)
         figures = (*shares, own.price, own.price_unit, own.power, own.power_unit, own.bandwidth)
-        found.setdefault((key, figures, problem.time[:, d].tobytes(), phases), []).append(d)
-    return tuple(map(tuple, found.values()))
+        types.setdefault((key, figures, problem.time[:, d].tobytes(), phases), []).append(d)
+    return tuple(map(tuple, types.values()))
 
 
 def with_device(problem: Problem, like: int, search: Folders = ()) -> Problem:
@@ -211,7 +211,7 @@ def _equal(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if is_dataclass(one):
-        return all(_equal(getattr(one, each.name), getattr(other, each.name)) for each in fields(one))
+        return all(_equal(getattr(one, attribute.name), getattr(other, attribute.name)) for attribute in fields(one))
     if isinstance(one, Mapping):
         return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
     if isinstance(one, (tuple, list)):

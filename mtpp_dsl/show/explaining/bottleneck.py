@@ -92,34 +92,34 @@ class BottleneckPart(Short):
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON."""
         return {
-            "objectives": [each.to_json() for each in self.held],
+            "objectives": [entry.to_json() for entry in self.held],
             "memory": [{"device": name, "used": used, "room": room} for name, used, room in self.memory],
         }
 
     def words(self) -> list[str]:
         """Return it in words."""
-        found: list[str] = []
-        for each in self.held:
-            found += _held_words(each, self.problem)
+        lines: list[str] = []
+        for entry in self.held:
+            lines += _held_words(entry, self.problem)
         tight = [(n, u, r) for n, u, r in self.memory if r > 0 and u >= 0.9 * r]
         for name, used, room in tight[:MOST]:
             sizes = f"{self.problem.size(used)} of {self.problem.size(room)}"
-            found.append(f"the memory of {short_name(name)} is nearly full: {sizes}")
+            lines.append(f"the memory of {short_name(name)} is nearly full: {sizes}")
         if len(tight) > MOST:
-            found.append(f"and so is that of {len(tight) - MOST} more devices")
-        return found
+            lines.append(f"and so is that of {len(tight) - MOST} more devices")
+        return lines
 
 
 def bottleneck(question: Question, seconds: float = 0.0) -> BottleneckPart | None:  # noqa: ARG001  takes next to no time
     """Return what holds the cost of the plan of an answer; None without one."""
-    problem, plan, found = question.problem, question.plan, question.evaluation
-    if plan is None or found is None:
+    problem, plan, evaluation = question.problem, question.plan, question.evaluation
+    if plan is None or evaluation is None:
         return None
-    held = []
-    for i, (objective, cost) in enumerate(zip(problem.objectives, found.costs, strict=True)):
-        one = held_of(problem, plan, found, objective, cost)
+    entries = []
+    for i, (objective, cost) in enumerate(zip(problem.objectives, evaluation.costs, strict=True)):
+        one = held_of(problem, plan, evaluation, objective, cost)
         if i == 0:
-            paid = tuple(_paid(found)) if objective.penalised else ()
+            paid = tuple(_paid(evaluation)) if objective.penalised else ()
             limits = tuple(limit for limit in limits_of(problem) if limit.cost > 0)
             gap = question.gap
             optimal = gap is not None and gap <= OPTIMAL_GAP
@@ -131,36 +131,38 @@ def bottleneck(question: Question, seconds: float = 0.0) -> BottleneckPart | Non
                 limits=limits,
                 claimed=question.claimed,
             )
-        held.append(one)
+        entries.append(one)
     limit = np.minimum(problem.memory_limit, problem.stage_limit)
     memory = [
-        (device.name, float(found.memory[d]), float(limit[d]))
+        (device.name, float(evaluation.memory[d]), float(limit[d]))
         for d, device in enumerate(problem.devices)
         if np.isfinite(limit[d])
     ]
-    return BottleneckPart(tuple(held), problem, tuple(memory))
+    return BottleneckPart(tuple(entries), problem, tuple(memory))
 
 
-def _paid(found: Evaluation) -> list[Holder]:
-    broken = sorted(((paid, row) for row, paid in found.penalties.items() if paid > 0), reverse=True)
+def _paid(evaluation: Evaluation) -> list[Holder]:
+    broken = sorted(((paid, row) for row, paid in evaluation.penalties.items() if paid > 0), reverse=True)
     return [Holder("row", (row,), paid, "paid") for paid, row in broken[:MOST]]
 
 
 def held_of(
-    problem: Problem, plan: Plan, found: Evaluation, objective: Objective, cost: float, most: int = MOST
+    problem: Problem, plan: Plan, evaluation: Evaluation, objective: Objective, cost: float, most: int = MOST
 ) -> Held:
     """Return what holds one objective of a plan, at most so many holders, without bounds and limits."""
     if objective.is_linear:
-        holders = term_holders(problem, plan, found, objective)
+        holders = term_holders(problem, plan, evaluation, objective)
         return Held(objective, cost, tuple(holders[:most]), max(0, len(holders) - most))
     if objective.quantity == "makespan":
         holders = _on_path(Timeline(problem, plan))
         return Held(objective, cost, tuple(holders[:most]), max(0, len(holders) - most))
     if objective.quantity in ("sum of bottlenecks", "separate iteration"):
         return Held(
-            objective, cost, (*_of_part(problem, plan, found, "forward"), *_of_part(problem, plan, found, "backward"))
+            objective,
+            cost,
+            (*_of_part(problem, plan, evaluation, "forward"), *_of_part(problem, plan, evaluation, "backward")),
         )
-    loads = _loads(problem, plan, found)
+    loads = _loads(problem, plan, evaluation)
     top = max(holder.amount for holder in loads)
     first = [holder for holder in loads if holder.amount >= top * (1 - SAME)]
     below = [holder for holder in loads if holder.amount < top * (1 - SAME)]
@@ -169,19 +171,19 @@ def held_of(
     return Held(objective, cost, full, max(0, len(first) - most), second)
 
 
-def _loads(problem: Problem, plan: Plan, found: Evaluation) -> list[Holder]:
+def _loads(problem: Problem, plan: Plan, evaluation: Evaluation) -> list[Holder]:
     """Return the loads of stages and channels."""
     names = [device.name for device in problem.devices]
     leads = plan.leads(problem.k)
     loads = []
     for lead in sorted(set(leads.tolist())):
-        parts = {name: float(getattr(found, name)[lead]) for name in PARTS if len(getattr(found, name))}
-        if parts.get("sync", 0.0) < found.load[lead] * (1 - SAME):  # beside everything else
+        parts = {name: float(getattr(evaluation, name)[lead]) for name in PARTS if len(getattr(evaluation, name))}
+        if parts.get("sync", 0.0) < evaluation.load[lead] * (1 - SAME):  # beside everything else
             parts.pop("sync", None)
         members = plan.replicas.get(lead, (lead,))
-        held = Holder("device", tuple(names[d] for d in members), float(found.load[lead]), "load", parts)
-        loads.append(replace(held, shards=plan.shards.get(lead, 1)))
-    for c, load in enumerate(found.channels.tolist()):
+        holder = Holder("device", tuple(names[d] for d in members), float(evaluation.load[lead]), "load", parts)
+        loads.append(replace(holder, shards=plan.shards.get(lead, 1)))
+    for c, load in enumerate(evaluation.channels.tolist()):
         loads.append(Holder("channel", (problem.network.channels[c],), load))
     return loads
 
@@ -195,9 +197,9 @@ def _with_pieces(problem: Problem, plan: Plan, holder: Holder) -> Holder:
     return replace(whole, shards=holder.shards)
 
 
-def _of_part(problem: Problem, plan: Plan, found: Evaluation, part: str) -> list[Holder]:
+def _of_part(problem: Problem, plan: Plan, evaluation: Evaluation, part: str) -> list[Holder]:
     """Return the devices with the largest load of one part of a training graph."""
-    loads = getattr(found, part)
+    loads = getattr(evaluation, part)
     top = float(loads.max())
     if top <= 0:
         return []
@@ -221,47 +223,47 @@ def _on_path(timeline: Timeline) -> list[Holder]:
         waited += max(0.0, activity.start - end)
         end = activity.end
     order = sorted(times.items(), key=lambda item: -item[1])
-    found = [
+    holders = [
         Holder("link" if kind == "link" else "device", (name,), time, "path") for (kind, name), time in order if time
     ]
     if waited > SAME * timeline.makespan:
-        found.append(Holder("device", (), waited, "wait"))
-    return found
+        holders.append(Holder("device", (), waited, "wait"))
+    return holders
 
 
-def _held_words(each: Held, problem: Problem) -> list[str]:
+def _held_words(entry: Held, problem: Problem) -> list[str]:
     """Return what holds one objective in words."""
-    objective = each.objective
+    objective = entry.objective
     base = objective.unit(problem.time_unit) if objective.is_linear else problem.time_unit
     unit = Unit(base, problem.origin.decimal)
-    found = [f"{objective.shown} {problem.valued(each.cost, objective)}"]
+    lines = [f"{objective.shown} {problem.valued(entry.cost, objective)}"]
     what = {"makespan": "the critical path spends", "linear": "it is the sum of"}.get(objective.quantity)
     if objective.quantity == "makespan" or objective.is_linear:
-        found[0] += f": {what}"
-    for holder in each.holders:
-        found += _holder_words(holder, unit, objective)
-    if each.left:
-        found.append(f"  and {each.left} more")
-    if each.second is not None and each.second.amount > 0:
-        less = f"{100 * (1 - each.second.amount / max(each.holders[0].amount, 1e-300)):.2g} %"
-        found.append(f"  next is {each.second.named} with {unit.shown(each.second.amount)}, {less} less")
-    if each.bound is not None:
-        found.append(f"  {_bound_words(each, problem)}")
-    for limit in each.limits:
+        lines[0] += f": {what}"
+    for holder in entry.holders:
+        lines += _holder_words(holder, unit, objective)
+    if entry.left:
+        lines.append(f"  and {entry.left} more")
+    if entry.second is not None and entry.second.amount > 0:
+        less = f"{100 * (1 - entry.second.amount / max(entry.holders[0].amount, 1e-300)):.2g} %"
+        lines.append(f"  next is {entry.second.named} with {unit.shown(entry.second.amount)}, {less} less")
+    if entry.bound is not None:
+        lines.append(f"  {_bound_words(entry, problem)}")
+    for limit in entry.limits:
         word = "most" if objective.sense == "maximize" else "least"
-        found.append(f"  at {word} {problem.valued(limit.cost, objective)}: {limit.words()}")
-    return found
+        lines.append(f"  at {word} {problem.valued(limit.cost, objective)}: {limit.words()}")
+    return lines
 
 
-def _bound_words(each: Held, problem: Problem) -> str:
-    assert each.bound is not None
-    word = "below" if each.objective.sense == "minimize" else "above"
-    shown = problem.valued(each.bound, each.objective)
-    if each.claimed:
+def _bound_words(entry: Held, problem: Problem) -> str:
+    assert entry.bound is not None
+    word = "below" if entry.objective.sense == "minimize" else "above"
+    shown = problem.valued(entry.bound, entry.objective)
+    if entry.claimed:
         shown += ", as the answer says"
-    if each.optimal:
+    if entry.optimal:
         return f"no plan is {word} {shown}: so it is optimal"
-    room = still_better(each.objective, each.objective.value(each.cost), each.objective.value(each.bound))
+    room = still_better(entry.objective, entry.objective.value(entry.cost), entry.objective.value(entry.bound))
     return f"no plan is {word} {shown}{f': so the best is at most {room}' if room else ''}"
 
 
@@ -290,9 +292,9 @@ def _holder_words(holder: Holder, unit: Unit, objective: Objective) -> list[str]
     most = (objective.microbatches or 1) - 1
     times = f", which counts {most + 1} times" if objective.is_iteration and most else ""
     called_so = f"{holder.kind} {holder.named}" if len(holder.names) == 1 else holder.named
-    found = [f"  the largest load is {unit.shown(holder.amount)}, of {called_so}{shared}{times}"]
+    lines = [f"  the largest load is {unit.shown(holder.amount)}, of {called_so}{shared}{times}"]
     parts = part_words(holder, unit)
-    return [*found, *([f"    {parts}"] if parts else []), *(f"    {line}" for line in piece_words(holder, unit))]
+    return [*lines, *([f"    {parts}"] if parts else []), *(f"    {line}" for line in piece_words(holder, unit))]
 
 
 # Simple reasons why no plan can cost less: a single node, all work over all devices, the longest path.
@@ -346,18 +348,18 @@ def limits_of(problem: Problem) -> list[Limit]:
     if not np.isfinite(least).all():
         return []
     shared_inputs = any(problem.replicate) or any(c.enlarges for c in problem.constraints)
-    found: list[Limit] = []
+    limits: list[Limit] = []
     if quantity in ("bottleneck", "sum of bottlenecks", "makespan", "iteration", "separate iteration"):
         many = problem.objective.microbatches or 1 if problem.objective.is_iteration else 1
         if not shared_inputs:
             v = int(least.argmax())
             where = problem.devices[int(time[v].argmin())].name
-            found.append(Limit("node", many * float(least[v]), (problem.graph.names[v],), where))
+            limits.append(Limit("node", many * float(least[v]), (problem.graph.names[v],), where))
         if quantity != "makespan" or problem.interconnect.keyword == "links":
-            found.append(Limit("work", many * _spread(time)))
+            limits.append(Limit("work", many * _spread(time)))
     if quantity == "makespan":
-        found.append(_path(problem, least))
-    return sorted(found, key=lambda limit: -limit.cost)
+        limits.append(_path(problem, least))
+    return sorted(limits, key=lambda limit: -limit.cost)
 
 
 def _spread(time: Floats) -> float:

@@ -54,7 +54,7 @@ def solved(
     question: Question,
     tasks: Sequence[BudgetTask],
     seconds: float,
-    found: Callable[[SolvedTask], None] = lambda _: None,
+    report: Callable[[SolvedTask], None] = lambda _: None,
 ) -> list[SolvedTask]:
     """Solve problems in their order in *seconds* together, and return what came of each, in the same order.
 
@@ -64,14 +64,14 @@ def solved(
         question: says by which method, and is asked whether to stop.
         tasks: to be solved.
         seconds: for all of them.
-        found: is told what came of each task at once.
+        report: is told what came of each task at once.
     """
     end = monotonic() + seconds
     done: list[SolvedTask] = []
     for number, task in enumerate(tasks):
         share = max(0.0, end - monotonic()) / (len(tasks) - number)
         done.append(_one(question, task, share))
-        found(done[-1])
+        report(done[-1])
     return done
 
 

@@ -62,7 +62,7 @@ class ClashMember(Short):
         """Return it as JSON."""
         return {
             "named": self.named,
-            "lines": [each.to_json() for each in self.lines],
+            "lines": [line.to_json() for line in self.lines],
             "parts": list(self.parts),
             "needed": self.needed,
             "breaks": list(self.breaks),
@@ -71,13 +71,13 @@ class ClashMember(Short):
 
     def words(self) -> list[str]:
         """Return it in words."""
-        found = [f"  {statement_words(self.lines, self.named)}"]
+        lines = [f"  {statement_words(self.lines, self.named)}"]
         if self.parts:
-            found.append(f"      of it: {fold_names([shortened(part, 80) for part in self.parts], MOST_SHOWN)}")
-        found += [f"      {each}: {' '.join(each.text.split())}" for each in self.lines[1 : MOST_SHOWN + 1]]
+            lines.append(f"      of it: {fold_names([shortened(part, 80) for part in self.parts], MOST_SHOWN)}")
+        lines += [f"      {line}: {' '.join(line.text.split())}" for line in self.lines[1 : MOST_SHOWN + 1]]
         if self.breaks:
-            found.append(f"      without it the rest can hold, for example with: {shortened(self.breaks[0], 400)}")
-        return found
+            lines.append(f"      without it the rest can hold, for example with: {shortened(self.breaks[0], 400)}")
+        return lines
 
 
 @dataclass(frozen=True)
@@ -109,20 +109,20 @@ class Clash(Short):
         count = len(self.members)
         unsure = [member for member in self.members if not member.needed]
         if count == 1:
-            said = "This cannot hold, by itself"
+            heading = "This cannot hold, by itself"
         elif unsure:
-            said = f"These {count} cannot hold together"
+            heading = f"These {count} cannot hold together"
         else:
             others = "the other one can hold" if count == 2 else f"the other {count - 1} can hold"
-            said = f"These {count} cannot hold together, and without any one of them {others}"
+            heading = f"These {count} cannot hold together, and without any one of them {others}"
         if self.minimal:
-            return f"{said}:"
+            return f"{heading}:"
         if not unsure or count == 1:
-            return f"{said} (the time was too short to tell whether less of it would do):"
+            return f"{heading} (the time was too short to tell whether less of it would do):"
         names = ", ".join(str(member.lines[0]) if member.lines else member.named for member in unsure[:MOST_SHOWN])
         which = "all of them" if len(unsure) == count else names
         verb = "is" if len(unsure) == 1 else "are"
-        return f"{said} (the time was too short to tell whether {which} {verb} needed for that):"
+        return f"{heading} (the time was too short to tell whether {which} {verb} needed for that):"
 
 
 @dataclass(frozen=True)
@@ -151,18 +151,18 @@ class Clashes(Short):
         """Return it in words."""
         first, *others = self.clashes
         why = "" if first.reason == GENERAL else f": {shortened(first.reason, 600)}"
-        found = [f"No plan exists{why}.", *first.words()]
+        lines = [f"No plan exists{why}.", *first.words()]
         for clash in others:
-            found += ["", f"Whatever becomes of these: {shortened(clash.reason, 600)}.", *clash.words()]
+            lines += ["", f"Whatever becomes of these: {shortened(clash.reason, 600)}.", *clash.words()]
         if first.members and self.rest is not False:
             what = "all of these" if others or len(first.members) > 1 else "this"
             unknown = f"The time was too short to find out whether there is a plan without {what}."
             known = self._alone() or [f"Without {what} there is a plan."]
-            found += ["", *(known if self.rest else [unknown])]
+            lines += ["", *(known if self.rest else [unknown])]
         if self.kept:
-            names = fold_names([shortened(each, 200) for each in self.kept], MOST_SHOWN)
-            found += ["", f"Kept all the while, as without it another problem is asked: {names}."]
-        return found
+            names = fold_names([shortened(rule, 200) for rule in self.kept], MOST_SHOWN)
+            lines += ["", f"Kept all the while, as without it another problem is asked: {names}."]
+        return lines
 
     def _alone(self) -> list[str]:
         """Return which statement of the only clash it is enough to leave out, and which it is not."""
@@ -172,15 +172,15 @@ class Clashes(Short):
         enough, short = ([m for m in members if m.alone is answer] for answer in (True, False))
         if len(enough) == len(members):
             return ["Without any one of these there is a plan."]
-        found = [f"Without {_which(enough)} there is a plan."] if enough else []
+        lines = [f"Without {_which(enough)} there is a plan."] if enough else []
         if short:
-            found.append(f"Without {_which(short)} there is still no plan: something else clashes then.")
-        return [*found, *([] if enough else ["Without all of these there is a plan."])]
+            lines.append(f"Without {_which(short)} there is still no plan: something else clashes then.")
+        return [*lines, *([] if enough else ["Without all of these there is a plan."])]
 
 
 def _which(members: Sequence[ClashMember]) -> str:
     """Return statements of which each is meant alone, by their lines."""
-    names = [str(each.lines[0]) if each.lines else each.named for each in members]
+    names = [str(member.lines[0]) if member.lines else member.named for member in members]
     return f"{names[0]} alone" if len(names) == 1 else f"any one of {', '.join(names)}"
 
 
@@ -198,27 +198,27 @@ def infeasible(question: Question, seconds: float) -> Clashes | None:
         question: about an answer that is infeasible.
         seconds: that it may take.
     """
-    said = question.answer.get("infeasible")
-    if said is None:
+    claim = question.answer.get("infeasible")
+    if claim is None:
         return None
     items = items_of(question.problem, question.places)
     asked = Feasibility(items, question, seconds)
-    why = Infeasibility(said["reason"], tuple(said["clash"]), bool(said["minimal"]))
+    why = Infeasibility(claim["reason"], tuple(claim["clash"]), bool(claim["minimal"]))
     every = frozenset(range(len(items.items)))
     asked.take(every, why)
-    found: list[Clash] = []
+    clashes: list[Clash] = []
     left = every
     rest: bool | None = None
-    while len(found) < MOST_CLASHES:
+    while len(clashes) < MOST_CLASHES:
         core, needed = _shrunk(asked, left)
-        found.append(_told(asked, core, needed))
+        clashes.append(_told(asked, core, needed))
         left = left - core
         rest = asked.ask(left) if core else False
         if not core or rest is not False:
             break
-    if len(found) == 1 and rest and len(found[0].members) > 1:
-        found = [_alone(asked, found[0], every, every - left)]
-    return Clashes(tuple(found), rest, tuple(str(rule) for rule in items.kept))
+    if len(clashes) == 1 and rest and len(clashes[0].members) > 1:
+        clashes = [_alone(asked, clashes[0], every, every - left)]
+    return Clashes(tuple(clashes), rest, tuple(str(rule) for rule in items.kept))
 
 
 def _alone(asked: Feasibility, clash: Clash, every: frozenset[int], core: frozenset[int]) -> Clash:
@@ -245,7 +245,7 @@ def _shrunk(asked: Feasibility, start: frozenset[int]) -> tuple[frozenset[int], 
             answer = asked.ask(core - part)
             if answer is False:
                 core = core - part
-                smaller = [each for each in _named(asked, core) if each < core and asked.ask(each) is False]
+                smaller = [subset for subset in _named(asked, core) if subset < core and asked.ask(subset) is False]
                 core = min(smaller, key=len, default=core)
             elif answer is True and len(part) == 1:
                 needed |= part
@@ -259,7 +259,7 @@ def _shrunk(asked: Feasibility, start: frozenset[int]) -> tuple[frozenset[int], 
 
 def _named(asked: Feasibility, core: frozenset[int]) -> list[frozenset[int]]:
     """Return the items of *core* that reasons name for sets that it is a part of, or that are parts of it."""
-    found: dict[frozenset[int], None] = {}
+    subsets: dict[frozenset[int], None] = {}
     for chosen, why in list(asked.why.items()):
         if not (chosen <= core or core <= chosen):
             continue
@@ -272,8 +272,8 @@ def _named(asked: Feasibility, core: frozenset[int]) -> list[frozenset[int]]:
             )
         )
         if numbers:
-            found[numbers] = None
-    return sorted(found, key=len)
+            subsets[numbers] = None
+    return sorted(subsets, key=len)
 
 
 def _stem(name: str) -> str:
@@ -324,8 +324,8 @@ def _broken(asked: Feasibility, own: frozenset[int], core: frozenset[int], secon
         slacks = slack_of(problem, plan, evaluate(problem, plan), rows)
     except MtppError:
         slacks = []
-    told = [f"{slack.name} {slack.said}" for slack in slacks if slack.left < 0]
-    return tuple(dict.fromkeys(told or asked.broken(plan, core)))
+    amounts = [f"{slack.name} {slack.said}" for slack in slacks if slack.left < 0]
+    return tuple(dict.fromkeys(amounts or asked.broken(plan, core)))
 
 
 def _why(asked: Feasibility, core: frozenset[int]) -> Infeasibility:
@@ -341,7 +341,7 @@ def _reason(asked: Feasibility, core: frozenset[int]) -> str:
         counted = quick(asked.items.problem_of(core))
     except MtppError:
         counted = None
-    said = counted.reason if counted is not None else ""
-    if not said:
-        said = GENERAL if core else _why(asked, core).reason
-    return said.removesuffix(".")
+    reason = counted.reason if counted is not None else ""
+    if not reason:
+        reason = GENERAL if core else _why(asked, core).reason
+    return reason.removesuffix(".")

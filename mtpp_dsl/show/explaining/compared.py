@@ -61,22 +61,22 @@ class AnswerSide(Short):
         Replicas are in the order of the devices: which of them leads the others makes no other plan.
         """
         plan = self.answer["plan"]
-        found = {} if plan is None else plan["assignment"]
+        devices = {} if plan is None else plan["assignment"]
         place = {row["name"]: d for d, row in enumerate(self.answer["devices"])}
         given = {} if plan is None else plan.get("replicas") or {}
         replicas = {lead: tuple(sorted(all_, key=lambda name: place.get(name, 0))) for lead, all_ in given.items()}
         return {
             node: replicas.get(where, (where,)) if isinstance(where, str) else tuple(where)
-            for node, where in found.items()
+            for node, where in devices.items()
         }
 
     @property
     def loads(self) -> dict[str, float]:
         """The loads of devices by name, and then of channels, also of those that carry nothing."""
-        found = {row["name"]: float(row["load"]) for row in self.answer["devices"]}
+        loads = {row["name"]: float(row["load"]) for row in self.answer["devices"]}
         if self.plan is not None and self.problem is not None and self.problem.networked:
-            found |= dict.fromkeys(self.problem.network.channels, 0.0)
-        return found | {row["name"]: float(row["load"]) for row in self.answer.get("channels", ())}
+            loads |= dict.fromkeys(self.problem.network.channels, 0.0)
+        return loads | {row["name"]: float(row["load"]) for row in self.answer.get("channels", ())}
 
 
 def side_of(
@@ -110,8 +110,8 @@ def side_of(
     points = points_of(data)
     called = str(path) if points is None else f"{path} point {point}"
     try:
-        found = read_answer(path, spec, search=search, point=point if points is not None else None)
-        return AnswerSide(called, found.answer, found.problem, found.plan)
+        answered = read_answer(path, spec, search=search, point=point if points is not None else None)
+        return AnswerSide(called, answered.answer, answered.problem, answered.plan)
     except MtppError as error:
         if points is not None:
             if point is None or not 1 <= point <= len(points):
@@ -127,8 +127,8 @@ def side_of(
 
 def objectives_of(side: AnswerSide) -> Sequence[Mapping[str, Any]]:
     """Return the objectives of an answer in their order, each with its value."""
-    found: Sequence[Mapping[str, Any]] = side.answer.get("objectives") or [side.answer["objective"]]
-    return [{**one, "value": value_of(one)} for one in found]
+    objectives: Sequence[Mapping[str, Any]] = side.answer.get("objectives") or [side.answer["objective"]]
+    return [{**one, "value": value_of(one)} for one in objectives]
 
 
 def stages_of(side: AnswerSide, renamed: Mapping[str, str]) -> dict[tuple[str, ...], tuple[bool, int]]:
@@ -146,7 +146,7 @@ def stages_of(side: AnswerSide, renamed: Mapping[str, str]) -> dict[tuple[str, .
 def traded(a: AnswerSide, b: AnswerSide) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Return the objectives of *a* and *b* that differ, if one is a point of a front and each is better in some."""
     one, other = objectives_of(a), objectives_of(b)
-    names = [[(x["name"], x["sense"], x["unit"]) for x in each] for each in (one, other)]
+    names = [[(x["name"], x["sense"], x["unit"]) for x in objectives] for objectives in (one, other)]
     if not (one[0].get("under") or other[0].get("under")) or names[0] != names[1]:
         return []
     if any(x["value"] is None for x in (*one, *other)):

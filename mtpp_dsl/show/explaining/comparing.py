@@ -108,10 +108,10 @@ def _objectives_differ(a: AnswerSide, b: AnswerSide) -> list[str]:
     one, other = ([(x["name"], x["sense"], x["unit"], x.get("batch")) for x in objectives_of(side)] for side in (a, b))
     if one == other:
         return []
-    said = [" then ".join(f"{sense} {name}" for name, sense, _, _ in each) for each in (one, other)]
-    if said[0] == said[1]:
+    texts = [" then ".join(f"{sense} {name}" for name, sense, _, _ in objectives) for objectives in (one, other)]
+    if texts[0] == texts[1]:
         return ["the objective: its unit, or its batch"]
-    return [f"the objective: {said[0]} and {said[1]}"]
+    return [f"the objective: {texts[0]} and {texts[1]}"]
 
 
 def _better(a: AnswerSide, b: AnswerSide) -> tuple[Better | None, str]:
@@ -135,18 +135,18 @@ def _better(a: AnswerSide, b: AnswerSide) -> tuple[Better | None, str]:
 
 def _contradictions(a: AnswerSide, b: AnswerSide) -> list[str]:
     """Return where the bound of one answer to a question is beyond the plan of the other: then one of them is wrong."""
-    found = []
+    contradictions = []
     for one, other in ((a, b), (b, a)):
         if one.bound is None or other.value is None:
             continue
         sign = 1 if one.answer["objective"]["sense"] == "minimize" else -1
         if sign * (one.bound - other.value) > 1e-6 * abs(other.value):
-            found.append(
+            contradictions.append(
                 f"the bound of {one.name} is beyond the plan of {other.name}: one of them is wrong (mtpp verify)"
             )
     if (a.answer["status"] == "infeasible" and b.assignment) or (b.answer["status"] == "infeasible" and a.assignment):
-        found.append("one says that no plan exists, and the other has one: one of them is wrong (mtpp verify)")
-    return found
+        contradictions.append("one says that no plan exists, and the other has one: one of them is wrong (mtpp verify)")
+    return contradictions
 
 
 def _renamed(a: AnswerSide, b: AnswerSide) -> dict[str, str]:
@@ -169,10 +169,10 @@ def check_point(point: str | None) -> tuple[int | None, int | None]:
     """
     if point is None:
         return None, None
-    said = [part.strip() for part in point.split(",")]
-    if not 1 <= len(said) <= 2 or not all(part.isdecimal() and int(part) >= 1 for part in said):
+    numbers = [part.strip() for part in point.split(",")]
+    if not 1 <= len(numbers) <= 2 or not all(part.isdecimal() and int(part) >= 1 for part in numbers):
         raise UsageError(f"--point {point}: write the numbers of the points, from 1, as --point 1,3")
-    return int(said[0]), int(said[-1])
+    return int(numbers[0]), int(numbers[-1])
 
 
 # Why the better one is better: what held the other one back, and where that is in the better one.
@@ -216,10 +216,10 @@ def reasons(a: AnswerSide, b: AnswerSide, renamed: Mapping[str, str], moves: Seq
             )
         yield text
         yield from _flows(holder, names, moves)
-    told: set[str] = set()
+    roles: set[str] = set()
     for holder in other.holders:  # of each part the first, as others are as large
-        if holder.role != "paid" and holder.role not in told:
-            told.add(holder.role)
+        if holder.role != "paid" and holder.role not in roles:
+            roles.add(holder.role)
             amount = format_quantity(holder.amount, unit)
             yield f"{b.name} is held back by {short_names(holder.names)}{_part(holder)}, with {amount}"
     yield from _rows(a, b, one, other)
@@ -232,7 +232,7 @@ def _part(holder: Holder) -> str:
 def _rows(a: AnswerSide, b: AnswerSide, one: Held, other: Held) -> Iterator[str]:
     """Yield which rows that may be broken cost one plan more than the other."""
     before, after = (
-        {holder.named: holder.amount for holder in held.holders if holder.role == "paid"} for held in (one, other)
+        {holder.named: holder.amount for holder in side.holders if holder.role == "paid"} for side in (one, other)
     )
     for row in {**before, **after}:
         x, y = before.get(row, 0.0), after.get(row, 0.0)
@@ -258,41 +258,41 @@ def _by_amounts(a: AnswerSide, one: Held, other: Held, renamed: Mapping[str, str
     keys = sorted({*before, *after}, key=lambda key: -abs(after.get(key, 0.0) - before.get(key, 0.0)))
     unit = _unit(a, one)
     size = max([abs(one.cost), abs(other.cost), 1e-300])
-    told = [key for key in keys if abs(after.get(key, 0.0) - before.get(key, 0.0)) > SAME * size]
+    changed = [key for key in keys if abs(after.get(key, 0.0) - before.get(key, 0.0)) > SAME * size]
     what = "critical path" if one.objective.quantity == "makespan" else "sum"
-    for key in told[:MOST]:
+    for key in changed[:MOST]:
         x, y = before.get(key, 0.0), after.get(key, 0.0)
         change = "less" if y < x else "more"
         amount = format_quantity(abs(y - x), unit)
         of = "cost" if key.startswith(PAID) else what
         yield f"{amount} {change} of the {of} is {key}: {format_quantity(x, unit)} -> {format_quantity(y, unit)}"
-    if len(told) > MOST:
-        yield f"and {len(told) - MOST} smaller changes"
+    if len(changed) > MOST:
+        yield f"and {len(changed) - MOST} smaller changes"
 
 
 def amounts(one: Held, renamed: Mapping[str, str]) -> dict[str, float]:
     """Return what adds to a cost, by what it is in words."""
-    found: dict[str, float] = {}
+    amounts: dict[str, float] = {}
     for holder in one.holders:
         names = [renamed.get(name, name) for name in holder.names]
         name = short_names(names) if holder.kind != "link" else called_there(holder.names[0], renamed)
         word = {"wait": "waiting", "paid": f"{PAID}{name} costs"}.get(holder.role, name)
         if holder.role == "path":
             word = f"sending over {name}" if holder.kind == "link" else f"on {name}"
-        found[word] = found.get(word, 0.0) + holder.amount
-    return found
+        amounts[word] = amounts.get(word, 0.0) + holder.amount
+    return amounts
 
 
 def held(side: AnswerSide) -> Held | None:
     """Return what holds the first objective of a side, broken rows too; None without a problem or a plan."""
     if side.problem is None or side.plan is None:
         return None
-    found, objective = evaluate(side.problem, side.plan), side.problem.objective
-    one = held_of(side.problem, side.plan, found, objective, found.cost, ALL)
+    evaluation, objective = evaluate(side.problem, side.plan), side.problem.objective
+    one = held_of(side.problem, side.plan, evaluation, objective, evaluation.cost, ALL)
     if not objective.penalised:
         return one
     sign = -1.0 if objective.maximized else 1.0
-    paid = [Holder("row", (row,), sign * amount, "paid") for row, amount in found.penalties.items() if amount > 0]
+    paid = [Holder("row", (row,), sign * amount, "paid") for row, amount in evaluation.penalties.items() if amount > 0]
     return replace(one, holders=(*one.holders, *paid))
 
 

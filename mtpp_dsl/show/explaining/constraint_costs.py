@@ -77,23 +77,23 @@ class Price(Short):
         names = ("named", "rows", "effect", "cost", "bound", "least", "most", "impossible", "why", "said")
         return {
             **{name: getattr(self, name) for name in names},
-            "lines": [each.to_json() for each in self.lines],
-            "slack": [each.to_json() for each in self.slack],
+            "lines": [part.to_json() for part in self.lines],
+            "slack": [part.to_json() for part in self.slack],
         }
 
     def words(self) -> list[str]:
         """Return it in words."""
-        found = [f"  {statement_words(self.lines, self.named)}", f"      {self.said}"]
-        binding = [each for each in self.slack if each.binding]
+        lines = [f"  {statement_words(self.lines, self.named)}", f"      {self.said}"]
+        binding = [slack for slack in self.slack if slack.binding]
         if binding:
-            shown = [f"{shortened(each.name, 80)} ({each.said})" for each in binding[:MOST_SHOWN]]
+            shown = [f"{shortened(slack.name, 80)} ({slack.said})" for slack in binding[:MOST_SHOWN]]
             more = [f"{len(binding) - MOST_SHOWN} more"] if len(binding) > MOST_SHOWN else []
-            found.append(f"      binding: {', '.join([*shown, *more])}")
+            lines.append(f"      binding: {', '.join([*shown, *more])}")
         elif self.slack:
             of = f", the tightest of {len(self.slack)}" if len(self.slack) > 1 else ""
             how = "not binding" if self.free else "the plan is within it"
-            found.append(f"      {how}: {shortened(self.slack[0].name, 80)} has {self.slack[0].said}{of}")
-        return found
+            lines.append(f"      {how}: {shortened(self.slack[0].name, 80)} has {self.slack[0].said}{of}")
+        return lines
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,8 +128,8 @@ def statement_words(lines: Sequence[SpecLines], named: str) -> str:
     """Return the place and the text of a statement on one line, shortened; what messages call it where it has none."""
     if not lines:
         return shortened(named, MOST_TEXT)
-    said = " ".join(lines[0].text.split()) or named
-    return f"{lines[0]}: {said if len(said) <= MOST_TEXT else said[:MOST_TEXT] + '…'}"
+    text = " ".join(lines[0].text.split()) or named
+    return f"{lines[0]}: {text if len(text) <= MOST_TEXT else text[:MOST_TEXT] + '…'}"
 
 
 @dataclass(frozen=True)
@@ -207,17 +207,17 @@ def _price(question: Question, case: _Case, done: SolvedTask | None) -> Price:
     lines = tuple(dict.fromkeys(places.of_constraint(case.group[0])))
     blank = Price(label_of(case.group), lines, len(case.group), case.effect, slack=case.slack, constraints=case.group)
     if case.effect == "orders":
-        said = "costs nothing: it orders equal devices, and never takes the best plan away"
-        return replace(blank, least=0.0, most=0.0, said=said)
+        sentence = "costs nothing: it orders equal devices, and never takes the best plan away"
+        return replace(blank, least=0.0, most=0.0, said=sentence)
     if done is None or done.result is None:
         why = case.why if done is None else done.why
-        said = "it cannot be left out" if case.effect == "fixed" else "what it costs is not known"
-        return replace(blank, why=why, said=f"{said}: {why}")
-    found = done.result
-    if found.infeasibility is not None:
-        return replace(blank, impossible=True, said=f"without it there is no plan: {found.infeasibility.reason}")
-    cost = _best(question, case.altered, found.cost)
-    bound = None if found.bound is None else found.bound.cost
+        sentence = "it cannot be left out" if case.effect == "fixed" else "what it costs is not known"
+        return replace(blank, why=why, said=f"{sentence}: {why}")
+    result = done.result
+    if result.infeasibility is not None:
+        return replace(blank, impossible=True, said=f"without it there is no plan: {result.infeasibility.reason}")
+    cost = _best(question, case.altered, result.cost)
+    bound = None if result.bound is None else result.bound.cost
     return _compared(question, replace(blank, cost=cost, bound=bound))
 
 
@@ -291,11 +291,11 @@ def costs(question: Question, price: Price) -> str:
     better = _share(question, price.cost)
     if price.least and price.most is not None and none(question, price.most - price.least):
         return f"without it the best plan is at {shown(price.cost)}, {better} better, which is proved"
-    found = f"without it there is a plan at {shown(price.cost)}"
+    known = f"without it there is a plan at {shown(price.cost)}"
     most = "how much better the best is, is not known" if bound is None else f"at most {_share(question, bound)} better"
     if price.least and not none(question, price.least):
-        return f"{found}; the best is at least {_share(question, cost - price.least)} better, {most}"
-    return f"{found}, {better} better ({most}); but the plan with it may not be the best"
+        return f"{known}; the best is at least {_share(question, cost - price.least)} better, {most}"
+    return f"{known}, {better} better ({most}); but the plan with it may not be the best"
 
 
 def gains(question: Question, price: Price) -> str:
@@ -305,16 +305,16 @@ def gains(question: Question, price: Price) -> str:
     if price.free:
         return "gains nothing: without it there is a plan as good as the best with it, which is proved"
     if price.cost is None:
-        said = "it allows plans, and without it none was found in the time"
-        return said if bound is None or bound <= cost else f"{said}; none is better than {shown(bound)}"
+        sentence = "it allows plans, and without it none was found in the time"
+        return sentence if bound is None or bound <= cost else f"{sentence}; none is better than {shown(bound)}"
     if price.cost <= cost or none(question, price.cost - cost):
         return f"gains nothing that was found: without it there is a plan at {shown(price.cost)}, too"
-    found, worse = f"without it the best plan that was found is at {shown(price.cost)}", _share(question, price.cost)
+    known, worse = f"without it the best plan that was found is at {shown(price.cost)}", _share(question, price.cost)
     if bound is not None and bound > cost and not none(question, bound - cost):
         if none(question, price.cost - bound) and question.bound is not None and none(question, cost - question.bound):
             return f"without it the best plan is at {shown(price.cost)}, {worse} worse, which is proved"
-        return f"{found}, {worse} worse; every one is at least {_share(question, bound)} worse"
-    return f"{found}, {worse} worse; whether there is a better one is not known"
+        return f"{known}, {worse} worse; every one is at least {_share(question, bound)} worse"
+    return f"{known}, {worse} worse; whether there is a better one is not known"
 
 
 def changes(question: Question, price: Price) -> str:

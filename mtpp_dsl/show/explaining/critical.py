@@ -87,28 +87,30 @@ class Critical(Short):
         """Return it in words."""
         timeline, shown = self.timeline, self._shown
         path = timeline.critical
-        found = [
+        lines = [
             f"critical path: {counted(len(path), 'step')} that take {shown(timeline.makespan)} one after the other"
         ]
         groups = list(_folded(path))
-        told = groups if len(groups) <= MOST_STEPS else [*groups[: MOST_STEPS // 2], *groups[-MOST_STEPS // 2 :]]
-        for i, steps in enumerate(told):
+        shown_groups = (
+            groups if len(groups) <= MOST_STEPS else [*groups[: MOST_STEPS // 2], *groups[-MOST_STEPS // 2 :]]
+        )
+        for i, steps in enumerate(shown_groups):
             if len(groups) > MOST_STEPS and i == MOST_STEPS // 2:
-                found.append(f"  … {counted(len(groups) - len(told), 'part')} of it left out here …")
-            found.append(f"  {self._steps(steps)}")
-        found += self._slack_words()
+                lines.append(f"  … {counted(len(groups) - len(shown_groups), 'part')} of it left out here …")
+            lines.append(f"  {self._steps(steps)}")
+        lines += self._slack_words()
         for idle in self.idle[:MOST_IDLE]:
             took = shown(idle.end - idle.start)
             why = "nothing that it needs"
             if idle.waits is not None:
                 why = f"{_kind(idle.waits)} {short_name(idle.waits.name)}"
             before = f"before {short_name(idle.before.name)}, which waits for {why}"
-            found.append(f"{short_name(idle.device)} is idle for {took} {before}")
+            lines.append(f"{short_name(idle.device)} is idle for {took} {before}")
         if len(self.idle) > MOST_IDLE:
-            found.append(f"and {counted(len(self.idle) - MOST_IDLE, 'shorter wait')}")
+            lines.append(f"and {counted(len(self.idle) - MOST_IDLE, 'shorter wait')}")
         if self.rows:
-            found.append(f"slack does not look at rows that speak of times: {short_names(self.rows)}")
-        return found
+            lines.append(f"slack does not look at rows that speak of times: {short_names(self.rows)}")
+        return lines
 
     def _shown(self, time: float) -> str:
         return format_quantity(time, self.time_unit)
@@ -125,22 +127,26 @@ class Critical(Short):
 
     def _slack_words(self) -> list[str]:
         every = list(zip(self.timeline.activities, self.timeline.slack, strict=True))
-        found = []
+        lines = []
         for what, kinds in (("node", ("node",)), ("transfer", ("transfer",))):
             mine = [(activity, slack) for activity, slack in every if activity.kind in kinds]
             if not mine:
                 continue
             tight = sum(slack == 0 for _, slack in mine)
-            found.append(f"{counted(tight, what)} of {len(mine):,} cannot be later without a longer makespan")
+            lines.append(f"{counted(tight, what)} of {len(mine):,} cannot be later without a longer makespan")
             loose = sorted((pair for pair in mine if pair[1] > 0), key=lambda pair: -pair[1])
             if loose:
-                told = [
+                amounts = [
                     f"{short_names([activity.name for activity, _ in same])} {shown}"
                     for shown, same in groupby(loose, lambda pair: self._shown(pair[1]))
                 ]
-                more = f", and {counted(len(told) - MOST_SLACK, 'group')} with less" if len(told) > MOST_SLACK else ""
-                found.append(f"  the most slack: {'; '.join(told[:MOST_SLACK])}{more}")
-        return found
+                more = (
+                    f", and {counted(len(amounts) - MOST_SLACK, 'group')} with less"
+                    if len(amounts) > MOST_SLACK
+                    else ""
+                )
+                lines.append(f"  the most slack: {'; '.join(amounts[:MOST_SLACK])}{more}")
+        return lines
 
 
 def critical(question: Question, seconds: float = 0.0) -> Critical | None:  # noqa: ARG001  takes next to no time
@@ -187,7 +193,7 @@ def _folded(path: list[Step]) -> Iterator[list[Step]]:
 def _idle(timeline: Timeline) -> list[IdleTime]:
     """Return the times in which devices wait, the longest first; what comes after their last activity is none."""
     near = SAME * timeline.makespan
-    found = []
+    waits_of_devices = []
     for device in timeline.devices:
         free = 0.0
         for activity in timeline.on[device]:
@@ -195,6 +201,6 @@ def _idle(timeline: Timeline) -> list[IdleTime]:
                 needed = [timeline.activities[i] for i in activity.needs]
                 just = [other for other in needed if abs(other.end - activity.start) <= near]
                 waits = max(just, key=lambda other: other.end - other.start, default=None)
-                found.append(IdleTime(device, free, activity.start, activity, waits))
+                waits_of_devices.append(IdleTime(device, free, activity.start, activity, waits))
             free = max(free, activity.end)
-    return sorted(found, key=lambda idle: (idle.start - idle.end, idle.start))
+    return sorted(waits_of_devices, key=lambda idle: (idle.start - idle.end, idle.start))

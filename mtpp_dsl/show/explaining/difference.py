@@ -61,15 +61,15 @@ class Difference(Short):
     def stages(self) -> tuple[str, ...]:
         """How stages on the same devices run otherwise in *b*: recomputed or not, with other shards; in words."""
         one, other = stages_of(self.a, self.renamed), stages_of(self.b, {})
-        found = []
+        changes = []
         for devices, (again, shards) in one.items():
             name = f"the stage on {short_names(devices)}"
             now, parts = other.get(devices, (again, shards))
             if again != now:
-                found.append(f"{name} recomputes {'in B, and not in A' if now else 'in A, and not in B'}")
+                changes.append(f"{name} recomputes {'in B, and not in A' if now else 'in A, and not in B'}")
             if shards != parts:
-                found.append(f"{name} has {counted(shards, 'shard')} in A, {counted(parts, 'shard')} in B")
-        return tuple(found)
+                changes.append(f"{name} has {counted(shards, 'shard')} in A, {counted(parts, 'shard')} in B")
+        return tuple(changes)
 
     @property
     def ratio(self) -> float | None:
@@ -82,12 +82,12 @@ class Difference(Short):
     def rows(self) -> list[tuple[str, str, float | None, float | None]]:
         """Return the devices and channels: names in *a* and in *b*, and their loads there, "" and None where absent."""
         one, other = self.a.loads, self.b.loads
-        found: list[tuple[str, str, float | None, float | None]] = []
+        rows: list[tuple[str, str, float | None, float | None]] = []
         for name, load in one.items():
             there = called_there(name, self.renamed)
-            found.append((name, there if there in other else "", load, other.get(there)))
-        taken = {there for _, there, _, _ in found}
-        return [*found, *(("", name, None, load) for name, load in other.items() if name not in taken)]
+            rows.append((name, there if there in other else "", load, other.get(there)))
+        taken = {there for _, there, _, _ in rows}
+        return [*rows, *(("", name, None, load) for name, load in other.items() if name not in taken)]
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON, as :func:`diff_schema` has it."""
@@ -145,21 +145,21 @@ def _side(side: AnswerSide) -> dict[str, Any]:
 MOST_MOVES, MOST_LOADS = 12, 12
 
 
-def _words(found: Difference) -> list[str]:
+def _words(difference: Difference) -> list[str]:
     """Return a difference in words, a line an entry, indented by its leading spaces."""
-    a, b = found.a, found.b
-    said = [f"A  {_answer(a)}", f"B  {_answer(b)}", ""]
-    if found.asked:
-        said += ["they answer different questions:", *(f"  {one}" for one in found.asked)]
+    a, b = difference.a, difference.b
+    lines = [f"A  {_answer(a)}", f"B  {_answer(b)}", ""]
+    if difference.asked:
+        lines += ["they answer different questions:", *(f"  {one}" for one in difference.asked)]
     trade = traded(a, b)
-    said.append(_trade(trade) if trade else _verdict(found))
+    lines.append(_trade(trade) if trade else _verdict(difference))
     for i, (x, y) in enumerate(zip(objectives_of(a), objectives_of(b), strict=False)):
         if (i or trade) and x["name"] == y["name"] and None not in (x["value"], y["value"]) and _value(x) != _value(y):
-            said.append(f"  {x['name']}: {_value(x)} -> {_value(y)}")
-    said += [f"  {reason}" for reason in found.reasons]
-    changed = [*_moves(found), *_loads(found)]
-    said += ["", *changed] if changed else []
-    return [*said, *(["", *(f"note: {note}" for note in found.notes)] if found.notes else [])]
+            lines.append(f"  {x['name']}: {_value(x)} -> {_value(y)}")
+    lines += [f"  {reason}" for reason in difference.reasons]
+    changed = [*_moves(difference), *_loads(difference)]
+    lines += ["", *changed] if changed else []
+    return [*lines, *(["", *(f"note: {note}" for note in difference.notes)] if difference.notes else [])]
 
 
 def _value(objective: Mapping[str, Any]) -> str:
@@ -170,31 +170,35 @@ def _answer(side: AnswerSide) -> str:
     """Return an answer in a line: its file, its value, its bound, and whether these are only what the file says."""
     objective = side.answer["objective"]
     unchecked = ", which is not checked, says" if side.why else ""
-    said = [f"{side.name}{unchecked}: {side.answer['status']}"]
-    said += [f"{each['name']} {_value(each)}" for each in objectives_of(side) if each["value"] is not None]
+    parts = [f"{side.name}{unchecked}: {side.answer['status']}"]
+    parts += [
+        f"{objective_value['name']} {_value(objective_value)}"
+        for objective_value in objectives_of(side)
+        if objective_value["value"] is not None
+    ]
     if side.bound is not None:
-        said.append(f"bound {format_quantity(side.bound, objective['unit'])}")
+        parts.append(f"bound {format_quantity(side.bound, objective['unit'])}")
     if side.answer["gap"] is not None and side.answer["status"] != "optimal":
-        said.append(f"gap {format_gap(side.answer['gap'])}")
-    return ", ".join([*said, f"by {side.answer['method']}"])
+        parts.append(f"gap {format_gap(side.answer['gap'])}")
+    return ", ".join([*parts, f"by {side.answer['method']}"])
 
 
-def _verdict(found: Difference) -> str:
+def _verdict(difference: Difference) -> str:
     """Return in a sentence which of the two is better."""
-    if found.better is None:
+    if difference.better is None:
         return "which is better cannot be said"
-    if found.better == "equal":
-        same = " and have the same plan" if found.same_plan and not found.renamed else ""
-        if found.same_plan and found.renamed:
+    if difference.better == "equal":
+        same = " and have the same plan" if difference.same_plan and not difference.renamed else ""
+        if difference.same_plan and difference.renamed:
             same = " and have the same plan, with alike devices named otherwise"
         return f"both are equally good{same}"
-    x, y = found.a.value, found.b.value
-    best = "B" if found.better == "b" else "A"
+    x, y = difference.a.value, difference.b.value
+    best = "B" if difference.better == "b" else "A"
     if x is None or y is None or abs(x - y) <= SAME * max(abs(x), abs(y)):
         return f"{best} is better, in a later objective"
-    ratio = found.ratio
+    ratio = difference.ratio
     share = "" if ratio is None or ratio <= 0 else f", by {format_gap(abs((ratio if best == 'B' else 1 / ratio) - 1))}"
-    name = found.a.answer["objective"]["name"]
+    name = difference.a.answer["objective"]["name"]
     word = "less" if (y < x) == (best == "B") else "more"
     return f"{best} is better{share}: {word} {name}"
 
@@ -206,45 +210,45 @@ def _trade(differ: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str
         less = x["value"] < y["value"]
         word = "less" if x["sense"] == "minimize" else "more"
         better["A" if less == (x["sense"] == "minimize") else "B"].append(f"{word} {x['name']}")
-    said = [f"{which} has {' and '.join(names)}" for which, names in better.items()]
-    return f"neither is better in all objectives of the front: {', '.join(said)}"
+    sides = [f"{which} has {' and '.join(names)}" for which, names in better.items()]
+    return f"neither is better in all objectives of the front: {', '.join(sides)}"
 
 
-def _moves(found: Difference) -> Iterator[str]:
+def _moves(difference: Difference) -> Iterator[str]:
     """Yield what moved, and how devices are named."""
-    both = bool(found.a.assignment) and bool(found.b.assignment)
+    both = bool(difference.a.assignment) and bool(difference.b.assignment)
     if not both:
         return
-    if found.renamed:
-        pairs = ", ".join(f"{short_name(old)} -> {short_name(new)}" for old, new in found.renamed.items())
+    if difference.renamed:
+        pairs = ", ".join(f"{short_name(old)} -> {short_name(new)}" for old, new in difference.renamed.items())
         yield f"alike devices that have other names in B: {pairs}; below they are called as in B"
-    many = sum(len(one.nodes) for one in found.moved)
-    if not found.moved and not found.stayed:
+    many = sum(len(one.nodes) for one in difference.moved)
+    if not difference.moved and not difference.stayed:
         yield "they have no node in common"
-    elif found.moved:
-        yield f"{counted(many, 'node')} moved, {found.stayed:,} stayed:"
+    elif difference.moved:
+        yield f"{counted(many, 'node')} moved, {difference.stayed:,} stayed:"
     else:
-        yield f"no node moved: all {found.stayed:,} are where they were"
-    for one in found.moved[:MOST_MOVES]:
+        yield f"no node moved: all {difference.stayed:,} are where they were"
+    for one in difference.moved[:MOST_MOVES]:
         yield f"  {one.words}: {short_names(one.source)} -> {short_names(one.target)}"
-    if len(found.moved) > MOST_MOVES:
-        yield f"  and {counted(len(found.moved) - MOST_MOVES, 'smaller group')}"
-    yield from found.stages[:MOST_MOVES]
-    if len(found.stages) > MOST_MOVES:
-        yield f"and {counted(len(found.stages) - MOST_MOVES, 'more change')} of stages"
-    for which, names, side in (("A", found.only_a, found.a), ("B", found.only_b, found.b)):
+    if len(difference.moved) > MOST_MOVES:
+        yield f"  and {counted(len(difference.moved) - MOST_MOVES, 'smaller group')}"
+    yield from difference.stages[:MOST_MOVES]
+    if len(difference.stages) > MOST_MOVES:
+        yield f"and {counted(len(difference.stages) - MOST_MOVES, 'more change')} of stages"
+    for which, names, side in (("A", difference.only_a, difference.a), ("B", difference.only_b, difference.b)):
         if names:
             yield f"only {which} has {counted(len(names), 'node')}: {folded(names, list(side.assignment))}"
 
 
-def _loads(found: Difference) -> Iterator[str]:
+def _loads(difference: Difference) -> Iterator[str]:
     """Yield the loads that have changed, the largest change first."""
-    unit = _time_unit(found.a)
-    if unit != _time_unit(found.b):
+    unit = _time_unit(difference.a)
+    if unit != _time_unit(difference.b):
         yield "loads are in different units"
         return
-    rows = [row for row in found.rows() if _changed(row[2], row[3])]
-    if not rows or not (found.a.loads and found.b.loads):
+    rows = [row for row in difference.rows() if _changed(row[2], row[3])]
+    if not rows or not (difference.a.loads and difference.b.loads):
         return
     yield "loads:"
     rows.sort(key=lambda row: -abs((row[3] or 0.0) - (row[2] or 0.0)))

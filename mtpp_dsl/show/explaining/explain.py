@@ -86,12 +86,12 @@ class Explanation(Short):
 
     def words(self) -> list[str]:
         """Return the explanation in words: the parts, with an empty entry between them."""
-        found: list[str] = []
+        lines: list[str] = []
         for key in KEYS:
-            said = self.parts[key].words() if key in self.parts else []
-            found += ["", *said] if found and said else said
+            part = self.parts[key].words() if key in self.parts else []
+            lines += ["", *part] if lines and part else part
         noted = [f"note: {note}" for note in self.notes]
-        return [*found, "", *noted] if found and noted else [*found, *noted]
+        return [*lines, "", *noted] if lines and noted else [*lines, *noted]
 
 
 def explain_schema() -> dict[str, Any]:
@@ -190,15 +190,15 @@ def node_of(problem: Problem, name: str) -> int:
     alone = name.removeprefix('node("').removesuffix('")')
     if f'node("{alone}")' == name and alone in graph.index:
         return graph.index[alone]
-    found = graph.prefixes.below(name)
-    if not found:
+    nodes = graph.prefixes.below(name)
+    if not nodes:
         near = chain(graph.names, graph.prefixes.shorter(MAX_SHORTER))
         raise UsageError(f"there is no node {name!r}{did_you_mean(name, near)}")
-    if len(found) > 1:
+    if len(nodes) > 1:
         own = f"""; --node 'node("{name}")' is the one of exactly that name""" if name in graph.index else ""
-        listed = short_names([graph.names[v] for v in found])
-        raise UsageError(f"{name!r} names {len(found):,} nodes; ask about one of them: {listed}{own}")
-    return found[0]
+        listed = short_names([graph.names[v] for v in nodes])
+        raise UsageError(f"{name!r} names {len(nodes):,} nodes; ask about one of them: {listed}{own}")
+    return nodes[0]
 
 
 def parts_named(only: Iterable[str] | None, *, node: bool) -> list[str]:
@@ -230,7 +230,7 @@ def explained(question: Question, only: Iterable[str] | None = None) -> Explanat
     """Return the explanation that a question asks for; what cannot be told is among its notes."""
     names = parts_named(only, node=question.node is not None)
     end = monotonic() + question.time
-    found: dict[str, ExplanationPart] = {}
+    parts: dict[str, ExplanationPart] = {}
     notes: list[tuple[str, str]] = []
     for i, name in enumerate(names):
         asked, later = PARTS[name], sum(PARTS[other].weight for other in names[i:])
@@ -246,13 +246,13 @@ def explained(question: Question, only: Iterable[str] | None = None) -> Explanat
             notes.append((name, str(error)))
             continue
         if part is not None:
-            found[name] = part
+            parts[name] = part
         elif only is not None:
             notes.append((name, _absent(name, question)))
     return Explanation(
         status=str(question.answer["status"]),
         objective=_objective(question),
-        parts={key: found[key] for key in KEYS if key in found},
+        parts={key: parts[key] for key in KEYS if key in parts},
         notes=tuple(_noted(notes)),
         interrupted=question.progress.stopped,
     )

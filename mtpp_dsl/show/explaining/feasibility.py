@@ -76,12 +76,12 @@ class Feasibility:
             return first
         try:
             problem = self.items.problem_of(chosen)
-            found = solved(self.question, [BudgetTask("what clashes", problem, first)], min(seconds, MOST_BETTER))[
+            answer = solved(self.question, [BudgetTask("what clashes", problem, first)], min(seconds, MOST_BETTER))[
                 0
             ].result
         except MtppError:
             return first
-        return first if found is None or found.plan is None else found.plan.of(None)
+        return first if answer is None or answer.plan is None else answer.plan.of(None)
 
     def take(self, chosen: frozenset[int], why: Infeasibility) -> None:
         """Note that there is no plan with these items."""
@@ -110,7 +110,7 @@ class Feasibility:
         stage = Stage(question.progress, problem.objective, "what clashes", lambda _: stage.stop())
         left = self.end - monotonic()
         try:
-            found = solve(
+            result = solve(
                 problem,
                 question.method,
                 solver=question.solver,
@@ -125,13 +125,13 @@ class Feasibility:
         except MtppError:
             self.unknown.add(chosen)
             return None
-        if found.infeasibility is not None:
-            self.take(chosen, found.infeasibility)
+        if result.infeasibility is not None:
+            self.take(chosen, result.infeasibility)
             return False
-        if found.plan is None:
+        if result.plan is None:
             self.unknown.add(chosen)
             return None
-        self._note(found.plan.of(None))
+        self._note(result.plan.of(None))
         return True
 
     def _note(self, plan: Plan) -> None:
@@ -144,6 +144,6 @@ class Feasibility:
     def broken(self, plan: Plan, chosen: Collection[int]) -> list[str]:
         """Return what a plan breaks of these items, in words."""
         try:
-            return [found.message for found in verify(self.items.problem_of(chosen), plan)]
+            return [violation.message for violation in verify(self.items.problem_of(chosen), plan)]
         except MtppError as error:  # then nothing is known of it: it may break all of them
             return [str(error)]

@@ -88,8 +88,8 @@ class Holder(Short):
     ) -> Holder:
         """Return a holder with the largest of *pieces* of every kind."""
         kept = [p for what in KINDS for p in [piece for piece in pieces if piece.kind == what][:MAX_PIECES]]
-        told = MappingProxyType({name: float(x) for name, x in parts.items() if x})
-        return cls(kind, names, amount, role, told, tuple(kept), len(pieces) - len(kept))
+        positive = MappingProxyType({name: float(x) for name, x in parts.items() if x})
+        return cls(kind, names, amount, role, positive, tuple(kept), len(pieces) - len(kept))
 
     @property
     def named(self) -> str:
@@ -129,14 +129,14 @@ def part_words(holder: Holder, unit: Unit) -> str:
 
 def piece_words(holder: Holder, unit: Unit) -> list[str]:
     """Return the largest nodes and tensors in words, a line for each kind."""
-    found = []
+    lines = []
     for kind, verb in KINDS.items():
         pieces = [piece for piece in holder.pieces if piece.kind == kind]
         if pieces:
-            found.append(f"{verb} {', '.join(_piece(piece, unit) for piece in pieces)}")
-    if holder.pieces_left and found:
-        found[-1] += f"; and {counted(holder.pieces_left, 'smaller part')}"
-    return found
+            lines.append(f"{verb} {', '.join(_piece(piece, unit) for piece in pieces)}")
+    if holder.pieces_left and lines:
+        lines[-1] += f"; and {counted(holder.pieces_left, 'smaller part')}"
+    return lines
 
 
 def _piece(piece: LoadPiece, unit: Unit) -> str:
@@ -148,75 +148,77 @@ def _piece(piece: LoadPiece, unit: Unit) -> str:
 # What the terms of a linear objective add to its cost in a plan.
 
 
-def values_in(plan: Plan, found: Evaluation) -> Values:
+def values_in(plan: Plan, evaluation: Evaluation) -> Values:
     """Return the values of all decisions in a plan, for an evaluation of it."""
-    phases = {name: values_in(plan, phase) for name, phase in found.phases.items()}
+    phases = {name: values_in(plan, phase) for name, phase in evaluation.phases.items()}
     return Values(
         assignment=plan.assignment,
-        load=found.load,
-        used=found.used,
-        bottleneck=found.bottleneck,
-        latency=found.latency,
-        makespan=found.makespan,
+        load=evaluation.load,
+        used=evaluation.used,
+        bottleneck=evaluation.bottleneck,
+        latency=evaluation.latency,
+        makespan=evaluation.makespan,
         schedule=plan.schedule,
-        penalties=found.paid,
+        penalties=evaluation.paid,
         phases=phases,
     )
 
 
-def term_holders(problem: Problem, plan: Plan, found: Evaluation, objective: Objective) -> list[Holder]:
+def term_holders(problem: Problem, plan: Plan, evaluation: Evaluation, objective: Objective) -> list[Holder]:
     """Return what every term of a linear objective adds to its value, the largest first; none that adds nothing.
 
     A latency is told by the devices whose loads it adds up and the transfers, a largest sum by the sum that it is.
     """
-    values = values_in(plan, found)
-    holders = [*_of_terms(problem, found, values, objective.terms)]
+    values = values_in(plan, evaluation)
+    holders = [*_of_terms(problem, evaluation, values, objective.terms)]
     if objective.constant:
         holders.append(Holder("term", ("the constant",), objective.constant, "sum"))
     return sorted((h for h in holders if h.amount), key=lambda holder: -abs(holder.amount))
 
 
 def _of_terms(
-    problem: Problem, found: Evaluation, values: Values, terms: Iterable[tuple[Decision, float]]
+    problem: Problem, evaluation: Evaluation, values: Values, terms: Iterable[tuple[Decision, float]]
 ) -> Iterator[Holder]:
     for decision, factor in terms:
         match decision:
             case Latency(phase=phase):
-                yield from _of_latency(problem, found if phase is None else found.phases[phase], factor, phase)
+                yield from _of_latency(
+                    problem, evaluation if phase is None else evaluation.phases[phase], factor, phase
+                )
             case Bottleneck(phase=phase):
-                of = found if phase is None else found.phases[phase]
+                of = evaluation if phase is None else evaluation.phases[phase]
                 yield _of_bottleneck(problem, of, factor, decision_word(problem, decision))
             case Largest(sums):
                 constant, inner = max(((c, t) for t, c in sums), key=lambda one: one[0] + values.sum(one[1]))
-                scaled = [(each, factor * a) for each, a in inner]
-                yield from _of_terms(problem, found, values, scaled)
+                scaled = [(inner_decision, factor * a) for inner_decision, a in inner]
+                yield from _of_terms(problem, evaluation, values, scaled)
                 if constant:
                     yield Holder("term", ("the constant of the largest sum",), factor * constant, "sum")
             case _:
                 yield Holder("term", (decision_word(problem, decision),), factor * values.of(decision), "sum")
 
 
-def _of_bottleneck(problem: Problem, found: Evaluation, factor: float, word: str) -> Holder:
+def _of_bottleneck(problem: Problem, evaluation: Evaluation, factor: float, word: str) -> Holder:
     """Return a bottleneck with the device or channel whose load it is, and what that consists of."""
-    if found.channels.size and found.channels.max() > found.load.max():
-        c = int(found.channels.argmax())
+    if evaluation.channels.size and evaluation.channels.max() > evaluation.load.max():
+        c = int(evaluation.channels.argmax())
         name = f"{word}, the load of {problem.network.channels[c]}"
-        return Holder("term", (name,), factor * float(found.channels[c]), "sum")
-    d = int(found.load.argmax())
-    parts = {name: factor * float(getattr(found, name)[d]) for name in ("work", "input", "output", "overflow")}
-    told = {name: x for name, x in parts.items() if x}
+        return Holder("term", (name,), factor * float(evaluation.channels[c]), "sum")
+    d = int(evaluation.load.argmax())
+    parts = {name: factor * float(getattr(evaluation, name)[d]) for name in ("work", "input", "output", "overflow")}
+    positive = {name: x for name, x in parts.items() if x}
     name = f"{word}, the load of {problem.devices[d].name}"
-    return Holder("term", (name,), factor * float(found.load[d]), "sum", told)
+    return Holder("term", (name,), factor * float(evaluation.load[d]), "sum", positive)
 
 
-def _of_latency(problem: Problem, found: Evaluation, factor: float, phase: str | None) -> Iterator[Holder]:
-    loads = found.load if found.alone is None else found.alone
+def _of_latency(problem: Problem, evaluation: Evaluation, factor: float, phase: str | None) -> Iterator[Holder]:
+    loads = evaluation.load if evaluation.alone is None else evaluation.alone
     of = "" if phase is None else f" in {phase}"
     for d, device in enumerate(problem.devices):
-        parts = {name: factor * float(getattr(found, name)[d]) for name in ("work", "input", "output", "overflow")}
-        told = {name: x for name, x in parts.items() if x and found.alone is None}
-        yield Holder("device", (f"{device.name}{of}",), factor * float(loads[d]), "sum", told)
-    yield Holder("transfers", (f"transfers{of}",), factor * found.carried, "sum")
+        parts = {name: factor * float(getattr(evaluation, name)[d]) for name in ("work", "input", "output", "overflow")}
+        positive = {name: x for name, x in parts.items() if x and evaluation.alone is None}
+        yield Holder("device", (f"{device.name}{of}",), factor * float(loads[d]), "sum", positive)
+    yield Holder("transfers", (f"transfers{of}",), factor * evaluation.carried, "sum")
 
 
 def decision_word(problem: Problem, decision: Decision) -> str:

@@ -93,8 +93,8 @@ class ProblemItems:
         if item.barred:
             names = [self.problem.devices[d].name for d in item.barred]
             return [replace(item, barred=(d,), part=name) for d, name in zip(item.barred, names, strict=True)]
-        found = [piece for constraint in item.constraints for piece in self._pieces(constraint, item)]
-        return found or [item]
+        pieces = [piece for constraint in item.constraints for piece in self._pieces(constraint, item)]
+        return pieces or [item]
 
     def _pieces(self, constraint: Constraint, item: Item) -> Iterator[Item]:
         devices, names = self.problem.devices, self.problem.graph.names
@@ -132,12 +132,12 @@ def items_of(problem: Problem, places: Places) -> ProblemItems:
     left = [c for c in problem.constraints if c not in fixed and not (isinstance(c, Linear) and c.soft)]
     items = [Item(group, label_of(group), places.of_constraint(group[0])) for group in statements_of(left, places)]
     items += _barred(problem, places)
-    found = ProblemItems(problem, fixed, tuple(items), places, frozenset(d for item in items for d in item.barred))
+    whole = ProblemItems(problem, fixed, tuple(items), places, frozenset(d for item in items for d in item.barred))
     try:
-        found.problem_of([number for number, item in enumerate(items) if not item.barred])
+        whole.problem_of([number for number, item in enumerate(items) if not item.barred])
     except Refused:  # without them nothing is known of the times
-        found = ProblemItems(problem, fixed, tuple(item for item in items if not item.barred), places)
-    return found
+        whole = ProblemItems(problem, fixed, tuple(item for item in items if not item.barred), places)
+    return whole
 
 
 def _asks(problem: Problem, constraint: Constraint) -> bool:
@@ -150,10 +150,10 @@ def _asks(problem: Problem, constraint: Constraint) -> bool:
 def _barred(problem: Problem, places: Places) -> Iterator[Item]:
     """Yield what devices do not support, as one item for each place of a spec that says it."""
     kinds = set(problem.graph.kinds)
-    found: dict[object, list[int]] = {}
+    by_place: dict[object, list[int]] = {}
     for d in barred_devices(problem) if problem.objective.batch is None else []:
-        found.setdefault(places.of_device(problem.devices[d].name, "unsupported") or d, []).append(d)
-    for devices in found.values():
+        by_place.setdefault(places.of_device(problem.devices[d].name, "unsupported") or d, []).append(d)
+    for devices in by_place.values():
         first = problem.devices[devices[0]]
         others = f" and {len(devices) - 1} more do" if devices[1:] else " does"
         named = f"{first.name}{others} not support {_listed(sorted(first.unsupported & kinds))}"
@@ -211,15 +211,15 @@ def barred_devices(problem: Problem) -> list[int]:
     asked for kinds that a device does not support.
     """
     phases = [phase.graph for phase in problem.graph.phases] or [problem.graph]
-    found = []
+    devices = []
     for d, device in enumerate(problem.devices):
         free = replace(device, unsupported=frozenset())
         barred = np.array([kind in device.unsupported for kind in problem.graph.kinds], np.bool_)
         if barred.any():
             times = [running_times(_graph(graph, [device]), [free])[barred, 0] for graph in phases]
             if np.isfinite(times).all(axis=0).any():
-                found.append(d)
-    return found
+                devices.append(d)
+    return devices
 
 
 def _graph(graph: Graph, devices: Collection[Device]) -> Graph:

@@ -51,8 +51,8 @@ def moved(before: Mapping[str, Where], after: Mapping[str, Where]) -> list[Moved
     for name in both:
         if before[name] != after[name]:
             groups.setdefault((before[name], after[name]), []).append(name)
-    found = [Moved(tuple(names), source, target, folded(names, both)) for (source, target), names in groups.items()]
-    return sorted(found, key=lambda one: (-len(one.nodes), one.source, one.target))
+    moves = [Moved(tuple(names), source, target, folded(names, both)) for (source, target), names in groups.items()]
+    return sorted(moves, key=lambda one: (-len(one.nodes), one.source, one.target))
 
 
 def folded(names: Sequence[str], every: Sequence[str], most: int | None = 6) -> str:
@@ -93,7 +93,7 @@ def called_there(name: str, renamed: Mapping[str, str]) -> str:
     if name in renamed or not renamed:
         return renamed.get(name, name)
     longest = "|".join(map(re.escape, sorted(renamed, key=len, reverse=True)))
-    return re.sub(rf"(?<!\S)(?:{longest})(?!\S)", lambda found: renamed[found[0]], name)
+    return re.sub(rf"(?<!\S)(?:{longest})(?!\S)", lambda match: renamed[match[0]], name)
 
 
 def canonical(device: Ints, classes: Sequence[Sequence[int]], k: int) -> Ints:
@@ -156,7 +156,7 @@ def _assigned(gain: Ints) -> list[int]:
         while column:
             taken[column] = taken[before[column]]
             column = int(before[column])
-    found = [0] * n
+    columns = [0] * n
     for column in range(1, n + 1):
-        found[taken[column] - 1] = column - 1
-    return found
+        columns[taken[column] - 1] = column - 1
+    return columns

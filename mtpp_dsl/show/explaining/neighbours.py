@@ -118,7 +118,7 @@ def _moves(
 def _swaps(problem: Problem, plan: Plan, classes: list[tuple[int, ...]], first: frozenset[int]) -> Iterator[PlanChange]:
     device, allowed = plan.assignment, problem.allowed
     every = sorted(set(classes))
-    told = 0
+    count = 0
     for one in [members for members in every if int(device[members[0]]) in first]:
         d = int(device[one[0]])
         for other in every:
@@ -126,9 +126,9 @@ def _swaps(problem: Problem, plan: Plan, classes: list[tuple[int, ...]], first: 
             if e == d or (e in first and other < one):
                 continue
             if allowed[list(one), e].all() and allowed[list(other), d].all():
-                told += 1
+                count += 1
                 yield PlanChange("swap", ((one, d, e), (other, e, d)))
-            if told >= MOST_SWAPS:
+            if count >= MOST_SWAPS:
                 return
 
 
@@ -153,12 +153,12 @@ def _shifts(problem: Problem, plan: Plan, allowed: Bools) -> Iterator[PlanChange
 def _exchanges(plan: Plan, leads: list[int], allowed: Bools, alike: Sequence[Sequence[int]]) -> Iterator[PlanChange]:
     group = {d: i for i, members in enumerate(alike) for d in members}
     size = {d: len(plan.replicas.get(d, (d,))) for d in leads}
-    held = {d: tuple(np.flatnonzero(plan.assignment == d).tolist()) for d in leads}
+    nodes_on = {d: tuple(np.flatnonzero(plan.assignment == d).tolist()) for d in leads}
     for i, d in enumerate(leads):
         for e in leads[i + 1 :]:
             if d in group and group[d] == group.get(e) and size[d] == size[e]:
                 continue
-            moves = tuple((held[a], a, b) for a, b in ((d, e), (e, d)) if held[a])
+            moves = tuple((nodes_on[a], a, b) for a, b in ((d, e), (e, d)) if nodes_on[a])
             if moves and all(allowed[list(nodes), b].all() for nodes, _, b in moves):
                 yield PlanChange("exchange", moves)
 

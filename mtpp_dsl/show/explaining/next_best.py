@@ -129,32 +129,32 @@ class NextBest(Short):
         """Return it in words."""
         problem, shown = self.question.problem, self.question.shown
         how = f"all {self.tried:,}" if self.complete else f"the first {self.tried:,}"
-        found = [f"the best plans a step away, of {how} moves, shifts and swaps that were tried (not of all plans):"]
+        lines = [f"the best plans a step away, of {how} moves, shifts and swaps that were tried (not of all plans):"]
         if not self.neighbours:
-            found = [self._refused()]
+            lines = [self._refused()]
             if not self.checked:
-                found = ["there is no other plan a step away that could be tried"]
+                lines = ["there is no other plan a step away that could be tried"]
         for one in self.neighbours:
-            found.append(f"  {shown(one.costs[0])} ({self._beside(one)}): {one.change.words(problem)}")
+            lines.append(f"  {shown(one.costs[0])} ({self._beside(one)}): {one.change.words(problem)}")
             later = [
                 f"{objective.shown} {_value(problem, objective, cost)}"
                 for objective, cost in zip(problem.later, one.costs[1:], strict=True)
             ]
             if later:
-                found.append(f"    {', '.join(later)}")
+                lines.append(f"    {', '.join(later)}")
             if one.busiest is not None and not problem.objective.is_linear:
                 name, load = one.busiest
-                found.append(f"    then {short_name(name)} is the busiest, with {self.question.time_shown(load)}")
+                lines.append(f"    then {short_name(name)} is the busiest, with {self.question.time_shown(load)}")
         if self.ties > sum(one.costs[0] == self.question.cost for one in self.neighbours):
-            found.append(f"  {counted(self.ties, 'neighbour')} of those that were checked cost the same")
+            lines.append(f"  {counted(self.ties, 'neighbour')} of those that were checked cost the same")
         if self.forbidden:
             by = ", ".join(f"{what} {many}" for what, many in self.forbidden.items())
-            found.append(f"  steps that would cost less, but break a constraint: {by}")
+            lines.append(f"  steps that would cost less, but break a constraint: {by}")
         elif self.checked and self.complete and self.question.cost is not None and self._none_better():
-            found.append("  none of these steps is better, not even one that breaks a constraint")
+            lines.append("  none of these steps is better, not even one that breaks a constraint")
         if self.rescheduled:
-            found.append("  their times are by a list scheduler: better schedules of the same split may exist")
-        return found
+            lines.append("  their times are by a list scheduler: better schedules of the same split may exist")
+        return lines
 
     def _refused(self) -> str:
         """Return that no neighbour is allowed, and how many break what."""
@@ -203,8 +203,8 @@ def next_best(question: Question, seconds: float) -> NextBest | None:
     Raises:
         Refused: what single changes cost cannot be said of such plans.
     """
-    problem, plan, found = question.problem, question.plan, question.evaluation
-    if plan is None or found is None:
+    problem, plan, evaluation = question.problem, question.plan, question.evaluation
+    if plan is None or evaluation is None:
         return None
     end = monotonic() + (1 - CHECKING) * max(seconds, AT_LEAST)
     make = replanned(problem, plan)
@@ -213,7 +213,7 @@ def next_best(question: Question, seconds: float) -> NextBest | None:
     seen = {canonical(plan.assignment, classes, problem.k).tobytes()}
     heap: list[RankedNeighbour] = []
     tried, complete = 0, True
-    for change in changes(problem, plan, _busiest_devices(found), alike):
+    for change in changes(problem, plan, _busiest_devices(evaluation), alike):
         if monotonic() > end or question.progress.stopped:
             complete = False
             break
@@ -229,13 +229,13 @@ def next_best(question: Question, seconds: float) -> NextBest | None:
         tried += 1
         if np.isfinite(made.costs).all():
             heappush(heap, RankedNeighbour(made.costs, RANKS[change.kind], tried, change))
-    return _checked(question, plan, found, heap, make, tried, complete, end + CHECKING * max(seconds, AT_LEAST))
+    return _checked(question, plan, evaluation, heap, make, tried, complete, end + CHECKING * max(seconds, AT_LEAST))
 
 
 def _checked(
     question: Question,
     plan: Plan,
-    found: Evaluation,
+    evaluation: Evaluation,
     heap: list[RankedNeighbour],
     make: Maker,
     tried: int,
@@ -248,7 +248,7 @@ def _checked(
     forbidden: Counter[str] = Counter()
     all_broken: Counter[str] = Counter()
     ties = checked = 0
-    while heap and (len(kept) < MOST or heap[0].costs[0] <= found.cost * (1 + SAME)):
+    while heap and (len(kept) < MOST or heap[0].costs[0] <= evaluation.cost * (1 + SAME)):
         if checked >= CHECKED and monotonic() > end:
             break
         costs, change = heap[0].costs, heappop(heap).change
@@ -257,10 +257,10 @@ def _checked(
         checked += 1
         if broken:
             all_broken.update({violation.constraint for violation in broken})
-            if costs[0] < found.cost - SAME * abs(found.cost):
+            if costs[0] < evaluation.cost - SAME * abs(evaluation.cost):
                 forbidden.update({violation.constraint for violation in broken})
             continue
-        ties += abs(costs[0] - found.cost) <= SAME * abs(found.cost)
+        ties += abs(costs[0] - evaluation.cost) <= SAME * abs(evaluation.cost)
         of_kind = sum(one.change.kind == change.kind for one in kept)
         if len(kept) < MOST and not (change.kind == "exchange" and of_kind >= MOST_EXCHANGES):
             whole = made if problem.timed or any(problem.stage_memory) else replace(made, order=None)
@@ -278,16 +278,16 @@ def _checked(
     )
 
 
-def _busiest_devices(found: Evaluation) -> frozenset[int]:
+def _busiest_devices(evaluation: Evaluation) -> frozenset[int]:
     """Return the devices with the largest load."""
-    top = float(found.load.max())
-    return frozenset(np.flatnonzero(found.load >= top * (1 - SAME)).tolist())
+    top = float(evaluation.load.max())
+    return frozenset(np.flatnonzero(evaluation.load >= top * (1 - SAME)).tolist())
 
 
-def _busiest(problem: Problem, found: Evaluation) -> tuple[str, float] | None:
+def _busiest(problem: Problem, evaluation: Evaluation) -> tuple[str, float] | None:
     """Return the device or the channel with the largest load in a split, and that load."""
     if problem.timed:
         return None
-    if found.channels.size and found.channels.max() > found.load.max():
-        return problem.network.channels[int(found.channels.argmax())], float(found.channels.max())
-    return problem.devices[int(found.load.argmax())].name, float(found.load.max())
+    if evaluation.channels.size and evaluation.channels.max() > evaluation.load.max():
+        return problem.network.channels[int(evaluation.channels.argmax())], float(evaluation.channels.max())
+    return problem.devices[int(evaluation.load.argmax())].name, float(evaluation.load.max())

@@ -41,45 +41,47 @@ def node_choice(question: Question, seconds: float) -> NodeChoice | None:
     here = [d for d, nodes in enumerate(plan.nodes_on(problem.k)) if v in nodes]
     class_of = {d: members for members in interchangeable(problem) for d in members}
     tied = classes_of(problem)[v]
-    found: dict[int, Elsewhere] = {}
+    elsewhere: dict[int, Elsewhere] = {}
     tasks: dict[int, BudgetTask] = {}
     same: dict[int, int] = {}  # of the devices of one class without the node one is enough
     for e in _others(problem, plan, v, here):
-        twin = _twin(plan, e, found, class_of, here)
+        twin = _twin(plan, e, elsewhere, class_of, here)
         if twin is not None:
-            found[twin] = replace(found[twin], alike=(*found[twin].alike, names[e]))
+            elsewhere[twin] = replace(elsewhere[twin], alike=(*elsewhere[twin].alike, names[e]))
             continue
         members = tuple(names[d] for d in plan.replicas.get(e, (e,)) if d != e)
         never = tuple(_never(problem, tied, e))
-        found[e] = Elsewhere(names[e], alike=members, never=never)
+        elsewhere[e] = Elsewhere(names[e], alike=members, never=never)
         if never:
             continue
-        found[e], start = _moved(question, plan, v, tied, e, found[e])
-        held: Constraint = Pin(nodes=(v,), devices=_shared_with(problem, e))
+        elsewhere[e], start = _moved(question, plan, v, tied, e, elsewhere[e])
+        rule: Constraint = Pin(nodes=(v,), devices=_shared_with(problem, e))
         if any(e in class_of[d] for d in here):
             beside = _beside(problem, plan, v, tied, e)
-            found[e] = replace(found[e], exchanged=True, beside="" if beside is None else problem.graph.names[beside])
+            elsewhere[e] = replace(
+                elsewhere[e], exchanged=True, beside="" if beside is None else problem.graph.names[beside]
+            )
             if beside is None:
                 continue
-            held = Colocate(nodes=tuple(sorted((v, beside))))
+            rule = Colocate(nodes=tuple(sorted((v, beside))))
         elif not any(d in class_of[e] for d in here):
-            same[e] = next((d for d in tasks if d in class_of[e] and not found[d].exchanged), e)
+            same[e] = next((d for d in tasks if d in class_of[e] and not elsewhere[d].exchanged), e)
         if same.get(e, e) != e:
             continue
         if len(tasks) == MOST:
-            found[e] = replace(found[e], why=f"plans were searched for {MOST} other devices alone")
+            elsewhere[e] = replace(elsewhere[e], why=f"plans were searched for {MOST} other devices alone")
             continue
-        asked = problem.with_constraints([*problem.constraints, held])
+        asked = problem.with_constraints([*problem.constraints, rule])
         tasks[e] = BudgetTask(f"{problem.graph.names[v]} on {names[e]}", replace(asked, target=None), start)
     answers = dict(zip(tasks, solved(question, [*tasks.values()], seconds), strict=True))
-    for e in found:
+    for e in elsewhere:
         answer = answers.get(same.get(e, e))
         if answer is not None:
-            there = frozenset(class_of[e]) if found[e].beside == "" else frozenset(range(problem.k))
-            found[e] = _with_answer(found[e], answer, v, there)
+            there = frozenset(class_of[e]) if elsewhere[e].beside == "" else frozenset(range(problem.k))
+            elsewhere[e] = _with_answer(elsewhere[e], answer, v, there)
     time = float(problem.time[v, here[0]]) if here and problem.objective.batch is None else 0.0
     others = tuple(problem.graph.names[w] for w in tied if w != v)
-    return NodeChoice(question, v, tuple(names[d] for d in here), time, others, tuple(found.values()))
+    return NodeChoice(question, v, tuple(names[d] for d in here), time, others, tuple(elsewhere.values()))
 
 
 def _others(problem: Problem, plan: Plan, v: int, here: list[int]) -> list[int]:
@@ -101,11 +103,11 @@ def _beside(problem: Problem, plan: Plan, v: int, tied: tuple[int, ...], e: int)
 def _shared_with(problem: Problem, e: int) -> tuple[int, ...]:
     """Return a device and those that may run a stage with it, as replicas or shards: a stage there may be on all."""
     rules = (problem.replicate[e], problem.shard[e])
-    found = {e}
+    sharing = {e}
     for rule in rules:
         if rule is not None:
-            found |= set(range(problem.k)) if rule.devices is None else set(rule.devices)
-    return tuple(sorted(found))
+            sharing |= set(range(problem.k)) if rule.devices is None else set(rule.devices)
+    return tuple(sorted(sharing))
 
 
 def _with_answer(place: Elsewhere, answer: SolvedTask, v: int, there: frozenset[int]) -> Elsewhere:
@@ -132,22 +134,22 @@ def _with_answer(place: Elsewhere, answer: SolvedTask, v: int, there: frozenset[
 
 
 def _twin(
-    plan: Plan, e: int, found: dict[int, Elsewhere], class_of: dict[int, tuple[int, ...]], here: list[int]
+    plan: Plan, e: int, elsewhere: dict[int, Elsewhere], class_of: dict[int, tuple[int, ...]], here: list[int]
 ) -> int | None:
     """Return a device that was looked at and of which all that is said holds of *e*, too; None where there is none.
 
     They are alike, and both without nodes: then the plan in which the node has moved to either is the same but for
     names.
     """
-    held = set(plan.assignment.tolist())
-    if e in held or any(d in class_of[e] for d in here):
+    occupied = set(plan.assignment.tolist())
+    if e in occupied or any(d in class_of[e] for d in here):
         return None
-    return next((d for d in class_of[e] if d in found and d not in held), None)
+    return next((d for d in class_of[e] if d in elsewhere and d not in occupied), None)
 
 
 def _clash(clash: tuple[str, ...]) -> tuple[str, ...]:
     """Return the constraints of a clash but the one that was added, which has no place."""
-    return tuple(each for each in clash if each not in ("pin", "colocate"))
+    return tuple(rule for rule in clash if rule not in ("pin", "colocate"))
 
 
 def _never(problem: Problem, nodes: tuple[int, ...], e: int) -> Iterator[str]:
@@ -174,7 +176,9 @@ def _moved(
     """Return what moving the node alone costs or breaks, and the plan if it is one."""
     problem = question.problem
     try:
-        made, found = replanned(problem, plan)(applied(plan, PlanChange("move", ((tied, int(plan.assignment[v]), e),))))
+        made, evaluation = replanned(problem, plan)(
+            applied(plan, PlanChange("move", ((tied, int(plan.assignment[v]), e),)))
+        )
         broken = verify(problem, made)
     except Refused:
         return place, None
@@ -182,4 +186,4 @@ def _moved(
         return replace(place, broken=(str(error),)), None
     if broken:
         return replace(place, broken=tuple(dict.fromkeys(violation.constraint for violation in broken))), None
-    return replace(place, moved=found.cost), made
+    return replace(place, moved=evaluation.cost), made

@@ -49,13 +49,13 @@ def device_pieces(problem: Problem, plan: Plan, d: int) -> list[LoadPiece]:
     The nodes add up to its work; tensors that are read to its input, and those that are written to its output.
     """
     if plan.routes:
-        found: dict[tuple[Kind, str, tuple[str, ...]], float] = {}
+        times: dict[tuple[Kind, str, tuple[str, ...]], float] = {}
         for route in plan.routes:
             alone = replace(plan, assignment=route.assignment, routes=())
             for piece in _of_device(problem, alone, d):
                 key = (piece.kind, piece.name, piece.devices)
-                found[key] = found.get(key, 0.0) + float(route.share) * piece.time
-        return _largest_first(LoadPiece(kind, name, time, devices) for (kind, name, devices), time in found.items())
+                times[key] = times.get(key, 0.0) + float(route.share) * piece.time
+        return _largest_first(LoadPiece(kind, name, time, devices) for (kind, name, devices), time in times.items())
     return _largest_first(_of_device(problem, plan, d))
 
 
@@ -63,17 +63,17 @@ def channel_pieces(problem: Problem, plan: Plan, c: int) -> list[LoadPiece]:
     """Return what loads channel *c* of a split on links or a tree, the largest first."""
     net, names = problem.network, problem.graph.names
     where = [device.name for device in problem.devices]
-    found: list[LoadPiece] = []
+    pieces: list[LoadPiece] = []
     for u, d, e, size in _shipments(problem, plan):
         if c in net.route[d][e]:
-            found.append(LoadPiece("carry", names[u], size / float(net.bandwidth[c]), (where[d], where[e])))
+            pieces.append(LoadPiece("carry", names[u], size / float(net.bandwidth[c]), (where[d], where[e])))
     if net.send == "once":  # of several shipments of a tensor the largest counts
         largest: dict[str, LoadPiece] = {}
-        for piece in found:
+        for piece in pieces:
             if piece.name not in largest or piece.time > largest[piece.name].time:
                 largest[piece.name] = piece
-        found = list(largest.values())
-    return _largest_first(iter(found))
+        pieces = list(largest.values())
+    return _largest_first(iter(pieces))
 
 
 def node_times(problem: Problem, plan: Plan) -> Floats:
@@ -86,8 +86,8 @@ def node_times(problem: Problem, plan: Plan) -> Floats:
     forward = np.where(problem.graph.forward_share > 0, problem.graph.forward_share, 0.0)
     time = np.where(again & (forward > 0), time * (1.0 + forward), time)
     share = np.array([plan.shards.get(d, 1) / len(plan.replicas.get(d, (d,))) for d in range(problem.k)])
-    found: Floats = time * share[device]
-    return found
+    times: Floats = time * share[device]
+    return times
 
 
 def _largest_first(pieces: Iterator[LoadPiece]) -> list[LoadPiece]:
@@ -109,7 +109,7 @@ def _through_memory(problem: Problem, plan: Plan, d: int) -> Iterator[LoadPiece]
         return
     share = plan.shards.get(d, 1) / len(plan.replicas.get(d, (d,)))
     names, device = graph.names, plan.assignment.tolist()
-    where = [each.name for each in problem.devices]
+    where = [one_device.name for one_device in problem.devices]
     spans = [frozenset(problem.group[list(plan.replicas.get(e, (e,)))].tolist()) for e in range(problem.k)]
     far = 1.0 if link.between is None else link.bandwidth / link.between
     reads: dict[int, int] = {}

@@ -84,8 +84,8 @@ class NodeChoice(Short):
         objective = self.question.problem.objective
 
         def value(cost: float | None) -> float | None:
-            found = None if cost is None else objective.value(cost)
-            return found if found is not None and abs(found) < np.inf else None
+            amount = None if cost is None else objective.value(cost)
+            return amount if amount is not None and abs(amount) < np.inf else None
 
         return {
             "node": self.question.problem.graph.names[self.node],
@@ -117,25 +117,25 @@ class NodeChoice(Short):
         question = self.question
         graph = question.problem.graph
         takes = f", where it takes {question.time_shown(self.time)}" if self.time else ""
-        found = [f"{short_name(graph.names[self.node])} is on {short_names(self.devices)}{takes}"]
+        lines = [f"{short_name(graph.names[self.node])} is on {short_names(self.devices)}{takes}"]
         if self.tied:
-            found.append(f"  {short_names(self.tied)} {'has' if len(self.tied) == 1 else 'have'} to be where it is")
+            lines.append(f"  {short_names(self.tied)} {'has' if len(self.tied) == 1 else 'have'} to be where it is")
         for what, others in (
             ("it reads", graph.predecessors(self.node)),
             ("it is read by", graph.successors(self.node)),
         ):
             if len(others):
-                found.append(f"  {what} {self._others(others.tolist())}")
+                lines.append(f"  {what} {self._others(others.tolist())}")
         far = [place for place in self.elsewhere if place.exchanged and not place.beside]
-        told: dict[str, list[str]] = {}
+        by_finding: dict[str, list[str]] = {}
         for place in self.elsewhere:
             if place not in far:
-                told.setdefault(self._place(place), []).extend([place.device, *place.alike])
-        found += [f"  on {short_names(names)}: {said}" for said, names in told.items()]
+                by_finding.setdefault(self._place(place), []).extend([place.device, *place.alike])
+        lines += [f"  on {short_names(names)}: {finding}" for finding, names in by_finding.items()]
         if far:
-            found.append(f"  on {short_names([place.device for place in far])}: {self._far(far)}")
+            lines.append(f"  on {short_names([place.device for place in far])}: {self._far(far)}")
         verdict = self._verdict()
-        return [*found, f"  {verdict}"] if verdict else found
+        return [*lines, f"  {verdict}"] if verdict else lines
 
     def _others(self, nodes: list[int]) -> str:
         """Return nodes with their devices, those of one device together."""
@@ -149,16 +149,16 @@ class NodeChoice(Short):
     def _place(self, place: Elsewhere) -> str:
         if place.never:
             return f"never: {self._rules(place.never)}"
-        said = ["alike its own, so that they can be exchanged"] if place.exchanged else []
+        parts = ["alike its own, so that they can be exchanged"] if place.exchanged else []
         if place.broken:
-            said.append(f"moved alone it breaks {self._rules(place.broken)}")
+            parts.append(f"moved alone it breaks {self._rules(place.broken)}")
         elif place.moved is not None:
-            said.append(f"moved alone {self._shown(place.moved)}")
+            parts.append(f"moved alone {self._shown(place.moved)}")
         if place.status == "infeasible":
-            what, held = ("no plan exists", "with it there")
+            what, circumstance = ("no plan exists", "with it there")
             if place.beside:
-                what, held = f"no plan keeps it with {short_name(place.beside)}", "then"
-            said.append(f"{what}: {self._rules(place.clash)} cannot hold {held}" if place.clash else what)
+                what, circumstance = f"no plan keeps it with {short_name(place.beside)}", "then"
+            parts.append(f"{what}: {self._rules(place.clash)} cannot hold {circumstance}" if place.clash else what)
         elif place.cost is not None:
             best = place.status == "optimal"
             anew = (
@@ -166,13 +166,13 @@ class NodeChoice(Short):
                 if place.beside
                 else "with all else arranged anew"
             )
-            said.append(f"{anew} {self._shown(place.cost)}{', which is the best then' if best else ''}")
+            parts.append(f"{anew} {self._shown(place.cost)}{', which is the best then' if best else ''}")
             if not best and place.bound is not None:
-                said.append(f"at best {self._shown(place.bound)}")
+                parts.append(f"at best {self._shown(place.bound)}")
         elif place.bound is not None:
-            said.append(f"at best {self._shown(place.bound)}")
+            parts.append(f"at best {self._shown(place.bound)}")
         anew = f"what all else arranged anew would cost is not known: {place.why}"
-        return "; ".join([*said, *([anew] if place.why else [])])
+        return "; ".join([*parts, *([anew] if place.why else [])])
 
     def _rules(self, rules: Sequence[str]) -> str:
         """Return constraints in words: of many rows those about the node, and about nodes that have to be with it."""
@@ -256,13 +256,13 @@ _ROW = re.compile(r"(?P<label>\w+)\[.*\](?P<origin> \(.*\))?", re.DOTALL)
 def rows_about(problem: Problem, nodes: Collection[int]) -> set[str]:
     """Return the rows of labelled constraints that speak of where some nodes are, or when they run."""
     wanted = set(nodes)
-    found = set()
+    rows = set()
     for rule in problem.constraints:
         if isinstance(rule, Linear):
             decisions = decisions_in(rule.terms)
-            if any(isinstance(each, (On, Start, Finish)) and each.node in wanted for each in decisions):
-                found.add(str(rule))
-    return found
+            if any(isinstance(decision, (On, Start, Finish)) and decision.node in wanted for decision in decisions):
+                rows.add(str(rule))
+    return rows
 
 
 def rules_said(rules: Sequence[str], about: Collection[str] = ()) -> str:

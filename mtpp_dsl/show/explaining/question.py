@@ -126,5 +126,5 @@ def _within(problem: Problem, evaluation: Evaluation, answer: Mapping[str, Any])
     first, second = problem.objectives
     row = replace(keeping(problem, second, evaluation.costs[1]), origin=FRONT)
     asked = problem.with_constraints([*problem.constraints, row])
-    said = answer["objectives"][0]["bound"]
-    return asked, None if said is None else cost_of_value(first, said["value"])
+    bound = answer["objectives"][0]["bound"]
+    return asked, None if bound is None else cost_of_value(first, bound["value"])

@@ -66,30 +66,30 @@ class Slack(Short):
         return {**{name: getattr(self, name) for name in names}, "binding": self.binding}
 
 
-def slack_of(problem: Problem, plan: Plan, found: Evaluation, constraints: Sequence[Constraint]) -> list[Slack]:
+def slack_of(problem: Problem, plan: Plan, evaluation: Evaluation, constraints: Sequence[Constraint]) -> list[Slack]:
     """Return what a plan leaves of some constraints, that of which the least share is left first.
 
     Args:
         problem: with the constraints.
         plan: a plan of it.
-        found: the evaluation of the plan.
+        evaluation: the evaluation of the plan.
         constraints: of which those without amounts have no slack.
     """
-    slacks = [each for c in constraints for each in _of(problem, plan, found, c)]
-    return sorted(slacks, key=lambda each: each.left / (max(abs(each.limit), abs(each.used)) or 1.0))
+    slacks = [slack for c in constraints for slack in _of(problem, plan, evaluation, c)]
+    return sorted(slacks, key=lambda slack: slack.left / (max(abs(slack.limit), abs(slack.used)) or 1.0))
 
 
-def _of(problem: Problem, plan: Plan, found: Evaluation, constraint: Constraint) -> Iterator[Slack]:
+def _of(problem: Problem, plan: Plan, evaluation: Evaluation, constraint: Constraint) -> Iterator[Slack]:
     if isinstance(constraint, (Memory, StageMemory)):
         limit = problem.memory_limit if isinstance(constraint, Memory) else problem.stage_limit
         for d in range(problem.k) if constraint.devices is None else constraint.devices:
-            used, room = float(found.memory[d]), float(limit[d])
+            used, room = float(evaluation.memory[d]), float(limit[d])
             if room < float("inf") and used > 0:
-                said = f"{problem.size(used)} of {problem.size(room)}"
-                yield Slack("memory", problem.devices[d].name, used, room, room - used, "<=", said)
+                sizes = f"{problem.size(used)} of {problem.size(room)}"
+                yield Slack("memory", problem.devices[d].name, used, room, room - used, "<=", sizes)
     elif isinstance(constraint, Linear) and problem.objective.batch is None and not plan.routes:
         try:
-            left = values_in(plan, found).sum(constraint.terms) + 0.0  # no -0
+            left = values_in(plan, evaluation).sum(constraint.terms) + 0.0  # no -0
         except (Refused, KeyError):
             return
         rest = {"<=": constraint.rhs - left, ">=": left - constraint.rhs, "==": -abs(left - constraint.rhs)}

@@ -108,8 +108,8 @@ class WhatIf(Short):
         question, objective = self.question, self.question.problem.objective
 
         def value(cost: float | None) -> float | None:
-            found = None if cost is None else objective.value(cost)
-            return found if found is not None and abs(found) < np.inf else None
+            amount = None if cost is None else objective.value(cost)
+            return amount if amount is not None and abs(amount) < np.inf else None
 
         cases = []
         for case in self.cases:
@@ -133,14 +133,14 @@ class WhatIf(Short):
     def words(self) -> list[str]:
         """Return it in words."""
         start = "by itself" if self.question.plan is None else "from the present plan"
-        found = [f"what if there were (each solved {start}):"]
+        lines = [f"what if there were (each solved {start}):"]
         for case in self.cases:
-            said = case.why or self._case(case)
-            found.append(f"  {case.name}: {said}")
+            outcome = case.why or self._case(case)
+            lines.append(f"  {case.name}: {outcome}")
         gap = self.question.gap
         if gap is not None and gap > OPTIMAL_GAP and any(case.cost is not None for case in self.cases):
-            found.append(f"  {self._room()}: a part of a gain may be had without")
-        return found
+            lines.append(f"  {self._room()}: a part of a gain may be had without")
+        return lines
 
     def _room(self) -> str:
         """Return how far the present plan may be from the best of the problem as it is."""
@@ -157,23 +157,23 @@ class WhatIf(Short):
         question, shown = self.question, self.question.shown
         if case.status == "infeasible":
             return "no plan exists" + (" either" if question.answer["status"] == "infeasible" else "")
-        said = []
+        parts = []
         if case.cost is not None:
-            said.append(f"{shown(case.cost)}{self._beside(case.cost)}")
+            parts.append(f"{shown(case.cost)}{self._beside(case.cost)}")
         if case.bound is not None:
             optimal = case.status == "optimal"
             word = "below" if question.problem.objective.sense == "minimize" else "above"
             limit = f"no plan is {word} {shown(case.bound)}"
             as_now = question.cost is None or shown(case.bound) == shown(question.cost) or case.bound > question.cost
             most = "" if as_now else self._beside(case.bound)
-            said.append("proved to be the best then" if optimal else f"{limit}{most}")
+            parts.append("proved to be the best then" if optimal else f"{limit}{most}")
         least, most_ = case.ratios(question.cost, question.bound)
         if least is not None and most_ is not None and _times(least) != _times(most_):
             if question.problem.objective.name == "throughput":  # whose value is one divided by the cost
                 least, most_ = 1 / most_, 1 / least if least else np.inf
             name = question.problem.objective.shown
-            said.append(f"the best {name} then is {_times(least)} to {_times(most_)} times the best now")
-        return "; ".join(said)
+            parts.append(f"the best {name} then is {_times(least)} to {_times(most_)} times the best now")
+        return "; ".join(parts)
 
     def _beside(self, cost: float) -> str:
         """Return how a cost is beside that of the plan, by the values of the objective."""
@@ -220,10 +220,10 @@ def what_if(question: Question, seconds: float) -> WhatIf | None:
     return WhatIf(question, tuple(cases))
 
 
-def _case(problem: Problem, altered: Altered, found: SolvedTask) -> Case:
+def _case(problem: Problem, altered: Altered, solved_task: SolvedTask) -> Case:
     """Return what came of an alteration that could be asked."""
-    new = {device.name for device in found.task.problem.devices} - {device.name for device in problem.devices}
-    result = found.result
+    new = {device.name for device in solved_task.task.problem.devices} - {device.name for device in problem.devices}
+    result = solved_task.result
     return Case(
         altered.kind,
         altered.name,
@@ -233,16 +233,16 @@ def _case(problem: Problem, altered: Altered, found: SolvedTask) -> Case:
         cost=None if result is None else result.cost,
         bound=None if result is None or result.bound is None else result.bound.cost,
         better=never_worse(problem, altered.kind),
-        why=found.why,
+        why=solved_task.why,
     )
 
 
 def cases_of(question: Question) -> Iterator[Altered]:
     """Yield the alterations of a problem, one more device of each type first."""
-    problem, found = question.problem, question.evaluation
+    problem, evaluation = question.problem, question.evaluation
     types = list(alike(problem))
-    if found is not None:  # the busiest first
-        types.sort(key=lambda members: -max(float(found.load[d]) for d in members))
+    if evaluation is not None:  # the busiest first
+        types.sort(key=lambda members: -max(float(evaluation.load[d]) for d in members))
     for members in types[:MOST_TYPES]:
         like = short_names([problem.devices[d].name for d in members])
         first = members[0]

@@ -52,7 +52,7 @@ def html(problem: Problem, result: Result) -> str:
         parts.append(tag("p", proof, class_="mtpp-dim"))
     if result.infeasibility is not None and result.infeasibility.clash:
         how = "Drop any one of these and there is a plan:" if result.infeasibility.minimal else "These clash:"
-        parts += [tag("p", how), tag("ul", [tag("li", name(each)) for each in result.infeasibility.clash])]
+        parts += [tag("p", how), tag("ul", [tag("li", name(rule)) for rule in result.infeasibility.clash])]
     if len(result.objectives) > 1:
         parts.append(_objectives(problem, result.objectives))
     if result.plan is not None and result.evaluation is not None:
@@ -85,20 +85,23 @@ def _objectives(problem: Problem, reached: tuple[Reached, ...]) -> Markup:
 
 def _placed(problem: Problem, result: Result) -> Markup:
     """Return a folded table of what every device holds."""
-    plan, found = result.plan, result.evaluation
+    plan, evaluation = result.plan, result.evaluation
     assert plan is not None
-    assert found is not None
-    names, held = problem.graph.names, plan.nodes_on(problem.k)
+    assert evaluation is not None
+    names, nodes_on = problem.graph.names, plan.nodes_on(problem.k)
     with_memory = any(device.memory is not None for device in problem.devices)
-    order = [d for d in (plan.order or range(problem.k)) if held[d]]
+    order = [d for d in (plan.order or range(problem.k)) if nodes_on[d]]
     rows = []
     for d in order[:MAX_DEVICES]:
         device = problem.devices[d]
-        cells: list[Child] = [name(device.name, MAX_LETTERS), format_quantity(float(found.load[d]), problem.time_unit)]
+        cells: list[Child] = [
+            name(device.name, MAX_LETTERS),
+            format_quantity(float(evaluation.load[d]), problem.time_unit),
+        ]
         if with_memory:
             limit = "" if device.memory is None else f" of {problem.size(device.memory)}"
-            cells.append(f"{problem.size(float(found.memory[d]))}{limit}")
-        members = [short(names[v], MAX_LETTERS) for v in sorted(held[d])]
+            cells.append(f"{problem.size(float(evaluation.memory[d]))}{limit}")
+        members = [short(names[v], MAX_LETTERS) for v in sorted(nodes_on[d])]
         rows.append([*cells, f"{len(members):,}", name(fold_names(members, MAX_NAMES), 1000)])
     load = "work" if plan.timed else "load"
     head = ["device", load, *(["memory"] if with_memory else []), "nodes", ""]
@@ -122,10 +125,10 @@ def front_html(front: Front) -> str:
     """Return what a notebook shows of a front: value and gap of both objectives at each point."""
     first, second = front.problem.objectives
     if front.infeasibility is not None:
-        said = f"No plan exists: {front.infeasibility.reason}"
+        sentence = f"No plan exists: {front.infeasibility.reason}"
     else:
         whole = ": every plan is no better in both than one of them" if front.complete else ""
-        said = f"{len(front.points)} points of {first.shown} and {second.shown}{whole}."
+        sentence = f"{len(front.points)} points of {first.shown} and {second.shown}{whole}."
     rows: list[list[Child]] = []
     for number, point in enumerate(front.points, 1):
         cells: list[Child] = [str(number)]
@@ -137,7 +140,7 @@ def front_html(front: Front) -> str:
         rows.append(cells)
     head = ["", short(first.shown, 30), "gap", short(second.shown, 30), "gap"]
     table = _table(head, rows) if rows else None
-    return tag("div", tag("style", STYLE), tag("p", tag("strong", short(said, 300))), table, class_="mtpp")
+    return tag("div", tag("style", STYLE), tag("p", tag("strong", short(sentence, 300))), table, class_="mtpp")
 
 
 # Pictures of an answer below its cell.
@@ -151,13 +154,13 @@ STACKED = ("work", "input", "output", "overflow", "deviation")
 
 def loads_figure(problem: Problem, result: Result) -> Markup:
     """Return a bar for the load of each device that works, the busiest where there are many, and the bound."""
-    plan, found = result.plan, result.evaluation
+    plan, evaluation = result.plan, result.evaluation
     assert plan is not None
-    assert found is not None
-    used = [d for d in (plan.order or range(problem.k)) if found.load[d] > 0]
-    busiest = set(sorted(used, key=lambda d: -found.load[d])[:MOST_ROWS])
+    assert evaluation is not None
+    used = [d for d in (plan.order or range(problem.k)) if evaluation.load[d] > 0]
+    busiest = set(sorted(used, key=lambda d: -evaluation.load[d])[:MOST_ROWS])
     rows = [d for d in used if d in busiest]
-    most = max(float(found.bottleneck), 1e-300)
+    most = max(float(evaluation.bottleneck), 1e-300)
     room = WIDTH - LABEL - FIGURE
     parts: list[Child] = []
     seen: list[str] = []
@@ -165,14 +168,14 @@ def loads_figure(problem: Problem, result: Result) -> Markup:
         y = row * ROW
         parts.append(_label(problem.devices[d].name, y))
         left = 0.0
-        for part, value in _stacked(problem, found, d):
+        for part, value in _stacked(problem, evaluation, d):
             seen += [] if part in seen else [part]
             parts.append(
                 _rect(LABEL + left / most * room, y + 3, value / most * room, ROW - 7, PARTS[part].light, part)
             )
             left += value
-        said = format_quantity(float(found.load[d]), problem.time_unit)
-        parts.append(tag("text", said, x=WIDTH - FIGURE + 8, y=y + 15))
+        amount = format_quantity(float(evaluation.load[d]), problem.time_unit)
+        parts.append(tag("text", amount, x=WIDTH - FIGURE + 8, y=y + 15))
     height = max(len(rows), 1) * ROW
     bound = result.bound
     if bound is not None and problem.objective.quantity == "bottleneck" and 0 < bound.cost <= most:
@@ -187,13 +190,13 @@ def loads_figure(problem: Problem, result: Result) -> Markup:
     return svg(WIDTH, height + 24, parts, title=f"Loads of the devices{left_out}")
 
 
-def _stacked(problem: Problem, found: Evaluation, d: int) -> list[tuple[str, float]]:
+def _stacked(problem: Problem, evaluation: Evaluation, d: int) -> list[tuple[str, float]]:
     """Return the parts of a load; where they overlap, the largest; where weights take longer, these."""
-    parts = [(part, float(getattr(found, part)[d])) for part in STACKED if getattr(found, part).size]
+    parts = [(part, float(getattr(evaluation, part)[d])) for part in STACKED if getattr(evaluation, part).size]
     if problem.networked and problem.network.overlap == "full":
         parts = [max(parts, key=lambda part: part[1])]
-    rest = float(found.load[d]) - sum(value for _, value in parts)
-    parts.append(("sync", rest if rest > 1e-9 * float(found.load[d]) else 0.0))
+    rest = float(evaluation.load[d]) - sum(value for _, value in parts)
+    parts.append(("sync", rest if rest > 1e-9 * float(evaluation.load[d]) else 0.0))
     return [(part, value) for part, value in parts if value > 0]
 
 
@@ -250,11 +253,11 @@ def _rect(x: float, y: float, width: float, height: float, fill: str, title: str
 
 def _legend(parts: Sequence[str], y: float) -> list[Child]:
     """Return a square and a word for each part."""
-    found: list[Child] = []
+    entries: list[Child] = []
     x = float(LABEL)
     for part in parts:
         fill = LINES["bound"][0] if part == "bound" else PARTS[part].light
         word = {"overflow": "streamed parameters", "sync": "exchange of weights"}.get(part, part)
-        found += [tag("rect", x=x, y=y + 8, width=10, height=10, fill=fill), tag("text", word, x=x + 14, y=y + 17)]
+        entries += [tag("rect", x=x, y=y + 8, width=10, height=10, fill=fill), tag("text", word, x=x + 14, y=y + 17)]
         x += 34 + 7.0 * len(word)
-    return found
+    return entries

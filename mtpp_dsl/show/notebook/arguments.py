@@ -67,7 +67,7 @@ class _Helped(Exception):
 
 def parser(name: str) -> argparse.ArgumentParser:
     """Return the parser of a magic; *name* is that of the magic."""
-    found = _Parser(
+    arguments = _Parser(
         prog=name,
         description=_DESCRIPTIONS[name],
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -75,11 +75,11 @@ def parser(name: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     if name == "%mtpp":
-        found.add_argument("action", choices=METHODS, help="what to do")
-        found.add_argument("spec", metavar="SPEC", help="a .mtpp file")
+        arguments.add_argument("action", choices=METHODS, help="what to do")
+        arguments.add_argument("spec", metavar="SPEC", help="a .mtpp file")
     else:
-        found.add_argument("--check", action="store_true", help="only check it, and say what it contains")
-    add = found.add_argument
+        arguments.add_argument("--check", action="store_true", help="only check it, and say what it contains")
+    add = arguments.add_argument
     add("-D", dest="define", action="append", default=[], metavar="NAME=VALUE", help="set a param; may be repeated")
     add("-I", dest="include", action="append", default=[], metavar="DIR", help="also look here for included files")
     add("--scenario", metavar="NAME", help="the scenario of the spec that counts")
@@ -94,7 +94,7 @@ def parser(name: str) -> argparse.ArgumentParser:
     add("--for", dest="target", metavar="TARGET", help="keep to what this runtime can express")
     add("-o", "--output", metavar="NAME", help="keep the result in this variable")
     add("-q", "--quiet", action="store_true", help="show nothing; the result is in the variable of -o")
-    return found
+    return arguments
 
 
 def read_line(name: str, line: str) -> tuple[CellOptions, str | None] | None:
@@ -158,10 +158,10 @@ def _check_options(known: argparse.ArgumentParser, words: list[str]) -> None:
 
 def _pairs(pairs: list[str], flag: str) -> dict[str, str]:
     """Return ``name=value`` pairs."""
-    found = {}
+    values = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not (key.strip() and equals):
             raise UsageError(f"{flag} {pair}: write {flag} name=value")
-        found[key.strip()] = value.strip()
-    return found
+        values[key.strip()] = value.strip()
+    return values

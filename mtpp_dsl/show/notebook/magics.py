@@ -73,14 +73,14 @@ def run_cell(variables: dict[str, Any], line: str, cell: str) -> Result | None:
     Raises:
         MtppError: the spec or an option is wrong, or the method refuses.
     """
-    found = read_line("%%mtpp", line)
-    return None if found is None else _done(variables, found[0], Source(CELL, f"\n{cell.rstrip()}\n"))
+    options = read_line("%%mtpp", line)
+    return None if options is None else _done(variables, options[0], Source(CELL, f"\n{cell.rstrip()}\n"))
 
 
 def run_line(variables: dict[str, Any], line: str) -> Result | None:
     """Do what a line says: ``%mtpp solve FILE`` or ``%mtpp check FILE``; see :func:`run_cell`."""
-    found = read_line("%mtpp", line)
-    return None if found is None else _done(variables, found[0], Path(str(found[1])))
+    options = read_line("%mtpp", line)
+    return None if options is None else _done(variables, options[0], Path(str(options[1])))
 
 
 def _done(variables: dict[str, Any], asked: CellOptions, spec: Source | Path) -> Result | None:
@@ -101,13 +101,13 @@ def _read(asked: CellOptions, spec: Source | Path) -> Problem:
     Raises:
         SpecError: with every error.
     """
-    found = analyse(spec, asked.define, asked.include, scenario=asked.scenario)
-    if found.problem is None:
-        raise SpecError([each for each in found.diagnostics if each.severity == "error"])
+    analysis = analyse(spec, asked.define, asked.include, scenario=asked.scenario)
+    if analysis.problem is None:
+        raise SpecError([diagnostic for diagnostic in analysis.diagnostics if diagnostic.severity == "error"])
     if not asked.quiet:
-        for each in found.diagnostics:
-            sys.stderr.write(f"{visible(str(each))}\n\n")
-    return found.problem
+        for diagnostic in analysis.diagnostics:
+            sys.stderr.write(f"{visible(str(diagnostic))}\n\n")
+    return analysis.problem
 
 
 def _say_sound(asked: CellOptions, problem: Problem) -> None:
@@ -163,7 +163,7 @@ def completed(line: str, word: str) -> list[str]:
         known = list(METHODS)
     else:
         known = [option for action in parser(name)._actions for option in action.option_strings]
-    return sorted(each for each in known if each.startswith(word))
+    return sorted(candidate for candidate in known if candidate.startswith(word))
 
 
 # A search whose progress is shown below its cell, and that an interrupt of the kernel ends with the best so far.

@@ -36,12 +36,12 @@ def section(view: View) -> Section:
     """Return the head of the page."""
     status = str(view.answer["status"])
     badge = tag("p", tag("span", WORDS[status], class_=f"badge {status}"), class_="badges")
-    said = tag("p", verdict(view), class_="verdict")
+    sentence = tag("p", verdict(view), class_="verdict")
     proof = proof_of(view)
     body = tag(
         "",
         badge,
-        said,
+        sentence,
         None if proof is None else tag("p", proof, class_="proof"),
         facts(_figures(view)),
         _asked(view),
@@ -101,10 +101,10 @@ def proof_of(view: View) -> str | None:
         return None
     if bound["proof"] == "trusted":
         return f"The bound is by {bound['method']}, and rests on the word of {bound['by']}."
-    said = f"The answer says that its bound is by {bound['method']} ({bound['by']}), and was checked"
+    claim = f"The answer says that its bound is by {bound['method']} ({bound['by']}), and was checked"
     if bound["certificate"] is None:
-        return f"{said}; it holds no certificate that proves it again."
-    return f"{said}; mtpp verify tells whether its certificate proves it."
+        return f"{claim}; it holds no certificate that proves it again."
+    return f"{claim}; mtpp verify tells whether its certificate proves it."
 
 
 def _figures(view: View) -> Iterator[tuple[str, Child]]:
@@ -148,13 +148,13 @@ def _asked(view: View) -> Markup | None:
 
 def _warned(view: View) -> Markup | None:
     """Return what the reader of the spec, and the method, want the user to know."""
-    told = [*view.problem.warnings, *view.answer["notes"]]
-    if not told:
+    warnings = [*view.problem.warnings, *view.answer["notes"]]
+    if not warnings:
         return None
-    return tag("div", tag("h2", "Notes"), tag("ul", [_note(note) for note in told]), class_="notes")
+    return tag("div", tag("h2", "Notes"), tag("ul", [_note(note) for note in warnings]), class_="notes")
 
 
 def _note(text: str) -> Markup:
     """Return a note; the lines of the spec that it shows keep their form."""
-    said, _, shown = text.partition("\n")
-    return tag("li", said, tag("pre", tag("code", shown), tabindex=0) if shown else None)
+    sentence, _, shown = text.partition("\n")
+    return tag("li", sentence, tag("pre", tag("code", shown), tabindex=0) if shown else None)

@@ -57,7 +57,7 @@ SCRIPTS = ("script.js", "figures.js", "graph.js", "schedule.js")
 def page(view: View) -> str:
     """Return the page of an answer: all of it, in one text of HTML that needs nothing else."""
     title = view.problem.origin.path or "a problem"
-    return frame(title, [found for make in SECTIONS if (found := make(view)) is not None])
+    return frame(title, [section for make in SECTIONS if (section := make(view)) is not None])
 
 
 def frame(title: str, sections: Sequence[Section]) -> str:
@@ -76,7 +76,7 @@ def frame(title: str, sections: Sequence[Section]) -> str:
         tag("title", f"mtpp: {title}"),
         tag("style", style),
     )
-    links = [tag("li", tag("a", each.nav or each.title, href=f"#{each.id}")) for each in sections]
+    links = [tag("li", tag("a", section.nav or section.title, href=f"#{section.id}")) for section in sections]
     body = tag(
         "body",
         tag("a", "Skip to the answer", href=f"#{sections[0].id}", class_="skip") if sections else None,
@@ -88,7 +88,7 @@ def frame(title: str, sections: Sequence[Section]) -> str:
         ),
         patterns(),
         tag("nav", tag("ul", links), aria_label="Sections", class_="sections"),
-        tag("main", [_section(each, first=each is sections[0]) for each in sections]),
+        tag("main", [_section(section, first=section is sections[0]) for section in sections]),
         tag("script", script),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
@@ -105,7 +105,7 @@ def _section(section: Section, *, first: bool) -> Markup:
 @cache
 def _inlined(names: tuple[str, ...]) -> Markup:
     """Return files of this package as one text; they are ours, and hold no end tag."""
-    text = "\n".join(files("mtpp_dsl.show.page").joinpath(each).read_text(encoding="utf-8") for each in names)
+    text = "\n".join(files("mtpp_dsl.show.page").joinpath(file).read_text(encoding="utf-8") for file in names)
     assert "</" not in text
     return Markup(text)
 

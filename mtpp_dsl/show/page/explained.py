@@ -46,15 +46,15 @@ def lines(view: View, words: Sequence[str]) -> Markup:
     return tag("", tag("ul", _items(items, linked(view.spec)), class_="words"), more)
 
 
-def _items(told: Sequence[tuple[int, str]], links: Callable[[str], Child]) -> list[Markup]:
+def _items(lines_left: Sequence[tuple[int, str]], links: Callable[[str], Child]) -> list[Markup]:
     items: list[Markup] = []
     at = 0
-    while at < len(told):
-        depth, text = told[at]
+    while at < len(lines_left):
+        depth, text = lines_left[at]
         end = at + 1
-        while end < len(told) and told[end][0] > depth:
+        while end < len(lines_left) and lines_left[end][0] > depth:
             end += 1
-        inner = told[at + 1 : end]
+        inner = lines_left[at + 1 : end]
         items.append(tag("li", links(text), tag("ul", _items(inner, links)) if inner else None))
         at = end
     return items
@@ -67,24 +67,24 @@ TITLE, NAV = "Why no plan exists", "Why none exists"
 
 def clash_section(view: View) -> Section | None:
     """Return why no plan exists; None of a problem that may have one."""
-    found = view.answer["infeasible"]
-    if found is None:
+    infeasibility = view.answer["infeasible"]
+    if infeasibility is None:
         return None
     words = view.told.get("infeasible")
     if words:
         return Section("clash", TITLE, lines(view, words), nav=NAV)
     how = (
         "Leave any one of these out, and there is a plan:"
-        if found["minimal"]
+        if infeasibility["minimal"]
         else "These cannot all hold. It was not tried whether fewer of them clash:"
     )
-    parts: list[Markup | None] = [tag("p", found["reason"])]
-    if found["clash"]:
+    parts: list[Markup | None] = [tag("p", infeasibility["reason"])]
+    if infeasibility["clash"]:
         parts += [
             tag("p", how),
-            tag("ul", [tag("li", tag("code", name(each, 2000))) for each in times(found["clash"])]),
+            tag("ul", [tag("li", tag("code", name(rule, 2000))) for rule in times(infeasibility["clash"])]),
         ]
-    if not found["minimal"] and not view.asked:
+    if not infeasibility["minimal"] and not view.asked:
         parts.append(
             tag("p", "Which of them are needed for that, with their lines and amounts, is on a page made with time:")
         )

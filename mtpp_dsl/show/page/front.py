@@ -43,16 +43,16 @@ def _head(data: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> Secti
         if data["complete"]
         else f"there may be others{' between them' if len(points) > 1 else ''}"
     )
-    said = f"{counted(len(points), 'plan')} of which none is better in both objectives than another: {whole}."
+    sentence = f"{counted(len(points), 'plan')} of which none is better in both objectives than another: {whole}."
     open_ones = any(one["gap"] for point in points for one in point["objectives"])
-    told = legend([("dot", "plans"), *([("bound", "down to the bound")] if open_ones else [])])
-    body = tag("", tag("p", said, class_="verdict"), tag("figure", _picture(points), told))
+    key = legend([("dot", "plans"), *([("bound", "down to the bound")] if open_ones else [])])
+    body = tag("", tag("p", sentence, class_="verdict"), tag("figure", _picture(points), key))
     return Section("answer", f"{first} against {second}", body, nav="Front")
 
 
 def _values(points: Sequence[Mapping[str, Any]], i: int, what: str) -> list[float | None]:
-    found = [point["objectives"][i][what] for point in points]
-    return [one["value"] if isinstance(one, Mapping) else one for one in found]
+    values = [point["objectives"][i][what] for point in points]
+    return [one["value"] if isinstance(one, Mapping) else one for one in values]
 
 
 def _picture(points: Sequence[Mapping[str, Any]]) -> Markup:
@@ -79,9 +79,9 @@ def _picture(points: Sequence[Mapping[str, Any]]) -> Markup:
             else:
                 shown.append(tag("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=at(1, value), y2=at(1, value), class_="grid"))
                 shown.append(tag("text", text, x=_LEFT - 8, y=at(1, value) + 4, class_="tick end"))
-        said = points[0]["objectives"][i]["name"] + (f" ({unit})" if unit else "")
+        label = points[0]["objectives"][i]["name"] + (f" ({unit})" if unit else "")
         place = {"x": WIDTH - _RIGHT, "y": HEIGHT - 6} if i == 0 else {"x": 8, "y": 16}
-        shown.append(tag("text", said, **place, class_="tick end" if i == 0 else "tick start"))
+        shown.append(tag("text", label, **place, class_="tick end" if i == 0 else "tick start"))
     pairs = zip(_values(points, 0, "value"), _values(points, 1, "value"), strict=True)
     places = [(at(0, x), at(1, y)) for x, y in pairs if x is not None and y is not None]
     shown.append(tag("path", d=_steps(places), class_="line grid"))

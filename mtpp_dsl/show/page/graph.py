@@ -50,18 +50,20 @@ HINT = "Choose a box for its figures. A module opens and folds by a click, Enter
 
 def _introduction(facts: ItemFacts) -> str:
     graph, placed = facts.view.problem.graph, facts.forest.placed
-    told = f"{counted(graph.n, 'node')} and {counted(graph.m, 'edge')}"
+    sentence = f"{counted(graph.n, 'node')} and {counted(graph.m, 'edge')}"
     if facts.view.plan is None:
-        return f"{told}. There is no plan: the graph stands in one column."
+        return f"{sentence}. There is no plan: the graph stands in one column."
     if len(placed.stages) > 1:
         pipeline = facts.view.plan.order is not None
         order = "in the order of the pipeline" if pipeline else "by where they come in the graph"
-        told += f" in {counted(len(placed.stages), 'stage')}, from left to right {order}."
+        sentence += f" in {counted(len(placed.stages), 'stage')}, from left to right {order}."
     else:
-        told += " in one stage."
+        sentence += " in one stage."
     if placed.idle:
-        told += f" Nothing runs on {fold_names([facts.view.problem.devices[d].name for d in placed.idle], MAX_IDLE)}."
-    return f"{told} The bar in a box is its time, as a share of the stage with most work."
+        sentence += (
+            f" Nothing runs on {fold_names([facts.view.problem.devices[d].name for d in placed.idle], MAX_IDLE)}."
+        )
+    return f"{sentence} The bar in a box is its time, as a share of the stage with most work."
 
 
 def _controls() -> Markup:
@@ -84,9 +86,9 @@ def _controls() -> Markup:
 def _lines(spec: SpecText | None) -> list[dict[str, Any]]:
     """Return of each file that makes nodes what links to its lines begin with, and [n] the line that makes a node."""
     return [
-        {"file": each.called, "anchor": each.anchor, "line": packed([float(line) for line in each.nodes])}
-        for each in (() if spec is None else spec.files)
-        if any(each.nodes)
+        {"file": file.called, "anchor": file.anchor, "line": packed([float(line) for line in file.nodes])}
+        for file in (() if spec is None else spec.files)
+        if any(file.nodes)
     ]
 
 

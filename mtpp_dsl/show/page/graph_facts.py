@@ -60,30 +60,30 @@ class ItemFacts:
 
     def load(self, column: int) -> float | None:
         """Return the load of a column, or of a schedule how long its devices are busy; None without a plan."""
-        found, stage = self.view.evaluation, self.forest.placed.stages[column]
-        if found is None or not stage.devices:
+        evaluation, stage = self.view.evaluation, self.forest.placed.stages[column]
+        if evaluation is None or not stage.devices:
             return None
-        part = found.work if found.makespan is not None else found.load
+        part = evaluation.work if evaluation.makespan is not None else evaluation.load
         return float(max(part[d] for d in stage.devices))
 
     def headline(self, column: int) -> str:
         """Return what stands under the name of a column: its load and which share of the bottleneck that is."""
-        load, found = self.load(column), self.view.evaluation
-        if load is None or found is None:
+        load, evaluation = self.load(column), self.view.evaluation
+        if load is None or evaluation is None:
             return "no plan" if self.view.plan is None else ""
-        whole = found.makespan if found.makespan is not None else found.bottleneck
+        whole = evaluation.makespan if evaluation.makespan is not None else evaluation.bottleneck
         share = f" ({format_share(load / whole)})" if whole > 0 else ""
-        return f"{'busy' if found.makespan is not None else 'load'} {self.view.time(load)}{share}"
+        return f"{'busy' if evaluation.makespan is not None else 'load'} {self.view.time(load)}{share}"
 
     def count(self, column: int) -> str:
         """Return how many nodes a column has, and what its devices share."""
         stage, plan = self.forest.placed.stages[column], self.view.plan
-        told = [counted(len(stage.nodes), "node")]
+        parts = [counted(len(stage.nodes), "node")]
         if plan is not None and len(stage.devices) > 1:
             shards = plan.shards.get(stage.devices[0], 1)
             copies = len(stage.devices) // shards
-            told += [f"{number} {what}" for number, what in ((shards, "shards"), (copies, "replicas")) if number > 1]
-        return ", ".join(told)
+            parts += [f"{number} {what}" for number, what in ((shards, "shards"), (copies, "replicas")) if number > 1]
+        return ", ".join(parts)
 
     def said(self, item: int, *, folded: bool) -> str:
         """Return an item in words, for a screen reader."""
@@ -96,8 +96,8 @@ class ItemFacts:
 
     def _summed(self, own: Sequence[float]) -> list[float]:
         """Return [items] what nodes have, and columns and modules in sum."""
-        found = list(own)
+        sums = list(own)
         for item in reversed(range(self.forest.n)):
             if self.forest.parent[item] >= 0:
-                found[self.forest.parent[item]] += found[item]
-        return found
+                sums[self.forest.parent[item]] += sums[item]
+        return sums

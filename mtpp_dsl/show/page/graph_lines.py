@@ -41,9 +41,12 @@ def graph_marks(problem: Problem, places: Places) -> Iterator[tuple[SpecLines, M
     made: dict[str, list[SpecLines]] = {}
     for base, lines in places.node_items():
         made.setdefault(base, []).append(lines)
-    for base, found in made.items():
-        if len(found) == 1 and base in nodes:
-            yield found[0], Mark(found[0].first_line, found[0].last_line, "node", tuple(nodes[base]))
+    for base, lines_of_base in made.items():
+        if len(lines_of_base) == 1 and base in nodes:
+            yield (
+                lines_of_base[0],
+                Mark(lines_of_base[0].first_line, lines_of_base[0].last_line, "node", tuple(nodes[base])),
+            )
     for lines, edges in _edges(problem, places):
         yield lines, Mark(lines.first_line, lines.last_line, "edge", tuple(edges))
 
@@ -65,7 +68,7 @@ def _edges(problem: Problem, places: Places) -> Iterator[tuple[SpecLines, list[i
                 loose.append(i)
             else:
                 sure.setdefault((a, b), []).append(i)
-    held: dict[int, list[int]] = {}
+    made: dict[int, list[int]] = {}
     unsure: set[int] = set()
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
         tail, head = graph.names[u], graph.names[v]
@@ -74,12 +77,12 @@ def _edges(problem: Problem, places: Places) -> Iterator[tuple[SpecLines, list[i
         ways = [(a, b) for a in dict.fromkeys((tail, _base(tail))) for b in dict.fromkeys((head, _base(head)))]
         may = set(sure.get((tail, head), ())) or {i for way in ways for i in sure.get(way, ())} or set(loose)
         if len(may) == 1:
-            held.setdefault(may.pop(), []).append(e)
+            made.setdefault(may.pop(), []).append(e)
         else:
             unsure |= may
     for i, (_, lines) in enumerate(items):
-        if i in held and i not in unsure:
-            yield lines, held[i]
+        if i in made and i not in unsure:
+            yield lines, made[i]
 
 
 def _base(node: str) -> str:
@@ -98,16 +101,16 @@ def nodes_said(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
         return
     places, times = devices_of(view), times_of(view)
     devices = view.problem.devices
-    held = [places[v] for v in mark.indices]
-    on = dict.fromkeys(d for each in held for d in (each if isinstance(each, list) else [each]))
+    homes = [places[v] for v in mark.indices]
+    on = dict.fromkeys(d for home in homes for d in (home if isinstance(home, list) else [home]))
     where = name(fold_names([devices[d].name for d in sorted(on)], MAX_NAMES), MAX_SIGNS)
     took = sum(times[v] for v in mark.indices)
     takes = f", {view.time(took)}" if np.isfinite(took) else ""
     many = len(mark.indices) > 1
     first = view.problem.graph.names[mark.indices[0]]
     called: list[Child] = [name(_base(first) if many else first, MAX_SIGNS), ": "] if named else []
-    said = f"{takes} in sum" if many and takes else takes
-    yield tag("a", called, f"{counted(len(mark.indices), 'node')} on " if many else "on ", where, said, href="#nodes")
+    amount = f"{takes} in sum" if many and takes else takes
+    yield tag("a", called, f"{counted(len(mark.indices), 'node')} on " if many else "on ", where, amount, href="#nodes")
 
 
 def edges_said(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
@@ -140,7 +143,7 @@ def edges_said(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
     sends = f", {tensor_size(problem, size)}" if sized else ""
     if len(edges) == 1:
         pair = [problem.devices[int(d)].name for d in (tails[0], heads[0])]
-        said: list[Child] = [
+        sentence: list[Child] = [
             *called,
             name(pair[0], MAX_SIGNS),
             " → ",
@@ -150,8 +153,8 @@ def edges_said(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
         ]
     else:
         verb = "leads" if len(away) == 1 else "lead"
-        said = [f"{len(away):,} of {len(edges):,} edges {verb} to another device{sends}", _takes(view, away)]
-    yield tag("a", said, href="#network")
+        sentence = [f"{len(away):,} of {len(edges):,} edges {verb} to another device{sends}", _takes(view, away)]
+    yield tag("a", sentence, href="#network")
 
 
 def _takes(view: View, away: Ints) -> str:

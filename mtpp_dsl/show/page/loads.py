@@ -42,11 +42,11 @@ def section(view: View) -> Section | None:
     if len(order) > MAX_SHOWN:
         busiest = set(sorted(order, key=lambda d: -devices[d]["load"])[:MAX_SHOWN])
         shown = [d for d in order if d in busiest]
-    parts = [part for part in PARTS if any(each.get(part) for each in devices)] or ["work"]
+    parts = [part for part in PARTS if any(device.get(part) for device in devices)] or ["work"]
     overlapped = _overlapped(view, devices)
     drawn = {d: _drawn(view, devices[d], overlapped=overlapped) for d in shown}
     lines = _lines(view)
-    most = max([*(each["load"] for each in devices), *(value for _, value, _ in lines)])
+    most = max([*(device["load"] for device in devices), *(value for _, value, _ in lines)])
     groups = alike_devices(view, shown, lambda d: (devices[d]["load"], *drawn[d]))
     rows = [_row(view, group, devices[group[0]]["load"], drawn[group[0]], most, lines) for group in groups]
     there = [part for part in PARTS if any(kind == part and value > 0 for bar in drawn.values() for kind, value in bar)]
@@ -81,13 +81,13 @@ def _bound(view: View) -> float | None:
 def _lines(view: View) -> list[tuple[str, float, str]]:
     """Return what loads are held against: a line of the palette, its value, and words."""
     limit, evaluation = _bound(view), view.evaluation
-    found = []
+    lines = []
     if limit is not None:
         what = "the bound" if evaluation is None or evaluation.makespan is None else "the bound of the makespan"
-        found.append(("bound", limit, f"{what}, {view.time(limit)}"))
+        lines.append(("bound", limit, f"{what}, {view.time(limit)}"))
     if evaluation is not None and evaluation.makespan is not None:
-        found.append(("bottleneck", evaluation.makespan, f"the makespan, {view.time(evaluation.makespan)}"))
-    return found
+        lines.append(("bottleneck", evaluation.makespan, f"the makespan, {view.time(evaluation.makespan)}"))
+    return lines
 
 
 def _busy(view: View, load: float) -> str:
@@ -100,7 +100,7 @@ def _overlapped(view: View, devices: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether devices send and work at once, so that a load is not the sum of its parts."""
     if view.problem.timed:
         return False
-    return any(each["load"] < sum(each.get(part) or 0.0 for part in SUMMED) * (1 - 1e-9) for each in devices)
+    return any(device["load"] < sum(device.get(part) or 0.0 for part in SUMMED) * (1 - 1e-9) for device in devices)
 
 
 def _drawn(view: View, device: Mapping[str, Any], *, overlapped: bool) -> list[tuple[str, float]]:
@@ -118,28 +118,28 @@ def _drawn(view: View, device: Mapping[str, Any], *, overlapped: bool) -> list[t
 
 def _told(view: View, devices: Sequence[Mapping[str, Any]]) -> Markup:
     """Return in words which device or channel holds the plan back."""
-    loads = [each["load"] for each in devices]
+    loads = [loaded["load"] for loaded in devices]
     peak = max(range(len(loads)), key=lambda d: loads[d])
     idle = sum(load == 0 for load in loads)
     makespan = None if view.evaluation is None else view.evaluation.makespan
-    said: list[Child] = ["The busiest device is ", name(devices[peak]["name"])]
+    words: list[Child] = ["The busiest device is ", name(devices[peak]["name"])]
     if makespan:
         share = format_share(loads[peak] / makespan)
-        said.append(f": it is busy for {view.time(loads[peak])}, {share} of the makespan")
+        words.append(f": it is busy for {view.time(loads[peak])}, {share} of the makespan")
     else:
-        said.append(f" with {view.time(loads[peak])}")
+        words.append(f" with {view.time(loads[peak])}")
     channels = view.answer.get("channels") or []
-    busy = max(channels, key=lambda each: each["load"], default=None)
+    busy = max(channels, key=lambda loaded: loaded["load"], default=None)
     if busy is not None and busy["load"] > loads[peak]:
-        said += ["; the channel ", name(busy["name"]), f" is busier still, with {view.time(busy['load'])}"]
-    said.append(". ")
+        words += ["; the channel ", name(busy["name"]), f" is busier still, with {view.time(busy['load'])}"]
+    words.append(". ")
     working = [load for load in loads if load > 0]
     if len(working) > 1:
         mean = _busy(view, sum(working) / len(working))
-        said.append(f"The mean of the {len(working):,} devices that work is {mean}. ")
+        words.append(f"The mean of the {len(working):,} devices that work is {mean}. ")
     if idle:
-        said.append(f"{idle:,} {'does' if idle == 1 else 'do'} nothing. ")
-    return tag("", said)
+        words.append(f"{idle:,} {'does' if idle == 1 else 'do'} nothing. ")
+    return tag("", words)
 
 
 def _row(
@@ -162,7 +162,7 @@ def _row(
 
 def _figures(view: View, order: Sequence[int], devices: Sequence[Mapping[str, Any]], parts: Sequence[str]) -> Markup:
     """Return all parts of all loads, with those of forward and backward passes and of phases."""
-    training = any(each["forward"] is not None for each in devices)
+    training = any(device["forward"] is not None for device in devices)
     phases = list(devices[0].get("phases", ()))
     columns = ["load", *(part for part in parts if part not in PASSES), *(PASSES if training else ())]
 

@@ -35,20 +35,20 @@ def section(view: View) -> Section | None:
     sent = {} if plan is None else pairs(problem, plan)
     carried = _carried(view, sent)
     stages = {} if plan is None else {d: i for i, s in enumerate(placed(problem, plan).stages) for d in s.devices}
-    found = diagram(problem, stages, sent)
+    picture = diagram(problem, stages, sent)
     whole = bottleneck(view)
     body = tag(
         "",
         tag("p", _introduction(view, carried, whole)),
         tag(
             "div",
-            drawn(view, found, carried, whole, stages),
+            drawn(view, picture, carried, whole, stages),
             class_="network-frame",
             tabindex="0",
             role="region",
             aria_label="Picture of the network",
         )
-        if found is not None
+        if picture is not None
         else tag("p", f"There is no picture of so many devices ({problem.k:,})."),
         _of_devices(view) if isinstance(problem.interconnect, (Shared, Host)) else _of_channels(view, carried, whole),
         _of_pairs(view, sent),
@@ -58,30 +58,31 @@ def section(view: View) -> Section | None:
 
 def _carried(view: View, sent: dict[tuple[int, int], Carrying]) -> dict[str, Carrying]:
     """Return what is written beside wires: loads of channels, of devices on one channel, or of pairs."""
-    problem, found = view.problem, view.evaluation
+    problem, evaluation = view.problem, view.evaluation
     if isinstance(problem.interconnect, (Shared, Host)):
-        if found is None:
+        if evaluation is None:
             return {}
-        sides = (("out", found.output), ("in", found.input))
+        sides = (("out", evaluation.output), ("in", evaluation.input))
         return {f"{side} {d}": Carrying(0.0, time=float(times[d])) for side, times in sides for d in range(problem.k)}
     by_name = channels(view)
     if by_name or problem.networked:
         return by_name
     names = [device.name for device in problem.devices]
-    return {f"{names[d]} -> {names[e]}": each for (d, e), each in sent.items()}
+    return {f"{names[d]} -> {names[e]}": carrying for (d, e), carrying in sent.items()}
 
 
 def _introduction(view: View, carried: dict[str, Carrying], whole: float) -> str:
     problem = view.problem
-    told = f"{_joined(problem)} joins {counted(problem.k, 'device')}."
-    busy = {each: one.time for each, one in carried.items() if one.time}
+    sentence = f"{_joined(problem)} joins {counted(problem.k, 'device')}."
+    busy = {channel: one.time for channel, one in carried.items() if one.time}
     if not busy:
-        return told if view.plan is None else f"{told} Nothing is sent."
+        return sentence if view.plan is None else f"{sentence} Nothing is sent."
     if isinstance(problem.interconnect, (Shared, Host)):
-        return f"{told} Beside each device: how long it reads (↓) and writes (↑) tensors, as a share of {_whole(view)}."
-    most = max(busy, key=lambda each: busy[each] or 0.0)
+        beside = f"how long it reads (↓) and writes (↑) tensors, as a share of {_whole(view)}"
+        return f"{sentence} Beside each device: {beside}."
+    most = max(busy, key=lambda channel: busy[channel] or 0.0)
     share = f", {format_share((busy[most] or 0.0) / whole)} of {_whole(view)}" if whole > 0 else ""
-    return f"{told} The busiest way is {most}, for {view.time(busy[most] or 0.0)}{share}."
+    return f"{sentence} The busiest way is {most}, for {view.time(busy[most] or 0.0)}{share}."
 
 
 def _whole(view: View) -> str:
@@ -125,43 +126,49 @@ def _of_channels(view: View, carried: dict[str, Carrying], whole: float) -> Mark
     if not problem.networked:  # a schedule may send over several links as if they were one
         names, rate = [device.name for device in problem.devices], problem.network.rate
         rates |= {f"{a} -> {b}": float(rate[d, e]) for d, a in enumerate(names) for e, b in enumerate(names) if d != e}
-    busy = sorted(((each, one) for each, one in carried.items() if one.time), key=lambda item: -(item[1].time or 0.0))
+    busy = sorted(
+        ((channel, one) for channel, one in carried.items() if one.time), key=lambda item: -(item[1].time or 0.0)
+    )
     if view.plan is None:
-        rows: list[list[Child]] = [[name(each, MAX_NAME), _rate(problem, rate)] for each, rate in rates.items()]
+        rows: list[list[Child]] = [[name(channel, MAX_NAME), _rate(problem, rate)] for channel, rate in rates.items()]
         return fold("All channels", table("Channels and their bandwidth", ["Channel", "Bandwidth"], rows[:ROWS]))
     if not busy:
         return None
     sized = _sized(problem)
     rows = [
         [
-            name(each, MAX_NAME),
-            *([_rate(problem, rates[each]) if each in rates else "", tensor_size(problem, one.size)] if sized else []),
+            name(channel, MAX_NAME),
+            *(
+                [_rate(problem, rates[channel]) if channel in rates else "", tensor_size(problem, one.size)]
+                if sized
+                else []
+            ),
             view.time(one.time or 0.0),
             format_share((one.time or 0.0) / whole, 1) if whole > 0 else "",
         ]
-        for each, one in busy[:ROWS]
+        for channel, one in busy[:ROWS]
     ]
     heads = ["Channel", *(["Bandwidth", "Carries"] if sized else []), "Takes", f"Of {_whole(view)}"]
     idle = count - len(busy)
-    told = []
+    left_out = []
     if len(busy) > ROWS:
-        told.append(f"{counted(len(busy) - ROWS, 'channel')} with less")
+        left_out.append(f"{counted(len(busy) - ROWS, 'channel')} with less")
     if idle > 0:
-        told.append(f"{counted(idle, 'channel')} with nothing to carry")
-    more = tag("p", f"… and {' and '.join(told)}.") if told else None
+        left_out.append(f"{counted(idle, 'channel')} with nothing to carry")
+    more = tag("p", f"… and {' and '.join(left_out)}.") if left_out else None
     shown = table("What channels carry", heads, rows)
     return tag("", shown if len(rows) <= 12 else fold(f"All {len(rows):,} that carry something", shown), more)
 
 
 def _of_devices(view: View) -> Markup | None:
     """Return what every device reads and writes over the one channel."""
-    found = view.evaluation
-    if found is None:
+    evaluation = view.evaluation
+    if evaluation is None:
         return None
     whole = bottleneck(view)
-    times = [(float(read), float(written)) for read, written in zip(found.input, found.output, strict=True)]
+    times = [(float(read), float(written)) for read, written in zip(evaluation.input, evaluation.output, strict=True)]
     rows: list[list[Child]] = []
-    for group in alike_devices(view, (d for d, each in enumerate(times) if sum(each) > 0), times.__getitem__):
+    for group in alike_devices(view, (d for d, amounts in enumerate(times) if sum(amounts) > 0), times.__getitem__):
         read, written = times[group[0]]
         share = format_share((read + written) / whole, 1) if whole > 0 else ""
         rows.append([device_names(view, group, MAX_NAME), view.time(read), view.time(written), share])
@@ -180,10 +187,10 @@ def _of_pairs(view: View, sent: dict[tuple[int, int], Carrying]) -> Markup | Non
     order = sorted(sent.items(), key=lambda item: (-item[1].size, -(item[1].time or 0.0), item[0]))
     rows: list[list[Child]] = [
         [
-            *(name(names[d], MAX_NAME), name(names[e], MAX_NAME), f"{each.tensors:,}"),
-            tensor_size(view.problem, each.size) if sized else view.time(each.time or 0.0),
+            *(name(names[d], MAX_NAME), name(names[e], MAX_NAME), f"{carrying.tensors:,}"),
+            tensor_size(view.problem, carrying.size) if sized else view.time(carrying.time or 0.0),
         ]
-        for (d, e), each in order[:ROWS]
+        for (d, e), carrying in order[:ROWS]
     ]
     more = f"… and {counted(len(order) - ROWS, 'pair')} with less." if len(order) > ROWS else None
     what = "in the whole schedule" if view.problem.objective.batch is not None else "for one input"
@@ -209,39 +216,39 @@ ELBOW = 16
 
 
 def drawn(
-    view: View, found: Diagram, carried: Mapping[str, Carrying], whole: float, stages: Mapping[int, int]
+    view: View, picture: Diagram, carried: Mapping[str, Carrying], whole: float, stages: Mapping[int, int]
 ) -> Markup:
     """Return the picture.
 
     Args:
         view: of the page.
-        found: where everything is.
+        picture: where everything is.
         carried: what every channel carries, by its name.
         whole: the time that a full wire is busy for; 0 where nobody knows.
         stages: the place of each device in the pipeline, for its colour.
     """
-    busy = sorted((wire for wire in found.wires if _most(wire, carried) > 0), key=lambda w: -_most(w, carried))
-    labels = [_label(view, wire, place, carried, whole) for wire, place in _labelled(found, busy)]
-    largest = max((_most(wire, carried) for wire in found.wires), default=0.0)
+    busy = sorted((wire for wire in picture.wires if _most(wire, carried) > 0), key=lambda w: -_most(w, carried))
+    labels = [_label(view, wire, place, carried, whole) for wire, place in _labelled(picture, busy)]
+    largest = max((_most(wire, carried) for wire in picture.wires), default=0.0)
     return tag(
         "svg",
-        tag("g", _groups(found), class_="groups"),
-        tag("g", [_wire(wire, carried, largest) for wire in found.wires], class_="wires"),
-        tag("g", [_box(spot, stages) for spot in found.spots], class_="spots"),
+        tag("g", _groups(picture), class_="groups"),
+        tag("g", [_wire(wire, carried, largest) for wire in picture.wires], class_="wires"),
+        tag("g", [_box(spot, stages) for spot in picture.spots], class_="spots"),
         tag("g", labels),
         role="img",
         aria_label="The network: devices, what joins them, and what is carried. The table below has the figures.",
-        viewBox=f"0 0 {_n(found.width)} {_n(found.height)}",
-        width=_n(found.width),
-        height=_n(found.height),
+        viewBox=f"0 0 {_n(picture.width)} {_n(picture.height)}",
+        width=_n(picture.width),
+        height=_n(picture.height),
         class_="network-picture fit",
     )
 
 
 def _most(wire: NetworkLine, carried: Mapping[str, Carrying]) -> float:
     """Return what a wire is busy for in the direction that is busier; its size where no time is known."""
-    found = [carried[name] for name in (wire.up, wire.down) if name in carried]
-    return max((each.size if each.time is None else each.time for each in found), default=0.0)
+    carrying = [carried[name] for name in (wire.up, wire.down) if name in carried]
+    return max((one.size if one.time is None else one.time for one in carrying), default=0.0)
 
 
 def _wire(wire: NetworkLine, carried: Mapping[str, Carrying], largest: float) -> Markup:
@@ -267,9 +274,9 @@ def _box(spot: Spot, stages: Mapping[int, int]) -> Markup:
     )
 
 
-def _labelled(found: Diagram, busy: list[NetworkLine]) -> list[tuple[NetworkLine, tuple[float, float]]]:
+def _labelled(picture: Diagram, busy: list[NetworkLine]) -> list[tuple[NetworkLine, tuple[float, float]]]:
     """Return the wires that have a label, busiest first, and where: in a place where it touches no other and no box."""
-    taken = [(spot.x + spot.width / 2, spot.y + TALL / 2, (spot.width + WIDE) / 2) for spot in found.spots]
+    taken = [(spot.x + spot.width / 2, spot.y + TALL / 2, (spot.width + WIDE) / 2) for spot in picture.spots]
     labels: list[tuple[NetworkLine, tuple[float, float]]] = []
     for wire in busy[:MAX_LABELS]:
         (x, y), (u, v) = wire.start, wire.end
@@ -291,9 +298,9 @@ def _label(
     lines = []
     signs = ("↑", "↓") if wire.upright else _signs(u - x, v - y)
     for sign, channel in zip(signs, dict.fromkeys((wire.up, wire.down)), strict=False):
-        each = carried.get(channel)
-        if each is not None and (each.time or each.size):
-            lines.append(f"{'↔' if wire.up == wire.down else sign} {_said(view, each, whole)}")
+        carrying = carried.get(channel)
+        if carrying is not None and (carrying.time or carrying.size):
+            lines.append(f"{'↔' if wire.up == wire.down else sign} {_said(view, carrying, whole)}")
     across, down = place[0], place[1] + 4 - 6.5 * (len(lines) - 1)
     return tag(
         "",
@@ -308,20 +315,20 @@ def _signs(across: float, down: float) -> tuple[str, str]:
     return ("→", "←") if across > 0 else ("←", "→")
 
 
-def _said(view: View, each: Carrying, whole: float) -> str:
-    if each.time is None:
-        return tensor_size(view.problem, each.size)
-    share = f" ({format_share(each.time / whole)})" if whole > 0 else ""
-    return f"{view.time(each.time)}{share}"
+def _said(view: View, carrying: Carrying, whole: float) -> str:
+    if carrying.time is None:
+        return tensor_size(view.problem, carrying.size)
+    share = f" ({format_share(carrying.time / whole)})" if whole > 0 else ""
+    return f"{view.time(carrying.time)}{share}"
 
 
-def _groups(found: Diagram) -> list[Markup]:
+def _groups(picture: Diagram) -> list[Markup]:
     """Return frames around the devices of groups."""
     frames = []
-    for group, members in groupby([spot for spot in found.spots if spot.group], key=lambda spot: spot.group):
-        held = list(members)
-        left, right = held[0].x - MARGIN / 2, held[-1].x + held[-1].width + MARGIN / 2
-        top = held[0].y - MARGIN / 2
+    for group, members in groupby([spot for spot in picture.spots if spot.group], key=lambda spot: spot.group):
+        spots = list(members)
+        left, right = spots[0].x - MARGIN / 2, spots[-1].x + spots[-1].width + MARGIN / 2
+        top = spots[0].y - MARGIN / 2
         frame = {"x": _n(left), "y": _n(top), "width": _n(right - left), "height": TALL + 2 * MARGIN + 4}
         frames.append(tag("rect", **frame, rx=6, class_="group"))
         frames.append(tag("text", short(group, 40), x=_n(left + 6), y=_n(top + TALL + 2 * MARGIN - 2), class_="small"))

@@ -66,21 +66,21 @@ def _controls(view: View) -> Markup:
 def _columns(view: View) -> list[dict[str, Any]]:
     """Return the columns: a title and a value for each node; of figures the unit, None where there is none."""
     problem, graph = view.problem, view.problem.graph
-    found: list[dict[str, Any]] = [{"title": "node", "values": [seen(each, MAX_NAME) for each in graph.names]}]
+    columns: list[dict[str, Any]] = [{"title": "node", "values": [seen(text, MAX_NAME) for text in graph.names]}]
     for title, texts in (("kind", graph.kinds), ("label", graph.labels)):
         if any(texts):
-            found.append({"title": title, "values": [short(each, MAX_NAME) for each in texts]})
+            columns.append({"title": title, "values": [short(text, MAX_NAME) for text in texts]})
     time, where = times_of(view), view.plan
     if where is not None:
-        found.append({"title": "device", "devices": devices_of(view)})
-        found.append(_figures("time there", time, problem.time_unit))
+        columns.append({"title": "device", "devices": devices_of(view)})
+        columns.append(_figures("time there", time, problem.time_unit))
     else:
-        found.append(_figures("least time", time, problem.time_unit))
+        columns.append(_figures("least time", time, problem.time_unit))
     sizes = (("memory", graph.memory, graph.memory_unit), ("parameters", graph.params, graph.size_unit),
              ("output", graph.output, graph.size_unit))  # fmt: skip
     for title, values, unit in sizes:
-        found.append(_figures(title, values.tolist(), unit, decimal=problem.origin.decimal))
-    return [column for column in found if "unit" not in column or any(column["values"])]
+        columns.append(_figures(title, values.tolist(), unit, decimal=problem.origin.decimal))
+    return [column for column in columns if "unit" not in column or any(column["values"])]
 
 
 def _figures(title: str, values: Iterable[float], unit: str, *, decimal: bool = False) -> dict[str, Any]:
@@ -113,12 +113,12 @@ def devices_of(view: View) -> list[int | list[int]]:
     """Return the device of each node, or all of its devices."""
     assert view.plan is not None
     plan, leads = view.plan, view.plan.replicas
-    held: list[int | list[int]] = []
+    homes: list[int | list[int]] = []
     shared = _shared(view)
     for v, d in enumerate(plan.assignment.tolist()):
         more = shared[v] if shared is not None else list(leads.get(d, (d,)))
-        held.append(more if len(more) > 1 else d)
-    return held
+        homes.append(more if len(more) > 1 else d)
+    return homes
 
 
 def _shared(view: View) -> list[list[int]] | None:
@@ -130,8 +130,8 @@ def _shared(view: View) -> list[list[int]] | None:
     if view.plan.routes:
         return [sorted({int(route.assignment[v]) for route in view.plan.routes}) for v in range(view.problem.graph.n)]
     index = view.problem.device_index
-    given = [answer[each] for each in view.problem.graph.names]
-    return [[index[each]] if isinstance(each, str) else [index[one] for one in each] for each in given]
+    given = [answer[home] for home in view.problem.graph.names]
+    return [[index[home]] if isinstance(home, str) else [index[one] for one in home] for home in given]
 
 
 def _row(columns: list[dict[str, Any]], devices: list[str], v: int) -> Markup:
@@ -142,9 +142,9 @@ def _row(columns: list[dict[str, Any]], devices: list[str], v: int) -> Markup:
 
 def _cell(column: dict[str, Any], devices: list[str], v: int) -> Markup:
     if "devices" in column:
-        held = column["devices"][v]
-        held = held if isinstance(held, list) else [held]
-        return tag("td", [[", " if i else "", name(devices[d])] for i, d in enumerate(held)])
+        homes = column["devices"][v]
+        homes = homes if isinstance(homes, list) else [homes]
+        return tag("td", [[", " if i else "", name(devices[d])] for i, d in enumerate(homes)])
     value = column["values"][v]
     if "unit" in column:
         return tag("td", "" if value is None else f"{value:.5g}", class_="figure")

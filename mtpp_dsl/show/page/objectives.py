@@ -68,9 +68,11 @@ def _penalties(view: View) -> Iterator[Markup]:
     unit = view.answer["objective"]["unit"]
     rows: list[list[Child]] = []
     left = 0
-    for each in view.answer["penalties"]:
-        rows.append([name(each["constraint"]), view.amount(each["paid"], unit), f"{len(each['rows']):,} broken"])
-        broken = [(row, paid) for row, paid in each["rows"].items() if row != each["constraint"]]
+    for penalty in view.answer["penalties"]:
+        rows.append(
+            [name(penalty["constraint"]), view.amount(penalty["paid"], unit), f"{len(penalty['rows']):,} broken"]
+        )
+        broken = [(row, paid) for row, paid in penalty["rows"].items() if row != penalty["constraint"]]
         room = max(0, MAX_ROWS - len(rows))
         rows += [[name(row), view.amount(paid, unit), ""] for row, paid in broken[:room]]
         left += len(broken[room:])
@@ -110,8 +112,8 @@ def _facts(view: View) -> Iterator[tuple[Child, Child]]:
 def _phases(view: View) -> Markup:
     assert view.evaluation is not None
     rows = [
-        [name(phase), view.time(found.bottleneck), view.time(found.latency)]
-        for phase, found in view.evaluation.phases.items()
+        [name(phase), view.time(evaluation.bottleneck), view.time(evaluation.latency)]
+        for phase, evaluation in view.evaluation.phases.items()
     ]
     return table("Each phase alone", ["phase", "bottleneck", "latency"], rows)
 

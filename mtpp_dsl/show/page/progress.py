@@ -37,10 +37,10 @@ def section(view: View) -> Section | None:
             for entry in shown]  # fmt: skip
     skipped = len(entries) - len(shown)
     closed = [("dot", "the gap closes")] if _closed(entries) is not None else []
-    told = legend([("bottleneck", "best plan"), ("bound", "bound"), *closed])
+    key = legend([("bottleneck", "best plan"), ("bound", "bound"), *closed])
     listed = table("The best plan and the bound over time", ["time", "plan", "bound", "gap"], rows)
     left = tag("p", f"{skipped:,} entries in the middle are left out.") if skipped else None
-    picture = tag("figure", _picture(view, entries), told) if drawn else None
+    picture = tag("figure", _picture(view, entries), key) if drawn else None
     body = tag("", picture, fold("As a table", listed, left, is_open=not drawn))
     return Section("progress", "Gap over time", body, folded=True)
 
@@ -78,7 +78,7 @@ def _picture(view: View, entries: Sequence[Mapping[str, Any]]) -> Markup:
     for what, line in (("incumbent", "bottleneck"), ("bound", "bound")):
         known = [(entry["time"], entry[what]) for entry in entries if entry[what] is not None]
         if known:
-            lines.append(tag("path", d=_steps([place(*each) for each in known], place(last, known[-1][1])[0]),
+            lines.append(tag("path", d=_steps([place(*point) for point in known], place(last, known[-1][1])[0]),
                              class_=f"line {line}"))  # fmt: skip
     closed = _closed(entries)
     if closed is not None:
@@ -95,12 +95,12 @@ def _picture(view: View, entries: Sequence[Mapping[str, Any]]) -> Markup:
         anchor = "tick middle" if time else "tick start"
         ticks.append(tag("text", f"{text} {unit_of_time}", x=place(time, low)[0], y=HEIGHT - 12, class_=anchor))
     first, final = entries[0], entries[-1]
-    said = f"Over {last:.3g} s: plan from {_said(view, first, 'incumbent')} to {_said(view, final, 'incumbent')}, "
-    said += f"bound from {_said(view, first, 'bound')} to {_said(view, final, 'bound')}."
+    sentence = f"Over {last:.3g} s: plan from {_said(view, first, 'incumbent')} to {_said(view, final, 'incumbent')}, "
+    sentence += f"bound from {_said(view, first, 'bound')} to {_said(view, final, 'bound')}."
     if closed is not None:
-        said += f" The gap closes after {closed['time']:.3g} s."
+        sentence += f" The gap closes after {closed['time']:.3g} s."
     label = tag("text", unit, x=8, y=_TOP + 4, class_="tick start") if unit else None
-    picture = svg(WIDTH, HEIGHT, ticks, label, lines, title=said, class_="chart")
+    picture = svg(WIDTH, HEIGHT, ticks, label, lines, title=sentence, class_="chart")
     return tag("div", picture, class_="wide", role="region", tabindex=0, aria_label="Picture of the gap over time")
 
 

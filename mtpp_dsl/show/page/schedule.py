@@ -52,13 +52,13 @@ def section(view: View) -> Section | None:
         return Section("schedule", "The pipeline", tag("p", f"There is no chart of the pipeline: {error}."))
     if not timeline.activities:
         return None
-    found = chart(timeline)
-    tints = _tints(view, found)
+    picture = chart(timeline)
+    tints = _tints(view, picture)
     body = tag(
         "",
-        tag("p", _introduction(view, timeline, found)),
+        tag("p", _introduction(view, timeline, picture)),
         _controls(critical=bool(timeline.critical)),
-        tag("div", drawn(view, timeline, found, tints), class_="gantt-frame", id="gantt-frame"),
+        tag("div", drawn(view, timeline, picture, tints), class_="gantt-frame", id="gantt-frame"),
         _legend(timeline),
         tag("p", HELP if timeline.critical else HELP.replace(CRITICAL_KEY, "."), class_="hint", id="gantt-help"),
         tag(
@@ -66,7 +66,7 @@ def section(view: View) -> Section | None:
         ),
         critical_table(view, timeline),
         busy_table(view, timeline),
-        data_block("gantt-data", _data(view, timeline, found, tints)),
+        data_block("gantt-data", _data(view, timeline, picture, tints)),
     )
     if isinstance(timeline, Timeline):
         return Section("schedule", "The schedule", body)
@@ -79,29 +79,33 @@ def _steady(view: View) -> Steady:
     """Return the steady state over as many microbatches as the problem says, or as the page has room for."""
     assert view.plan is not None
     assert view.evaluation is not None
-    found = steady(view.problem, view.plan, view.evaluation)
-    if len(found.activities) > MOST:
-        fewer = max(1, found.microbatches * MOST // len(found.activities))
-        found = steady(view.problem, view.plan, view.evaluation, fewer)
-    return found
+    pipeline = steady(view.problem, view.plan, view.evaluation)
+    if len(pipeline.activities) > MOST:
+        fewer = max(1, pipeline.microbatches * MOST // len(pipeline.activities))
+        pipeline = steady(view.problem, view.plan, view.evaluation, fewer)
+    return pipeline
 
 
-def _introduction(view: View, timeline: Timeline | Steady, found: Chart) -> str:
+def _introduction(view: View, timeline: Timeline | Steady, picture: Chart) -> str:
     end = view.time(timeline.makespan)
     nodes = sum(activity.kind in ("node", "forward", "backward") for activity in timeline.activities)
-    told = f"{counted(nodes, timeline.runs)} and {counted(len(timeline.activities) - nodes, 'transfer')} in {end}."
+    sentence = f"{counted(nodes, timeline.runs)} and {counted(len(timeline.activities) - nodes, 'transfer')} in {end}."
     if isinstance(timeline, Steady):
-        told = f"{counted(timeline.microbatches, 'microbatch')} in {end}."
+        sentence = f"{counted(timeline.microbatches, 'microbatch')} in {end}."
         if timeline.period is not None:
-            told += f" In the steady state an input leaves every {view.time(timeline.period)}, which is the bottleneck."
+            sentence += (
+                f" In the steady state an input leaves every {view.time(timeline.period)}, which is the bottleneck."
+            )
         many = view.problem.objective.microbatches
         if many is not None and timeline.microbatches < many:
-            told += f" The iteration has {many:,}; no more are drawn."
+            sentence += f" The iteration has {many:,}; no more are drawn."
     else:
-        told += " What makes it as long as it is, the critical path, has a thick edge and a line above."
-    if found.hidden:
-        told += f" {counted(found.hidden, 'link')} with less to do {'is' if found.hidden == 1 else 'are'} not drawn."
-    return told
+        sentence += " What makes it as long as it is, the critical path, has a thick edge and a line above."
+    if picture.hidden:
+        sentence += (
+            f" {counted(picture.hidden, 'link')} with less to do {'is' if picture.hidden == 1 else 'are'} not drawn."
+        )
+    return sentence
 
 
 def _controls(*, critical: bool) -> Markup:
@@ -135,16 +139,16 @@ def _entry(kind: str, words: str) -> Markup:
     return tag("li", swatch, words)
 
 
-def _tints(view: View, found: Chart) -> list[int]:
+def _tints(view: View, picture: Chart) -> list[int]:
     """Return [tracks] the tint of each: of devices that of their stage in the graph, -1 of links."""
     assert view.plan is not None
     stage = stage_numbers(view.problem, view.plan)
-    return [stage.get(track.names[0], 0) % len(STAGES) if track.of_device else -1 for track in found.tracks]
+    return [stage.get(track.names[0], 0) % len(STAGES) if track.of_device else -1 for track in picture.tracks]
 
 
-def _data(view: View, timeline: Timed, found: Chart, tints: list[int]) -> dict[str, Any]:
+def _data(view: View, timeline: Timed, picture: Chart, tints: list[int]) -> dict[str, Any]:
     """Return what the script draws: tracks, and activities by number."""
-    order = [i for track in found.tracks for i in track.activities]
+    order = [i for track in picture.tracks for i in track.activities]
     number = {i: place for place, i in enumerate(order)}
     every = timeline.activities
     known = {id(activity): i for i, activity in enumerate(every)}
@@ -157,12 +161,12 @@ def _data(view: View, timeline: Timed, found: Chart, tints: list[int]) -> dict[s
         "unit": {"time": view.problem.time_unit, "size": view.problem.graph.size_unit, "axis": unit, "factor": factor}
         | {"decimal": view.problem.origin.decimal},
         "end": timeline.makespan,
-        "height": found.height,
+        "height": picture.height,
         "tracks": [
             [short(track.name, MAX_NAME), track.top, track.height, track.lanes, tint, len(track.activities)]
-            for track, tint in zip(found.tracks, tints, strict=True)
+            for track, tint in zip(picture.tracks, tints, strict=True)
         ],
-        "lane": packed([float(lane) for track in found.tracks for lane in track.lane]),
+        "lane": packed([float(lane) for track in picture.tracks for lane in track.lane]),
         **_names(view, [every[i] for i in order]),
         "kind": packed([every[i].kind for i in order]),
         "start": [_exact(every[i].start) for i in order],
@@ -190,13 +194,13 @@ def _names(view: View, activities: Sequence[Activity]) -> dict[str, Any]:
             own = activity.number, -1
         elif activity.kind == "transfer" and activity.microbatch is None:
             own = int(graph.tails[activity.number]), int(graph.heads[activity.number])
-        said = graph.names[own[0]] if own[0] >= 0 else ""
+        beginning = graph.names[own[0]] if own[0] >= 0 else ""
         if own[1] >= 0:
-            said += f" -> {graph.names[own[1]]}"
-        if own[0] >= 0 and not activity.name.startswith(said):
-            own, said = (-1, -1), ""
+            beginning += f" -> {graph.names[own[1]]}"
+        if own[0] >= 0 and not activity.name.startswith(beginning):
+            own, beginning = (-1, -1), ""
         ends.append(own)
-        beside.append(short(activity.name[len(said) :], MAX_NAME))
+        beside.append(short(activity.name[len(beginning) :], MAX_NAME))
     return {"of": [a for a, _ in ends], "to": packed([float(b) for _, b in ends]), "beside": packed(beside)}
 
 
@@ -216,7 +220,7 @@ TEXT_ROW = 14
 LABELLED = ("node", "forward", "backward")
 
 
-def drawn(view: View, timeline: Timed, found: Chart, tints: list[int]) -> Markup:
+def drawn(view: View, timeline: Timed, picture: Chart, tints: list[int]) -> Markup:
     """Return the chart of the whole time."""
     width = WIDTH - LABEL - 10
     critical = {id(step.activity) for step in timeline.critical}
@@ -224,16 +228,16 @@ def drawn(view: View, timeline: Timed, found: Chart, tints: list[int]) -> Markup
     every = timeline.activities
     parts = [
         _bar(bar, every[bar.activity] if bar.activity >= 0 else None, tints, bar.activity in marked)
-        for bar in bars(found, every, 0.0, timeline.makespan, width)
+        for bar in bars(picture, every, 0.0, timeline.makespan, width)
     ]
     return tag(
         "svg",
-        tag("g", _axis(view, timeline, found, width), class_="axis"),
-        tag("g", [_name(track.name, track.top, track.height) for track in found.tracks], class_="names"),
+        tag("g", _axis(view, timeline, picture, width), class_="axis"),
+        tag("g", [_name(track.name, track.top, track.height) for track in picture.tracks], class_="names"),
         tag("g", parts, class_="bars", transform=f"translate({LABEL},0)"),
-        viewBox=f"0 0 {WIDTH} {found.height}",
+        viewBox=f"0 0 {WIDTH} {picture.height}",
         width=WIDTH,
-        height=found.height,
+        height=picture.height,
         class_="gantt",
         id="gantt",
         role="img",
@@ -243,12 +247,12 @@ def drawn(view: View, timeline: Timed, found: Chart, tints: list[int]) -> Markup
     )
 
 
-def _axis(view: View, timeline: Timed, found: Chart, width: float) -> list[Markup]:
+def _axis(view: View, timeline: Timed, picture: Chart, width: float) -> list[Markup]:
     unit, factor = display_unit([timeline.makespan], view.problem.time_unit)
     shown = []
     for time, text in marks(0.0, timeline.makespan, factor):
         x = LABEL + (time / timeline.makespan * width if timeline.makespan > 0 else 0.0)
-        shown.append(tag("line", x1=_n(x), x2=_n(x), y1=AXIS - 6, y2=found.height, class_="grid"))
+        shown.append(tag("line", x1=_n(x), x2=_n(x), y1=AXIS - 6, y2=picture.height, class_="grid"))
         shown.append(tag("text", f"{text} {unit}".strip(), x=_n(x), y=14, class_="tick"))
     return shown
 
@@ -346,9 +350,9 @@ def _spare(view: View, timeline: Timeline) -> Markup | None:
         for slack, i in spare
     ]
     tight = sum(slack == 0 for slack in timeline.slack)
-    told = f"Of {len(timeline.slack):,} nodes and transfers, {tight:,} may not be late at all."
+    sentence = f"Of {len(timeline.slack):,} nodes and transfers, {tight:,} may not be late at all."
     return fold(
-        f"{told} Those that come next",
+        f"{sentence} Those that come next",
         table("The least slack above 0", ["Node or transfer", "On", "May be late by"], rows, figures=2),
     )
 

@@ -38,7 +38,7 @@ def section(view: View) -> Section | None:
         text, used = _text(view, file, room)
         room -= used
         shown.append(text if file is spec else fold(_of_file(file), _includer(spec, file), text, id=f"file-{number}"))
-    named = [[", " if i else "", name(each)] for i, each in enumerate(spec.library)]
+    named = [[", " if i else "", name(file_name)] for i, file_name in enumerate(spec.library)]
     body = tag(
         "",
         tag("p", WRITTEN if spec.name == TEXT else name(spec.name)),
@@ -71,7 +71,7 @@ def _includer(spec: SpecText, file: SpecText) -> Markup | None:
     """Return where an included file is included, as a link to the line."""
     assert file.includer is not None
     path, line = file.includer
-    outer = next((each for each in spec.files if each.name == path), None)
+    outer = next((candidate for candidate in spec.files if candidate.name == path), None)
     if outer is None:
         return None
     where = [f"line {line} of ", name(outer.called or outer.name)]
@@ -86,7 +86,7 @@ def _lost(spec: SpecText) -> Markup | None:
     if not spec.lost:
         why: Child = "What the spec includes or reads was not found again"
     else:
-        names = [[", " if i else "", name(each)] for i, each in enumerate(spec.lost[:MAX_NAMED])]
+        names = [[", " if i else "", name(file_name)] for i, file_name in enumerate(spec.lost[:MAX_NAMED])]
         more = f" and {len(spec.lost) - MAX_NAMED} more" if len(spec.lost) > MAX_NAMED else ""
         why = [
             names,
@@ -111,11 +111,11 @@ def _block(view: View, file: SpecText, lines: Sequence[Markup], block: SpecBlock
     named = sum(mark.kind in ("node", "edge") for mark in block.marks) > 1
     notes = [note for mark in block.marks for note in _notes(view, mark, named=named)]
     notes += [] if block.parts else _costs(view, file, first, last)
-    told = tag("ul", [tag("li", note) for note in notes], class_="costs") if notes else None
+    list_of_notes = tag("ul", [tag("li", note) for note in notes], class_="costs") if notes else None
     kind = "statement marked" if notes else "statement"
     if block.parts:
-        return tag("div", inner, told, class_=f"{kind} whole")
-    return tag("div", inner, told, class_=kind, id=f"{file.anchor}{first}")
+        return tag("div", inner, list_of_notes, class_=f"{kind} whole")
+    return tag("div", inner, list_of_notes, class_=kind, id=f"{file.anchor}{first}")
 
 
 def _notes(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
@@ -126,11 +126,11 @@ def _notes(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
             if one["value"] is not None:
                 yield tag("a", f"{view.amount(one['value'], one['unit'])} in this plan", href="#answer")
     elif mark.kind == "device" and answer["devices"]:
-        loads = [each["load"] for each in (answer["devices"][d] for d in mark.indices)]
+        loads = [device["load"] for device in (answer["devices"][d] for d in mark.indices)]
         text = "load" if len(loads) == 1 else f"{len(loads)} devices, loads up to"
         yield tag("a", f"{text} {view.time(max(loads))}", href="#loads")
     elif mark.kind == "interconnect" and answer["devices"]:
-        moved = sum(each["input"] + each["output"] for each in answer["devices"])
+        moved = sum(device["input"] + device["output"] for device in answer["devices"])
         yield tag(
             "a", f"devices read and write for {view.time(moved)} in sum", href="#network" if problem.k > 1 else "#loads"
         )
@@ -149,17 +149,17 @@ def _notes(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
 
 def _costs(view: View, file: SpecText, first: int, last: int) -> list[Child]:
     """Return what the constraints of some lines cost, and which of their limits are reached, where somebody asked."""
-    found: list[Child] = []
+    notes: list[Child] = []
     for price in (view.explanation or {}).get("constraints") or ():
         place = next(iter(price["lines"]), None)
         if place is None or place["file"] != file.name or not first <= place["first_line"] <= last:
             continue
-        found.append(tag("a", price["said"], href="#explained-constraints"))
-        binding = [each["name"] for each in price["slack"] if each["binding"]]
+        notes.append(tag("a", price["said"], href="#explained-constraints"))
+        binding = [slack["name"] for slack in price["slack"] if slack["binding"]]
         if binding:
             more = f" and {len(binding) - MAX_NAMED} more" if len(binding) > MAX_NAMED else ""
-            found.append(["binding: ", name(", ".join(binding[:MAX_NAMED])), more])
-    return found
+            notes.append(["binding: ", name(", ".join(binding[:MAX_NAMED])), more])
+    return notes
 
 
 def _of_constraints(view: View, mark: Mark) -> Iterator[Child]:
@@ -175,9 +175,9 @@ def _of_constraints(view: View, mark: Mark) -> Iterator[Child]:
         if full:
             yield tag("a", f"the fullest device is at {format_share(max(full))} of its room", href="#memory")
     labels = {rule.label.partition("[")[0] for rule in rules if isinstance(rule, Linear) and rule.soft}
-    for each in view.answer["penalties"]:
-        if each["constraint"] in labels:
-            yield tag("a", f"{view.value(each['paid'])} are paid", href="#objectives")
+    for penalty in view.answer["penalties"]:
+        if penalty["constraint"] in labels:
+            yield tag("a", f"{view.value(penalty['paid'])} are paid", href="#objectives")
 
 
 # The lines of a spec, with their words in the colours that editors give them.
@@ -214,5 +214,5 @@ def _cut(line: str) -> str:
 
 
 def _word(kind: _TokenType, text: str) -> Markup:
-    found = next((name for of, name in CLASSES if kind in of), None)
-    return escape(text) if found is None or text.isspace() else tag("span", text, class_=found)
+    class_name = next((name for of, name in CLASSES if kind in of), None)
+    return escape(text) if class_name is None or text.isspace() else tag("span", text, class_=class_name)

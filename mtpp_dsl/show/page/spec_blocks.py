@@ -63,7 +63,7 @@ def _whole(first: int, last: int, marks: tuple[Mark, ...], parts: tuple[SpecBloc
 def addresses(file: SpecText) -> Callable[[int], str | None]:
     """Return what gives the address on the page of a line of a file: of the lines with which it is shown; or None."""
     count = 0 if file.text is None else min(MAX_LINES, file.text.removesuffix("\n").count("\n") + 1)
-    firsts = sorted(each.first for each in _leaves(blocks(file.marks, 1, count)))
+    firsts = sorted(block.first for block in _leaves(blocks(file.marks, 1, count)))
 
     def address(line: int) -> str | None:
         return f"#{file.anchor}{firsts[bisect_right(firsts, line) - 1]}" if 1 <= line <= count else None
@@ -73,20 +73,20 @@ def addresses(file: SpecText) -> Callable[[int], str | None]:
 
 def linked(spec: SpecText | None) -> Callable[[str], Child]:
     """Return what gives words with links at places such as ``spec.mtpp:3``, to the lines of the spec on the page."""
-    files = {each.name: addresses(each) for each in (() if spec is None else spec.files)}
+    files = {file.name: addresses(file) for file in (() if spec is None else spec.files)}
     if not files:
         return lambda words: words
     names = "|".join(map(re.escape, sorted(files, key=len, reverse=True)))
     place = re.compile(rf"(?<![\w./-])({names}):([0-9]{{1,9}})(?![\w])")
 
     def links(words: str) -> Child:
-        found: list[Child] = []
+        parts: list[Child] = []
         at = 0
         for match in place.finditer(words):
             address = files[match[1]](int(match[2]))
-            found += [words[at : match.start()], match[0] if address is None else tag("a", match[0], href=address)]
+            parts += [words[at : match.start()], match[0] if address is None else tag("a", match[0], href=address)]
             at = match.end()
-        return [*found, words[at:]]
+        return [*parts, words[at:]]
 
     return links
 

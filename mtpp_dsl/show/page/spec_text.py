@@ -31,13 +31,13 @@ def spec_text(problem: Problem, places: Places, name: str, text: str, lost: Sequ
     for lines, mark in _marks(problem, places):
         marks.setdefault(lines.file, []).append(mark)
     nodes = _of_nodes(problem, places)
-    for number, each in enumerate(places.included):
-        assert each.included_from is not None
-        at = SpecLines.of(each.included_from)
+    for number, source in enumerate(places.included):
+        assert source.included_from is not None
+        at = SpecLines.of(source.included_from)
         marks.setdefault(at.file, []).append(Mark(at.first_line, at.last_line, "include", (number,)))
     included = [
-        _included(each, number, tuple(marks.get(each.name, ())), _in_file(nodes, each.name))
-        for number, each in enumerate(places.included, 1)
+        _included(source, number, tuple(marks.get(source.name, ())), _in_file(nodes, source.name))
+        for number, source in enumerate(places.included, 1)
     ]
     return SpecText(
         name,
@@ -93,11 +93,11 @@ def _marks(problem: Problem, places: Places) -> Iterator[tuple[SpecLines, Mark]]
     families: dict[str, list[int]] = {}
     for d, device in enumerate(problem.devices):
         families.setdefault(device.name.partition("[")[0], []).append(d)
-    held: dict[SpecLines, list[int]] = {}
+    by_lines: dict[SpecLines, list[int]] = {}
     for members in families.values():
         for lines in places.of_device(problem.devices[members[0]].name):
-            held.setdefault(lines, []).extend(members)
-    for lines, members in held.items():
+            by_lines.setdefault(lines, []).extend(members)
+    for lines, members in by_lines.items():
         yield lines, Mark(lines.first_line, lines.last_line, "device", tuple(members))
     stated: dict[SpecLines, list[int]] = {}
     graph = set(places.graph)

@@ -75,11 +75,11 @@ def _split(stage: Mapping[str, Any]) -> str:
 
 def _devices(assignment: Mapping[str, Any], view: View) -> Markup:
     """Return a row for each device of a plan without stages: of a batch a node may be on several."""
-    held: dict[str, list[str]] = {device.name: [] for device in view.problem.devices}
+    nodes_on: dict[str, list[str]] = {device.name: [] for device in view.problem.devices}
     for node, where in assignment.items():
         for device in [where] if isinstance(where, str) else where:
-            held[device].append(node)
-    rows: list[list[Child]] = [[name(device), f"{len(nodes):,}", _names(nodes)] for device, nodes in held.items()]
+            nodes_on[device].append(node)
+    rows: list[list[Child]] = [[name(device), f"{len(nodes):,}", _names(nodes)] for device, nodes in nodes_on.items()]
     return table("Nodes of each device", ["device", "number of nodes", "nodes"], rows, figures=99)
 
 

@@ -104,7 +104,7 @@ def bar(parts: Iterable[tuple[str, float]], most: float, marks: Iterable[tuple[s
 
 def bars(caption: str, what: str, rows: Iterable[Child]) -> Markup:
     """Return a table of bars: a device, its bar, and *what* it is as a figure."""
-    head = tag("tr", [tag("th", each, scope="col") for each in ("Device", "Bar", what)])
+    head = tag("tr", [tag("th", title, scope="col") for title in ("Device", "Bar", what)])
     columns = tag("colgroup", tag("col", class_="of-name"), tag("col"), tag("col", class_="of-figure"))
     return tag("table", tag("caption", caption), columns, tag("thead", head), tag("tbody", rows), class_="bars")
 

@@ -46,14 +46,14 @@ def pairs(problem: Problem, plan: Plan) -> dict[tuple[int, int], Carrying]:
     if plan.batches is not None:
         return _of_batches(problem, plan)
     by_edge = plan.schedule is not None and isinstance(problem.interconnect, Links)
-    found: dict[tuple[int, int], tuple[float, int]] = {}
+    amounts: dict[tuple[int, int], tuple[float, int]] = {}
     ways = [(1.0, plan.assignment)] if not plan.routes else [(float(r.share), r.assignment) for r in plan.routes]
     for share, where in ways:
         for (d, e), (size, tensors) in _sent(problem, where, by_edge=by_edge).items():
-            before = found.get((d, e), (0.0, 0))
-            found[d, e] = before[0] + share * size, before[1] + tensors
+            before = amounts.get((d, e), (0.0, 0))
+            amounts[d, e] = before[0] + share * size, before[1] + tensors
     times = _busy(problem, plan) if by_edge else {}
-    return {pair: Carrying(size, tensors, times.get(pair)) for pair, (size, tensors) in found.items()}
+    return {pair: Carrying(size, tensors, times.get(pair)) for pair, (size, tensors) in amounts.items()}
 
 
 def _sent(problem: Problem, where: Ints, *, by_edge: bool) -> dict[tuple[int, int], tuple[float, int]]:
@@ -70,51 +70,51 @@ def _sent(problem: Problem, where: Ints, *, by_edge: bool) -> dict[tuple[int, in
         sender, reader, sizes = where[key // k], key % k, largest
     else:
         sender = where[graph.tails[crossing]]
-    found: dict[tuple[int, int], tuple[float, int]] = {}
+    amounts: dict[tuple[int, int], tuple[float, int]] = {}
     for d, e, size in zip(sender.tolist(), reader.tolist(), sizes.tolist(), strict=True):
-        before = found.get((d, e), (0.0, 0))
-        found[d, e] = before[0] + size, before[1] + 1
-    return found
+        before = amounts.get((d, e), (0.0, 0))
+        amounts[d, e] = before[0] + size, before[1] + 1
+    return amounts
 
 
 def _busy(problem: Problem, plan: Plan) -> dict[tuple[int, int], float]:
     """Return for how long transfers take every link of a schedule, in sum."""
     assert plan.schedule is not None
-    found: dict[tuple[int, int], float] = {}
+    times: dict[tuple[int, int], float] = {}
     graph, where = problem.graph, plan.assignment
     for e in np.flatnonzero(~np.isnan(plan.schedule.sent)).tolist():
         pair = int(where[graph.tails[e]]), int(where[graph.heads[e]])
-        found[pair] = found.get(pair, 0.0) + float(plan.schedule.arrived[e] - plan.schedule.sent[e])
-    return found
+        times[pair] = times.get(pair, 0.0) + float(plan.schedule.arrived[e] - plan.schedule.sent[e])
+    return times
 
 
 def _of_batches(problem: Problem, plan: Plan) -> dict[tuple[int, int], Carrying]:
     assert plan.batches is not None
-    found: dict[tuple[int, int], Carrying] = {}
+    carrying: dict[tuple[int, int], Carrying] = {}
     for move in shipments(problem, plan.batches):
-        before = found.get((move.source, move.target), Carrying(0.0, 0, 0.0))
+        before = carrying.get((move.source, move.target), Carrying(0.0, 0, 0.0))
         size = before.size + float(problem.graph.sizes[move.edge]) * move.size
-        found[move.source, move.target] = Carrying(
+        carrying[move.source, move.target] = Carrying(
             size, before.tensors + move.size, (before.time or 0.0) + move.end - move.start
         )
-    return found
+    return carrying
 
 
 def channels(view: View) -> dict[str, Carrying]:
     """Return what every channel of links or a tree carries, by its name; {} where channels are no matter."""
-    problem, found = view.problem, view.evaluation
-    if not problem.networked or found is None or not len(found.channels):
+    problem, evaluation = view.problem, view.evaluation
+    if not problem.networked or evaluation is None or not len(evaluation.channels):
         return {}
     net = problem.network
     return {
         name: Carrying(float(load * rate), time=float(load))
-        for name, load, rate in zip(net.channels, found.channels, net.bandwidth, strict=True)
+        for name, load, rate in zip(net.channels, evaluation.channels, net.bandwidth, strict=True)
     }
 
 
 def bottleneck(view: View) -> float:
     """Return what a channel is compared with: the bottleneck, or the makespan; 0 without a plan."""
-    found = view.evaluation
-    if found is None:
+    evaluation = view.evaluation
+    if evaluation is None:
         return 0.0
-    return found.makespan if found.makespan is not None else found.bottleneck
+    return evaluation.makespan if evaluation.makespan is not None else evaluation.bottleneck

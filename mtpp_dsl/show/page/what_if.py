@@ -24,17 +24,17 @@ STATUS = {
 def section(view: View) -> Section | None:
     """Return what came of the changed problems, or how to have them solved."""
     title, nav = "What if", "What if"
-    found = view.what_if
-    if found is not None and found["cases"]:
-        return Section("what-if", title, _cases(view, found), nav)
+    what_if = view.what_if
+    if what_if is not None and what_if["cases"]:
+        return Section("what-if", title, _cases(view, what_if), nav)
     if view.asked:
         reason = next((note for note in _notes(view) if note.startswith("what if")), "There is nothing to change here.")
         return Section("what-if", title, tag("p", reason), nav, folded=True)
     call = tag("pre", tag("code", "mtpp report ANSWER.json --what-if 30s"), class_="command", tabindex=0)
-    said = (
+    sentence = (
         "One more device of each type, twice the bandwidth, a quarter more memory: each is solved, with its bound, if"
     )
-    body = tag("", tag("p", f"{said} the page is given time for it."), call)
+    body = tag("", tag("p", f"{sentence} the page is given time for it."), call)
     return Section("what-if", title, body, nav, folded=True)
 
 
@@ -42,12 +42,12 @@ def _notes(view: View) -> list[str]:
     return [] if view.explanation is None else list(view.explanation["notes"])
 
 
-def _cases(view: View, found: Mapping[str, Any]) -> Markup:
+def _cases(view: View, what_if: Mapping[str, Any]) -> Markup:
     """Return a row for each changed problem: its best plan and bound, as figures and beside those of now."""
-    now, cases = found["now"], found["cases"]
+    now, cases = what_if["now"], what_if["cases"]
     if view.answer["infeasible"] is not None:
         return _feasible(view, cases)
-    values = [each[what] for each in (now, *cases) for what in ("value", "bound") if each[what] is not None]
+    values = [case[what] for case in (now, *cases) for what in ("value", "bound") if case[what] is not None]
     most = max(values, default=0.0)
     head = ["problem", "bar", "plan", "bound", "best then, beside the best now", "status"]
     top = tag(
@@ -55,15 +55,15 @@ def _cases(view: View, found: Mapping[str, Any]) -> Markup:
     )
     rows = [
         _row(view, "as it is", now, most, "", str(view.answer["status"])),
-        *(_row(view, each["name"], each, most, _beside(view, each), each["status"]) for each in cases),
+        *(_row(view, case["name"], case, most, _beside(view, case), case["status"]) for case in cases),
     ]
     caption = "What changes would bring"
     whole = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", rows), class_="what-if")
-    told = legend([("work", "best plan found"), ("bound", "no plan is beyond this")])
+    key = legend([("work", "best plan found"), ("bound", "no plan is beyond this")])
     return tag(
         "",
         scrolled(caption, whole),
-        told,
+        key,
         tag("p", "Each problem is solved from the plan of this answer.", class_="hint")
         if view.plan is not None
         else None,
@@ -73,10 +73,10 @@ def _cases(view: View, found: Mapping[str, Any]) -> Markup:
 def _feasible(view: View, cases: Sequence[Mapping[str, Any]]) -> Markup:
     """Return a row for each changed problem of one that has no plan: whether there is one then."""
     rows = []
-    for each in cases:
-        some = "there is a plan: " + view.value(each["value"]) if each["value"] is not None else ""
-        said = some or each.get("why") or ("still no plan" if each["status"] == "infeasible" else "not found out")
-        rows.append(tag("tr", tag("th", name(each["name"]), scope="row"), tag("td", name(said))))
+    for case in cases:
+        some = "there is a plan: " + view.value(case["value"]) if case["value"] is not None else ""
+        outcome = some or case.get("why") or ("still no plan" if case["status"] == "infeasible" else "not found out")
+        rows.append(tag("tr", tag("th", name(case["name"]), scope="row"), tag("td", name(outcome))))
     caption = "Whether there would be a plan"
     head = tag("tr", tag("th", "problem", scope="col"), tag("th", "then", scope="col"))
     return scrolled(caption, tag("table", tag("caption", caption), tag("thead", head), tag("tbody", rows)))
@@ -102,13 +102,13 @@ def _beside(view: View, case: Mapping[str, Any]) -> str:
     least, most = case["best"]["least"], case["best"]["most"]
     if least is not None and most is not None and abs(most - least) < 5e-4:
         return _change(view, most)
-    said = []
+    parts = []
     if most is not None:
         shown = _change(view, most)
-        said.append("no worse" if most == 1 else f"{shown} at least" if most < 1 else f"at most {shown}")
+        parts.append("no worse" if most == 1 else f"{shown} at least" if most < 1 else f"at most {shown}")
     if least is not None:
-        said.append(f"{_change(view, least)} {'at most' if least < 1 else 'at least'}")
-    return ", ".join(said) or "not known"
+        parts.append(f"{_change(view, least)} {'at most' if least < 1 else 'at least'}")
+    return ", ".join(parts) or "not known"
 
 
 def _change(view: View, ratio: float) -> str:

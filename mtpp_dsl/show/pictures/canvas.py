@@ -129,8 +129,12 @@ def fall_back(figure: Figure) -> None:
         axes.get_yticklabels()
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
-        said = text.get_text()
-        if not said.isascii() and text.get_fontfamily() == [BASE] and not _characters(BASE).issuperset(map(ord, said)):
+        string = text.get_text()
+        if (
+            not string.isascii()
+            and text.get_fontfamily() == [BASE]
+            and not _characters(BASE).issuperset(map(ord, string))
+        ):
             text.set_fontfamily([BASE, *_installed()])
 
 
@@ -266,7 +270,7 @@ def legend(figure: Picture, handles: list[Any], columns: int = 4) -> None:
         )
 
 
-def headed(name: str | None, said: str, most: int = 24) -> str:
+def headed(name: str | None, title: str, most: int = 24) -> str:
     """Return a title: the file of the spec, and what is said of it."""
     where = short(Path(name).name, most) if name else ""
-    return f"{where}: {said}" if where else said
+    return f"{where}: {title}" if where else title

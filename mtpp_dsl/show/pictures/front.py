@@ -38,9 +38,9 @@ def draw_front(front: Front, width: float | None = None) -> Picture:
     axes.set_xlabel(_axis(first.shown, name_x))
     axes.set_ylabel(_axis(second.shown, name_y))
     axes.grid()
-    said = f"{short(first.shown, 24)} and {short(second.shown, 24)}"
-    said += ", complete" if front.complete else ""
-    figure.suptitle(headed(front.problem.origin.path, said), x=0.01, ha="left", fontsize=7.5)
+    title = f"{short(first.shown, 24)} and {short(second.shown, 24)}"
+    title += ", complete" if front.complete else ""
+    figure.suptitle(headed(front.problem.origin.path, title), x=0.01, ha="left", fontsize=7.5)
     keys: list[Any] = [
         Line2D([], [], marker="o", linestyle="none", markersize=3.5, color=ink("bottleneck"), label="plan")
     ]

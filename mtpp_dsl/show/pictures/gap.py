@@ -68,7 +68,7 @@ def draw_gap(problem: Problem, result: Result, width: float | None = None) -> Pi
 def _steps(problem: Problem, result: Result) -> tuple[Points, Points]:
     """Return the times and values at which plan and bound became better; what is held at the end comes last."""
     value = problem.objective.value
-    found: list[Points] = []
+    lines: list[Points] = []
     for name, last in (("incumbent", result.cost), ("bound", None if result.bound is None else result.bound.cost)):
         points: Points = []
         for entry in result.log:
@@ -77,8 +77,8 @@ def _steps(problem: Problem, result: Result) -> tuple[Points, Points]:
                 points.append((max(entry.time, 1e-3), value(cost)))
         if points and last is not None and isfinite(value(last)) and value(last) != points[-1][1]:
             points.append((max(searched_for(result.time), points[-1][0]), value(last)))
-        found.append(points)
-    return found[0], found[1]
+        lines.append(points)
+    return lines[0], lines[1]
 
 
 def _fill(axes: Any, plans: Points, bounds: Points, end: float, per: float) -> None:

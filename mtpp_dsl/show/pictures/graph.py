@@ -39,14 +39,14 @@ def draw_graph(problem: Problem, result: Result, width: float | None = None) -> 
     """
     assert result.plan is not None
     assert result.evaluation is not None
-    found = forest(problem, result.plan)
-    picture = arranged(found, range(found.n) if problem.graph.n <= WHOLE else opened(found))
-    lines = bundled(found, picture, problem.graph.sizes[found.placed.edges].tolist())
+    grove = forest(problem, result.plan)
+    picture = arranged(grove, range(grove.n) if problem.graph.n <= WHOLE else opened(grove))
+    lines = bundled(grove, picture, problem.graph.sizes[grove.placed.edges].tolist())
     right = max([picture.width, *(x for line in lines for x, _ in line.points)]) + 2
     low = max([picture.height, *(y for line in lines for _, y in line.points)]) + 8
     inches = width or max(PAGE, right * LEAST_POINT / 72 / SMALL)
     inches = min(inches, right * 8.0 / 72 / SMALL)  # a small graph is not blown up
-    drawing = _Drawing(problem, found, new_picture(inches, inches * low / right + 0.25), inches / right)
+    drawing = _Drawing(problem, grove, new_picture(inches, inches * low / right + 0.25), inches / right)
     drawing.axes.set_xlim(-2, right)
     drawing.axes.set_ylim(low, -2)
     for box in picture.boxes.values():
@@ -54,22 +54,22 @@ def draw_graph(problem: Problem, result: Result, width: float | None = None) -> 
     largest = max((line.size for line in lines), default=0.0)
     for line in lines:
         drawing.line(line, largest)
-    for line, x, y in labelled(lines, found, picture):
+    for line, x, y in labelled(lines, grove, picture):
         drawing.text(x, y, short(problem.size(line.size), 16), SMALL - 1.5, centred=True)
-    said = f"{title_of(problem, result)}; {counted(problem.graph.n, 'node')}"
-    drawing.figure.suptitle(said, x=0.01, ha="left", fontsize=min(7.5, max(5.0, 2.1 * inches)))
+    title = f"{title_of(problem, result)}; {counted(problem.graph.n, 'node')}"
+    drawing.figure.suptitle(title, x=0.01, ha="left", fontsize=min(7.5, max(5.0, 2.1 * inches)))
     return drawing.figure
 
 
 class _Drawing:
     """A picture to which boxes and lines are added."""
 
-    def __init__(self, problem: Problem, found: Forest, figure: Picture, scale: float) -> None:
-        self.problem, self.found, self.figure, self.scale = problem, found, figure, scale
+    def __init__(self, problem: Problem, grove: Forest, figure: Picture, scale: float) -> None:
+        self.problem, self.found, self.figure, self.scale = problem, grove, figure, scale
         self.axes: Any = figure.add_subplot()
         self.axes.set_axis_off()
         self.point = scale * 72
-        self.slowest = max((float(stage.times.sum()) for stage in found.placed.stages), default=0.0)
+        self.slowest = max((float(stage.times.sum()) for stage in grove.placed.stages), default=0.0)
 
     def text(self, x: float, y: float, text: str, size: float, *, centred: bool = False, colour: str = "") -> None:
         """Write text at a place of the layout, in sizes of the layout."""

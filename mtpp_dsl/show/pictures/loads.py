@@ -53,22 +53,22 @@ class PictureRow:
     place: int
 
 
-def stage_rows(problem: Problem, plan: Plan, found: Evaluation) -> tuple[list[PictureRow], str]:
+def stage_rows(problem: Problem, plan: Plan, evaluation: Evaluation) -> tuple[list[PictureRow], str]:
     """Return the rows in the plan's order, and what is to be said of devices that have none."""
-    used = found.used if found.used.size else np.ones(problem.k, np.bool_)
+    used = evaluation.used if evaluation.used.size else np.ones(problem.k, np.bool_)
     leads = plan.leads(problem.k)
     order = [d for d in (plan.order or range(problem.k)) if leads[d] == d]
-    working = [d for d in order if used[d] or found.load[d] > 0]
+    working = [d for d in order if used[d] or evaluation.load[d] > 0]
     idle = int(problem.k - sum(len(plan.replicas.get(d, (d,))) for d in working))
-    busy = set(sorted(working, key=lambda d: -found.load[d])[:MOST_ROWS])
+    busy = set(sorted(working, key=lambda d: -evaluation.load[d])[:MOST_ROWS])
     rows = []
     for place, d in enumerate(working):
         if d in busy:
             members = plan.replicas.get(d, (d,))
             rows.append(PictureRow(d, fold_names([problem.devices[e].name for e in members], 2), place))
-    told = [f"{counted(len(working) - len(rows), 'stage')} with less to do"] if len(rows) < len(working) else []
-    told += [f"{counted(idle, 'device')} without nodes"] if idle else []
-    return rows, f"not shown: {', '.join(told)}" if told else ""
+    left_out = [f"{counted(len(working) - len(rows), 'stage')} with less to do"] if len(rows) < len(working) else []
+    left_out += [f"{counted(idle, 'device')} without nodes"] if idle else []
+    return rows, f"not shown: {', '.join(left_out)}" if left_out else ""
 
 
 def text_size(rows: int) -> float:
@@ -106,12 +106,12 @@ def draw_loads(problem: Problem, result: Result, width: float | None = None) -> 
     """
     assert result.plan is not None
     assert result.evaluation is not None
-    found = result.evaluation
-    rows, left_out = stage_rows(problem, result.plan, found)
-    panels = list(found.phases.items()) or [("", found)]
-    memory = has_memory(problem, found)
+    evaluation = result.evaluation
+    rows, left_out = stage_rows(problem, result.plan, evaluation)
+    panels = list(evaluation.phases.items()) or [("", evaluation)]
+    memory = has_memory(problem, evaluation)
     count = len(panels) + memory
-    channels = [] if found.phases else _channels(problem, found)
+    channels = [] if evaluation.phases else _channels(problem, evaluation)
     wide = width if width is not None else COLUMN if count == 1 else PAGE
     figure = new_picture(wide, max(1.0, height(len(rows) + len(channels))) + 1.0)
     axes = figure.subplots(1, count, sharey=not channels, squeeze=False, width_ratios=[2] * len(panels) + [1] * memory)[
@@ -123,11 +123,11 @@ def draw_loads(problem: Problem, result: Result, width: float | None = None) -> 
         if name:
             panel.set_title(short(name, 30), fontsize=7)
     if memory:
-        memory_panel(axes[-1], problem, found, rows, named=bool(channels))
+        memory_panel(axes[-1], problem, evaluation, rows, named=bool(channels))
         if channels:
             axes[-1].set_ylim(axes[0].get_ylim())
-    said = title_of(problem, result)
-    figure.suptitle(f"{said}\n{left_out}" if left_out else said, x=0.01, ha="left", fontsize=7.5)
+    title = title_of(problem, result)
+    figure.suptitle(f"{title}\n{left_out}" if left_out else title, x=0.01, ha="left", fontsize=7.5)
     keys = [key(PARTS[name], NAMES[name]) for name in NAMES if name in shown]
     legend(figure, [*keys, limit_key()] if memory else keys, 3 if wide < 5 else 6)
     return figure
@@ -136,29 +136,29 @@ def draw_loads(problem: Problem, result: Result, width: float | None = None) -> 
 def title_of(problem: Problem, result: Result) -> str:
     """Return the name of the spec, the objective's value, and the gap."""
     objective = problem.objective
-    said = short(objective.shown, 24)
+    title = short(objective.shown, 24)
     if result.cost is not None:
-        said += f" {problem.valued(result.cost)}"
+        title += f" {problem.valued(result.cost)}"
     if result.gap is not None:
-        said += ", optimal" if result.status == "optimal" else f", gap {format_gap(result.gap)}"
-    return headed(problem.origin.path, said)
+        title += ", optimal" if result.status == "optimal" else f", gap {format_gap(result.gap)}"
+    return headed(problem.origin.path, title)
 
 
-def _channels(problem: Problem, found: Evaluation) -> list[tuple[str, float]]:
+def _channels(problem: Problem, evaluation: Evaluation) -> list[tuple[str, float]]:
     """Return the busiest channels and their loads."""
-    if not found.channels.size:
+    if not evaluation.channels.size:
         return []
-    busiest = np.argsort(-found.channels, kind="stable")[:MAX_CHANNELS].tolist()
-    return [(problem.network.channels[c], float(found.channels[c])) for c in busiest if found.channels[c] > 0]
+    busiest = np.argsort(-evaluation.channels, kind="stable")[:MAX_CHANNELS].tolist()
+    return [(problem.network.channels[c], float(evaluation.channels[c])) for c in busiest if evaluation.channels[c] > 0]
 
 
-def _bars(problem: Problem, found: Evaluation, training: bool) -> Callable[[int], Bars]:
+def _bars(problem: Problem, evaluation: Evaluation, training: bool) -> Callable[[int], Bars]:
     """Return what gives the bars of a device: what is done at the same time is in bars of its own."""
     overlapped = problem.networked and problem.network.overlap == "full"
     apart = problem.objective.parts == "separate"
 
     def parts(d: int, *names: str) -> list[tuple[str, float]]:
-        return [(name, float(values[d])) for name in names if (values := getattr(found, name)).size]
+        return [(name, float(values[d])) for name in names if (values := getattr(evaluation, name)).size]
 
     def bars(d: int) -> Bars:
         if overlapped:
@@ -167,7 +167,7 @@ def _bars(problem: Problem, found: Evaluation, training: bool) -> Callable[[int]
             rows = [parts(d, "work", "input", "output", "overflow", "deviation")]
         if training:
             rows += [parts(d, "forward"), parts(d, "backward")] if apart else [parts(d, "forward", "backward")]
-        if found.sync.any():
+        if evaluation.sync.any():
             rows.append(parts(d, "sync"))
         return rows
 
@@ -179,15 +179,15 @@ def _panel(
     problem: Problem,
     result: Result,
     rows: list[PictureRow],
-    found: Evaluation,
+    evaluation: Evaluation,
     channels: list[tuple[str, float]],
 ) -> set[str]:
     """Draw the loads of one phase, and return the names of the parts that are seen."""
     training = bool(problem.graph.backward.any()) or problem.objective.is_iteration
-    bars_of = _bars(problem, found, training)
+    bars_of = _bars(problem, evaluation, training)
     every = [bars_of(row.device) for row in rows] + [[[("sync", load)]] for _, load in channels]
-    longest = max([sum(value for _, value in one) for each in every for one in each], default=0.0)
-    limits = list(_lines(problem, result, found, longest))
+    longest = max([sum(value for _, value in one) for values in every for one in values], default=0.0)
+    limits = list(_lines(problem, result, evaluation, longest))
     unit, per = display_unit([longest, *(value for _, value, _ in limits)], problem.time_unit)
     shown: set[str] = set()
     for y, bars in enumerate(every):
@@ -215,23 +215,25 @@ def _panel(
 
 def _rows_named(axes: Any, names: list[str]) -> None:
     """Name the rows, the first above."""
-    said = [short(name, LABEL + 4 if " -> " in name else LABEL) for name in names]
-    axes.set_yticks(range(len(names)), said, fontsize=text_size(len(names)))
+    labels = [short(name, LABEL + 4 if " -> " in name else LABEL) for name in names]
+    axes.set_yticks(range(len(names)), labels, fontsize=text_size(len(names)))
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
 
 
-def _lines(problem: Problem, result: Result, found: Evaluation, longest: float) -> Iterator[tuple[str, float, bool]]:
+def _lines(
+    problem: Problem, result: Result, evaluation: Evaluation, longest: float
+) -> Iterator[tuple[str, float, bool]]:
     """Yield the lines that loads are held against: name, place, and whether it is dashed."""
     objective = problem.objective
-    if found.separate or objective.quantity == "sum of bottlenecks":
+    if evaluation.separate or objective.quantity == "sum of bottlenecks":
         return
-    yield ("bottleneck" if not objective.is_iteration else "largest"), max(found.bottleneck, longest), False
+    yield ("bottleneck" if not objective.is_iteration else "largest"), max(evaluation.bottleneck, longest), False
     if (
         objective.quantity == "bottleneck"
         and result.bound is not None
-        and not found.paid
-        and found is result.evaluation
+        and not evaluation.paid
+        and evaluation is result.evaluation
     ):
         yield "bound", result.bound.cost, True
 
@@ -258,9 +260,9 @@ def _line(axes: Any, name: str, value: float, per: float, edge: float, dashed: b
 # What each stage takes of the memory of its devices.
 
 
-def has_memory(problem: Problem, found: Evaluation) -> bool:
+def has_memory(problem: Problem, evaluation: Evaluation) -> bool:
     """Return whether any device has a memory that something is kept in."""
-    return any(device.memory is not None for device in problem.devices) and bool(found.memory.any())
+    return any(device.memory is not None for device in problem.devices) and bool(evaluation.memory.any())
 
 
 def draw_memory(problem: Problem, result: Result, width: float | None = None) -> Picture:
@@ -277,8 +279,8 @@ def draw_memory(problem: Problem, result: Result, width: float | None = None) ->
     figure = new_picture(width or COLUMN, max(1.0, height(len(rows))) + 0.9)
     axes = figure.subplots()
     memory_panel(axes, problem, result.evaluation, rows, named=True)
-    said = headed(problem.origin.path, "memory of each device")
-    figure.suptitle(f"{said}\n{left_out}" if left_out else said, x=0.01, ha="left", fontsize=7.5)
+    title = headed(problem.origin.path, "memory of each device")
+    figure.suptitle(f"{title}\n{left_out}" if left_out else title, x=0.01, ha="left", fontsize=7.5)
     if any(problem.devices[row.device].memory is not None for row in rows):
         legend(figure, [limit_key()])
     return figure
@@ -292,16 +294,16 @@ def limit_key() -> Any:
 
 
 def memory_panel(
-    axes: Any, problem: Problem, found: Evaluation, rows: list[PictureRow], *, named: bool = False
+    axes: Any, problem: Problem, evaluation: Evaluation, rows: list[PictureRow], *, named: bool = False
 ) -> None:
     """Draw what each row takes, with a mark at the memory of its devices; *named*: with the names of the rows.
 
     Where limits are so unlike that small ones would not be seen, each bar is a share of its own device's limit.
     """
-    if drawn_as_shares(problem, found, [row.device for row in rows]):
-        _shares(axes, problem, found, rows)
+    if drawn_as_shares(problem, evaluation, [row.device for row in rows]):
+        _shares(axes, problem, evaluation, rows)
     else:
-        _amounts(axes, problem, found, rows)
+        _amounts(axes, problem, evaluation, rows)
     if named:
         axes.set_yticks(range(len(rows)), [short(row.name, LABEL) for row in rows], fontsize=text_size(len(rows)))
     axes.set_ylim(len(rows) - 0.4, -0.6)
@@ -310,10 +312,10 @@ def memory_panel(
     axes.grid(axis="x")
 
 
-def _amounts(axes: Any, problem: Problem, found: Evaluation, rows: list[PictureRow]) -> None:
+def _amounts(axes: Any, problem: Problem, evaluation: Evaluation, rows: list[PictureRow]) -> None:
     """Draw bars of amounts."""
     limits = [problem.devices[row.device].memory for row in rows]
-    taken = [float(found.memory[row.device]) for row in rows]
+    taken = [float(evaluation.memory[row.device]) for row in rows]
     every = [*taken, *(limit for limit in limits if limit is not None)]
     unit, per = display_unit(every, problem.graph.memory_unit, decimal=problem.origin.decimal)
     for y, (value, limit) in enumerate(zip(taken, limits, strict=True)):
@@ -323,22 +325,22 @@ def _amounts(axes: Any, problem: Problem, found: Evaluation, rows: list[PictureR
     axes.set_xlabel(f"memory ({unit})" if unit else "memory")
 
 
-def _shares(axes: Any, problem: Problem, found: Evaluation, rows: list[PictureRow]) -> None:
+def _shares(axes: Any, problem: Problem, evaluation: Evaluation, rows: list[PictureRow]) -> None:
     """Draw bars of shares, with the amounts in words; a device without a limit has the words alone."""
     shares: list[float | None] = []
     for row in rows:
-        limit, taken = problem.devices[row.device].memory, float(found.memory[row.device])
+        limit, taken = problem.devices[row.device].memory, float(evaluation.memory[row.device])
         shares.append(None if limit is None else taken / limit if limit > 0 else MOST_SHARE * (taken > 0))
     edge = max(1.0, *(min(share, MOST_SHARE) for share in shares if share is not None))
     for y, (row, share) in enumerate(zip(rows, shares, strict=True)):
-        said = memory(problem, found, row.device)
+        text = memory(problem, evaluation, row.device)
         if share is not None:
             axes.barh(y, 100 * min(share, edge), 0.62, **bar(PARTS["memory"]))
             _mark(axes, y, 100.0)
         beside = edge > 1.5 and share is not None and share <= 1.0  # there is room behind the limit
         before = share is not None and share > edge / 2 and not beside
         axes.annotate(
-            said if share is not None else f"{said}, no limit",
+            text if share is not None else f"{text}, no limit",
             (100 * (1.0 if beside else min(share or 0.0, 1.0)), y),
             (-4 if before else 4, 0),
             textcoords="offset points",

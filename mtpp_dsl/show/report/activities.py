@@ -149,12 +149,12 @@ class Timeline:
                 last[resource] = i
         latest = [self.makespan] * len(every)
         for _ in range(MAX_PASSES):
-            found = list(latest)
+            before_pass = list(latest)
             for i in reversed(order):
                 start = latest[i] - (every[i].end - every[i].start)
                 for j in before[i]:
                     latest[j] = min(latest[j], start)
-            if found == latest:  # once is enough but for activities that take no time
+            if before_pass == latest:  # once is enough but for activities that take no time
                 break
         room = (late - activity.end for late, activity in zip(latest, every, strict=True))
         return [slack if slack > SLACK * self.makespan else 0.0 for slack in room]
@@ -168,8 +168,8 @@ class Timeline:
             return None, "first"
 
         def just_before(candidates: Sequence[int]) -> int | None:
-            found = [i for i in candidates if i not in seen and abs(self.activities[i].end - activity.start) <= slack]
-            return max(found, key=lambda i: self.activities[i].end - self.activities[i].start, default=None)
+            ended = [i for i in candidates if i not in seen and abs(self.activities[i].end - activity.start) <= slack]
+            return max(ended, key=lambda i: self.activities[i].end - self.activities[i].start, default=None)
 
         data = just_before(activity.needs)
         if data is not None:

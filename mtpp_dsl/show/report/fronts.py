@@ -52,14 +52,14 @@ def front_table(front: Front, width: int | None = None) -> list[Text]:
     for number, row in enumerate(rows):
         text = "  ".join(cell.rjust(cells) for cell, cells in zip(row, widths, strict=True)).rstrip()
         lines.append(Text(text, style="bold" if number == 0 else "", no_wrap=True))
-    found = counted(len(front.points), "point")
+    points = counted(len(front.points), "point")
     if front.complete:
-        said = f"{found}: every plan is no better in both than one of them"
+        sentence = f"{points}: every plan is no better in both than one of them"
     else:
         where = " between them" if len(front.points) > 1 else ""
-        said = f"{found}: {_ENDED.get(front.termination, '')}there may be others{where}"
+        sentence = f"{points}: {_ENDED.get(front.termination, '')}there may be others{where}"
     notes = [line for note in front.notes for line in wrapped(Text(note), width)]
-    return [*lines, Text(""), *wrapped(Text(said), width), *notes]
+    return [*lines, Text(""), *wrapped(Text(sentence), width), *notes]
 
 
 def show(front: Front, width: int | None = None, file: IO[str] | None = None) -> None:

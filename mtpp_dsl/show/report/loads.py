@@ -56,8 +56,8 @@ def loads(problem: Problem, plan: Plan, evaluation: Evaluation, width: int | Non
         nodes = Text(_placed(problem, plan, leads, d, names, sizes), "dim")
         rows.append(ColumnsRow(Text(problem.devices[d].name, peak), partial(_bar, evaluation, d), (load, used), nodes))
     lines = table(rows, width, _BAR, _LEAST_BAR)
-    said = [Text(others, "dim"), Text(channels(problem, evaluation), "dim"), _legend(evaluation)]
-    return [*lines, *(line for text in said for line in wrapped(text, width))]
+    notes = [Text(others, "dim"), Text(channels(problem, evaluation), "dim"), _legend(evaluation)]
+    return [*lines, *(line for text in notes for line in wrapped(text, width))]
 
 
 def channels(problem: Problem, evaluation: Evaluation, most: int = 3) -> str:
@@ -90,9 +90,9 @@ def busiest(busy: Sequence[float], width: int | None) -> tuple[set[int], str]:
     working = sum(share > 0 for share in busy)
     kept = working if len(busy) - working > MAX_IDLE else len(busy)
     shown = order[: min(kept, MAX_DEVICES)]
-    told = [f"{counted(kept - len(shown), 'device')} with less to do"] if len(shown) < kept else []
-    told += [f"{len(order) - kept:,} devices that do nothing"] if kept < len(order) else []
-    return set(shown), f"and {' and '.join(told)}" if told else ""
+    left_out = [f"{counted(kept - len(shown), 'device')} with less to do"] if len(shown) < kept else []
+    left_out += [f"{len(order) - kept:,} devices that do nothing"] if kept < len(order) else []
+    return set(shown), f"and {' and '.join(left_out)}" if left_out else ""
 
 
 def memory(problem: Problem, evaluation: Evaluation, d: int) -> str:
@@ -125,12 +125,12 @@ def _placed(
     if leads[d] != d:
         word = "shard" if plan.shards.get(leads[d], 1) > 1 else "replica"
         return f"{word} of {problem.devices[leads[d]].name}"
-    held = (plan.assignment == d).nonzero()[0] if not plan.routes else sorted(plan.nodes_on(problem.k)[d])
-    nodes = fold_modules([problem.graph.names[v] for v in held], sizes, most)
+    nodes_here = (plan.assignment == d).nonzero()[0] if not plan.routes else sorted(plan.nodes_on(problem.k)[d])
+    nodes = fold_modules([problem.graph.names[v] for v in nodes_here], sizes, most)
     further = fold_names([problem.devices[e].name for e in plan.replicas.get(d, (d,))[1:]], most)
-    told = [nodes] if nodes else []
-    told += [f"also on {further}"] if further else []
-    return "; ".join([*told, *_keeps(problem, plan, d)])
+    parts = [nodes] if nodes else []
+    parts += [f"also on {further}"] if further else []
+    return "; ".join([*parts, *_keeps(problem, plan, d)])
 
 
 def _keeps(problem: Problem, plan: Plan, d: int) -> Iterator[str]:
@@ -204,9 +204,11 @@ MOST_SHARE = 2.0
 """Bars of devices that hold more than so many times their memory are cut there: what is streamed has no limit."""
 
 
-def drawn_as_shares(problem: Problem, found: Evaluation, devices: Iterable[int]) -> bool:
+def drawn_as_shares(problem: Problem, evaluation: Evaluation, devices: Iterable[int]) -> bool:
     """Return whether the limits of *devices* are so unlike that bars of amounts would hide the small ones."""
     shown = list(devices)
     limits = [limit for d in shown if (limit := problem.devices[d].memory)]
-    most = max([*limits, *(float(found.memory[d]) for d in shown if problem.devices[d].memory is None)], default=0.0)
+    most = max(
+        [*limits, *(float(evaluation.memory[d]) for d in shown if problem.devices[d].memory is None)], default=0.0
+    )
     return bool(limits) and most > UNLIKE * min(limits)

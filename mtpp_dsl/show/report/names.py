@@ -45,18 +45,18 @@ def fold_modules(names: Sequence[str], sizes: Callable[[], Mapping[str, int]], m
     if most is None or len(parts) <= most + 1:
         return _listed(parts, most)
     here, whole = module_sizes(names), sizes()
-    found: list[tuple[str, int, bool]] = []
+    parts_and_modules: list[tuple[str, int, bool]] = []
     alone: list[str] = []
     seen: set[str] = set()
     for name in names:
-        module = next((each for each in _modules(name) if here[each] == whole.get(each) and here[each] > 1), None)
+        module = next((outer for outer in _modules(name) if here[outer] == whole.get(outer) and here[outer] > 1), None)
         if module is None:
             alone.append(name)
         elif module not in seen:
             seen.add(module)
-            found += [*((*part, False) for part in _parts(alone)), (module, here[module], True)]
+            parts_and_modules += [*((*part, False) for part in _parts(alone)), (module, here[module], True)]
             alone = []
-    return _listed(_numbered([*found, *((*part, False) for part in _parts(alone))]), most)
+    return _listed(_numbered([*parts_and_modules, *((*part, False) for part in _parts(alone))]), most)
 
 
 def module_sizes(names: Sequence[str]) -> Mapping[str, int]:
@@ -73,7 +73,7 @@ def _modules(name: str) -> list[str]:
 
 def _numbered(parts: list[tuple[str, int, bool]]) -> list[tuple[str, int]]:
     """Return names and modules, each with its number of nodes and whether it is one; numbered modules are folded."""
-    found: list[tuple[str, int]] = []
+    names: list[tuple[str, int]] = []
     last: tuple[str, int, int] | None = None
     for name, count, module in parts:
         match = _NUMBERED.fullmatch(name) if module else None
@@ -85,11 +85,11 @@ def _numbered(parts: list[tuple[str, int, bool]]) -> list[tuple[str, int]]:
             first = number
             if last is not None and last[:2] == (base, number - 1):
                 first = last[2]
-                count += found.pop()[1]
+                count += names.pop()[1]
                 shown = f"{base}{first}..{number}"
             last = (base, number, first)
-        found.append((f"{shown} ({count} nodes)" if module else name, count))
-    return found
+        names.append((f"{shown} ({count} nodes)" if module else name, count))
+    return names
 
 
 def _parts(names: Sequence[str]) -> list[tuple[str, int]]:
@@ -122,10 +122,10 @@ def _folded(parts: list[tuple[str, int]], depth: int) -> list[tuple[str, int]]:
     """Return parts with runs of instances of a block folded: those that differ in the subscript at *depth* alone."""
     groups: dict[tuple[str, str], dict[int, int]] = {}
     for name, count in parts:
-        found = list(_INSTANCE.finditer(name))
+        instances = list(_INSTANCE.finditer(name))
         key, number = ((name, ""), -1)
-        if depth < len(found):
-            at = found[depth]
+        if depth < len(instances):
+            at = instances[depth]
             key, number = (name[: at.start()], name[at.end() :]), int(at[1])
         groups.setdefault(key, {})[number] = count
     folded: list[tuple[str, int]] = []

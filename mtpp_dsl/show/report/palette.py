@@ -144,11 +144,11 @@ def variables(theme: Theme) -> dict[str, str]:
     >>> variables("light")["--stage-0"], variables("dark")["--line-paper"]
     ('#6d9fd6', '#14171c')
     """
-    found = {}
+    colours = {}
     tints = {f"stage-{i}": tint for i, tint in enumerate(STAGES)} | {
         f"{what}-{name}": tint for what, tints in (("part", PARTS), ("beside", BESIDE)) for name, tint in tints.items()
     }
     for name, tint in tints.items():
-        found[f"--{name}"], found[f"--{name}-ink"] = tint.fill(theme), tint.text(theme)
+        colours[f"--{name}"], colours[f"--{name}-ink"] = tint.fill(theme), tint.text(theme)
     place = 0 if theme == "light" else 1
-    return found | {f"--line-{name}": pair[place] for name, pair in LINES.items()}
+    return colours | {f"--line-{name}": pair[place] for name, pair in LINES.items()}

@@ -98,13 +98,13 @@ class Steady:
         return tracks
 
 
-def steady(problem: Problem, plan: Plan, found: Evaluation, microbatches: int | None = None) -> Steady:
+def steady(problem: Problem, plan: Plan, evaluation: Evaluation, microbatches: int | None = None) -> Steady:
     """Return when every device and channel does what, over so many microbatches.
 
     Args:
         problem: whose plans are splits.
         plan: without a schedule.
-        found: what the plan costs.
+        evaluation: what the plan costs.
         microbatches: how many; None for those of an iteration, or else for as many as fill the pipeline and four more.
 
     Raises:
@@ -117,12 +117,12 @@ def steady(problem: Problem, plan: Plan, found: Evaluation, microbatches: int | 
     if problem.objective.is_iteration or problem.objective.parts == "separate":
         from mtpp_dsl.show.report.steady import passes
 
-        activities, many, runs = passes(problem, plan, found, microbatches)
+        activities, many, runs = passes(problem, plan, evaluation, microbatches)
         return Steady(problem, plan, activities, many, None, runs)
-    period = found.bottleneck
+    period = evaluation.bottleneck
     if not (isfinite(period) and period > 0):
         raise UsageError("nothing takes any time, or no time is enough: there is no period")
-    jobs = jobs_of(problem, plan, found)
+    jobs = jobs_of(problem, plan, evaluation)
     rounds = {d: _rounds(plan, d) for d in range(problem.k)}
     starts = placed(jobs, {resource: period * rounds.get(_device(resource), 1) for resource in _resources(jobs)})
     if microbatches is None:
@@ -132,7 +132,9 @@ def steady(problem: Problem, plan: Plan, found: Evaluation, microbatches: int | 
         raise UsageError(
             f"{microbatches} microbatches of {len(jobs)} activities are more than {MOST_ACTIVITIES:,}: ask for fewer"
         )
-    return Steady(problem, plan, _activities(problem, plan, found, jobs, starts, microbatches), microbatches, period)
+    return Steady(
+        problem, plan, _activities(problem, plan, evaluation, jobs, starts, microbatches), microbatches, period
+    )
 
 
 def _rounds(plan: Plan, d: int) -> int:
@@ -181,10 +183,10 @@ def placed(jobs: Sequence[Job], period: dict[Resource, float]) -> list[float]:
 
 
 def _activities(
-    problem: Problem, plan: Plan, found: Evaluation, jobs: list[Job], starts: list[float], microbatches: int
+    problem: Problem, plan: Plan, evaluation: Evaluation, jobs: list[Job], starts: list[float], microbatches: int
 ) -> list[Activity]:
     """Return the activities of all microbatches, then exchanges of weights."""
-    names, period = [device.name for device in problem.devices], found.bottleneck
+    names, period = [device.name for device in problem.devices], evaluation.bottleneck
     activities: list[Activity] = []
     here: dict[int, list[int]] = {}
     done: dict[int, list[int]] = defaultdict(list)
@@ -204,7 +206,7 @@ def _activities(
                 )
             if job.resource[0] == "device":
                 done[job.resource[1]] += here[i]
-    return activities + _exchanges(plan, found, activities, done, microbatches, names)
+    return activities + _exchanges(plan, evaluation, activities, done, microbatches, names)
 
 
 def _tracks(problem: Problem, plan: Plan, job: Job, m: int, names: list[str]) -> list[str]:
@@ -214,9 +216,9 @@ def _tracks(problem: Problem, plan: Plan, job: Job, m: int, names: list[str]) ->
         return [problem.network.channels[number]]
     if what != "device":
         return [f"{names[number]} {what}"]
-    members, each = plan.replicas.get(number, (number,)), plan.shards.get(number, 1)
-    turn = m % (len(members) // each)
-    return [names[d] for d in members[turn * each : (turn + 1) * each]]
+    members, shards = plan.replicas.get(number, (number,)), plan.shards.get(number, 1)
+    turn = m % (len(members) // shards)
+    return [names[d] for d in members[turn * shards : (turn + 1) * shards]]
 
 
 def _said(problem: Problem, job: Job, names: list[str]) -> tuple[Kind, str]:
@@ -234,7 +236,7 @@ def _said(problem: Problem, job: Job, names: list[str]) -> tuple[Kind, str]:
 
 def _exchanges(
     plan: Plan,
-    found: Evaluation,
+    evaluation: Evaluation,
     activities: list[Activity],
     done: dict[int, list[int]],
     microbatches: int,
@@ -243,7 +245,7 @@ def _exchanges(
     """Return the exchanges of weights among the replicas of each stage, after each round of microbatches."""
     exchanges = []
     for lead, members in plan.replicas.items():
-        rounds, takes = _rounds(plan, lead), float(found.sync[lead])
+        rounds, takes = _rounds(plan, lead), float(evaluation.sync[lead])
         if takes <= 0:
             continue
         of_round: dict[int, list[int]] = defaultdict(list)
@@ -270,7 +272,7 @@ MORE_PASSES = 4
 
 
 def passes(
-    problem: Problem, plan: Plan, found: Evaluation, microbatches: int | None
+    problem: Problem, plan: Plan, evaluation: Evaluation, microbatches: int | None
 ) -> tuple[list[Activity], int, str]:
     """Return the passes of all microbatches, how many microbatches there are, and what a device runs in one word.
 
@@ -285,8 +287,8 @@ def passes(
         if microbatches not in (None, own):
             raise UsageError(f"the iteration has {own} microbatches: {microbatches} cannot be shown")
         _check_number(own, len(stages))
-        load, forward = found.load[stages], found.forward[stages]
-        backward = np.maximum(found.backward[stages], load - forward)
+        load, forward = evaluation.load[stages], evaluation.forward[stages]
+        backward = np.maximum(evaluation.backward[stages], load - forward)
         ends = pass_ends(forward.tolist(), backward.tolist(), own, objective.schedule or "gpipe")
         starts = [[[end - takes for end in row] for row, takes in zip(way, times, strict=True)]
                   for way, times in zip(ends, (forward.tolist(), backward.tolist()), strict=True)]  # fmt: skip
@@ -298,14 +300,14 @@ def passes(
     many = len(stages) + MORE_PASSES if microbatches is None else microbatches
     _check_number(many, len(stages))
     before = _stages_before(problem, plan, stages)
-    times = (found.forward[stages].tolist(), found.backward[stages].tolist())
+    times = (evaluation.forward[stages].tolist(), evaluation.backward[stages].tolist())
     starts, begin = [], 0.0
     for way, takes in enumerate(times):
         offset = [0.0] * len(stages)
         for s in TopologicalSorter(before[way]).static_order():
             offset[s] = max((offset[r] + takes[r] for r in before[way][s]), default=0.0)
         starts.append([[begin + at + m * max(takes) for m in range(many)] for at in offset])
-        begin = max(row[-1] + each for row, each in zip(starts[-1], takes, strict=True))
+        begin = max(row[-1] + takes_one for row, takes_one in zip(starts[-1], takes, strict=True))
     return _passes(problem, plan, stages, starts, times, before), many, "pass"
 
 
@@ -330,17 +332,17 @@ def _stages_before(problem: Problem, plan: Plan, stages: list[int]) -> list[dict
 def _before(problem: Problem, plan: Plan, stages: list[int], part: Bools) -> dict[int, set[int]]:
     """Return which stages come before each in one part of the graph."""
     graph, place = problem.graph, {d: s for s, d in enumerate(stages)}
-    found: dict[int, set[int]] = {s: set() for s in range(len(stages))}
+    before: dict[int, set[int]] = {s: set() for s in range(len(stages))}
     inside = part[graph.tails] & part[graph.heads]
     tails, heads = plan.assignment[graph.tails[inside]], plan.assignment[graph.heads[inside]]
     for d, e in set(zip(tails.tolist(), heads.tolist(), strict=True)):
         if d != e:
-            found[place[e]].add(place[d])
+            before[place[e]].add(place[d])
     try:
-        TopologicalSorter(found).prepare()
+        TopologicalSorter(before).prepare()
     except CycleError:
         raise UsageError("one part of the graph goes from a device to others and back: it has no passes") from None
-    return found
+    return before
 
 
 def _passes(

@@ -103,15 +103,15 @@ class _Listed:
 
     def waits(self, part: Sequence[int]) -> tuple[tuple[int, float], ...]:
         """Return what a set of nodes waits for."""
-        found: dict[int, float] = {}
+        delays: dict[int, float] = {}
         inside = set(part)
         for v in part:
             for u in self.problem.graph.predecessors(v).tolist():
                 if u not in inside:
                     local = self.device[u] == self.device[v]
                     for number, delay in [(self.runs[u], 0.0)] if local else self.there[u, int(self.device[v])]:
-                        found[number] = max(delay, found.get(number, 0.0))
-        return tuple(sorted(found.items()))
+                        delays[number] = max(delay, delays.get(number, 0.0))
+        return tuple(sorted(delays.items()))
 
     def run(self, part: list[int], length: float, first: float, reserve: float) -> int:
         """List what runs a set of nodes, after *first* is streamed and before *reserve* is kept free."""
@@ -126,7 +126,7 @@ class _Listed:
         return number
 
 
-def jobs_of(problem: Problem, plan: Plan, found: Evaluation) -> list[Job]:
+def jobs_of(problem: Problem, plan: Plan, evaluation: Evaluation) -> list[Job]:
     """Return the jobs of one input, each after those that it waits for; on every device they add up to its load.
 
     Of a stage with replicas they are those of the replica that the input comes to.
@@ -146,8 +146,8 @@ def jobs_of(problem: Problem, plan: Plan, found: Evaluation) -> list[Job]:
         d = int(plan.assignment[part[0]])
         rounds = len(plan.replicas.get(d, (d,))) // int(shards[d])
         length = float(time[part].sum()) + (again[d] if i == last[d] else 0.0)
-        stream = float(found.overflow[d]) * rounds if i == first[d] else 0.0
-        reserve = float(found.deviation[d]) * rounds if i == last[d] and found.deviation.size else 0.0
+        stream = float(evaluation.overflow[d]) * rounds if i == first[d] else 0.0
+        reserve = float(evaluation.deviation[d]) * rounds if i == last[d] and evaluation.deviation.size else 0.0
         carry.before(part)
         number = listed.run(part, length, stream, reserve)
         carry.after(part, number)

@@ -78,45 +78,47 @@ def _why_infeasible(reason: Infeasibility, width: int | None) -> list[Text]:
 
 def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole: bool) -> list[tuple[str, Text]]:
     objective = problem.objective
-    found: list[tuple[str, Text]] = []
+    facts_shown: list[tuple[str, Text]] = []
     if result.objectives:
-        found += reached(problem, result)
+        facts_shown += reached(problem, result)
     elif result.cost is not None:
-        found.append((objective.shown, Text(problem.valued(result.cost), "bold")))
-    found += paid(problem, result)
+        facts_shown.append((objective.shown, Text(problem.valued(result.cost), "bold")))
+    facts_shown += paid(problem, result)
     if result.cost is not None and objective.batch is not None:
-        found.append(("makespan", Text(_makespan(problem, result.cost))))
+        facts_shown.append(("makespan", Text(_makespan(problem, result.cost))))
     if result.evaluation is not None and result.evaluation.separate:
-        found.append(("parts", Text(_parts(problem, result.evaluation))))
+        facts_shown.append(("parts", Text(_parts(problem, result.evaluation))))
     if result.plan is not None and result.evaluation is not None and objective.is_iteration:
-        found.append(("pass by pass", Text(_passes(problem, iteration_of(problem, result.plan, result.evaluation)))))
+        facts_shown.append(
+            ("pass by pass", Text(_passes(problem, iteration_of(problem, result.plan, result.evaluation))))
+        )
     for name, phase in result.evaluation.phases.items() if result.evaluation is not None else ():
         bottleneck, latency = (format_quantity(x, problem.time_unit) for x in (phase.bottleneck, phase.latency))
-        found.append((name, Text(f"bottleneck {bottleneck}, latency {latency}")))
+        facts_shown.append((name, Text(f"bottleneck {bottleneck}, latency {latency}")))
     if timeline is not None:
-        found.append(("critical path", critical_path(problem, timeline, whole=whole)))
+        facts_shown.append(("critical path", critical_path(problem, timeline, whole=whole)))
     if result.bound is not None and not result.objectives:
-        found.append(("bound", _bound(problem, result.bound)))
+        facts_shown.append(("bound", _bound(problem, result.bound)))
     if result.objectives and result.plan is not None:
         ended = "optimal" if result.status == "optimal" else _ended(problem, result)
-        found.append(("ended", Text(ended)))
+        facts_shown.append(("ended", Text(ended)))
     elif result.gap is not None:
-        found.append(("gap", _gap(result)))
+        facts_shown.append(("gap", _gap(result)))
     elif result.infeasibility is None:
         missing = [name for name, part in (("plan", result.plan), ("bound", result.bound)) if part is None]
-        found.append(("ended", Text(f"{_ended(problem, result)}, without a {' or a '.join(missing)}")))
+        facts_shown.append(("ended", Text(f"{_ended(problem, result)}, without a {' or a '.join(missing)}")))
     if result.target is not None:
-        found.append(("target", limits_cost(problem, result.target, result)))
+        facts_shown.append(("target", limits_cost(problem, result.target, result)))
     if result.plan is not None:
         hard = "every constraint without a penalty" if problem.soft_rows else "every constraint"
         verified = f"{hard} and every load, independently" if result.verified else "no"
-        found.append(("verified", Text(verified)))
+        facts_shown.append(("verified", Text(verified)))
     sources = said_sources(problem)
     if result.plan is not None and sources:
-        found.append(("times", Text(sources)))
+        facts_shown.append(("times", Text(sources)))
     solver = f" with {result.solver}" if result.solver else ""
-    found.append(("method", Text(f"{result.method}{solver}, {_seconds(result.time.get('total', 0.0))}")))
-    return [*found, *(("note", Text(note)) for note in result.notes)]
+    facts_shown.append(("method", Text(f"{result.method}{solver}, {_seconds(result.time.get('total', 0.0))}")))
+    return [*facts_shown, *(("note", Text(note)) for note in result.notes)]
 
 
 def _makespan(problem: Problem, cost: float) -> str:
@@ -185,12 +187,12 @@ def limits_cost(problem: Problem, target: TargetCost, result: Result) -> Text:
     known += [f"at most {most}"] if most else []
     if least and least == most:
         known = [most]
-    found = f"the best plan found without them has {value}" if value is not None else "no plan was found without them"
+    best = f"the best plan found without them has {value}" if value is not None else "no plan was found without them"
     proved = f", and none is {word} {bound}" if bound is not None else ""
     if result.infeasibility is not None:
-        return Text(f"{target.name} can run no plan; {found}{proved}")
+        return Text(f"{target.name} can run no plan; {best}{proved}")
     cost = f"cost {' and '.join(known)}" if known else "cost an unknown share"
-    return Text(f"the limits of {target.name} {cost}: {found}{proved}")
+    return Text(f"the limits of {target.name} {cost}: {best}{proved}")
 
 
 # The routes of a plan that has several, as lines of a report.
@@ -215,10 +217,10 @@ def routes(problem: Problem, plan: Plan, width: int | None) -> list[Text]:
         stages: list[tuple[int, list[str]]] = []
         for v in problem.graph.topological_order:
             d = int(route.assignment[v])
-            held = next((names for e, names in stages if e == d), None)
-            if held is None:
-                stages.append((d, held := []))
-            held.append(problem.graph.names[v])
+            nodes_there = next((names for e, names in stages if e == d), None)
+            if nodes_there is None:
+                stages.append((d, nodes_there := []))
+            nodes_there.append(problem.graph.names[v])
         path = " -> ".join(f"{problem.devices[d].name} {fold_names(names, most)}" for d, names in stages)
         lines += wrapped(Text.assemble((f"{share}  ", "bold"), (path, "dim")), width, hanging=2)
     return lines

@@ -33,13 +33,13 @@ def marks(begin: float, end: float, factor: float = 1.0, most: int = TICKS) -> l
     >>> marks(0.0021, 0.0042, 1e-3, 5)
     [(0.0025, '2.5'), (0.003, '3'), (0.0035, '3.5'), (0.004, '4')]
     """
-    found = ticks(begin, end, factor, most)
+    values = ticks(begin, end, factor, most)
     low, high = begin / factor, end / factor
     if not high > low:
-        return [(value, f"{value / factor:.5g}") for value in found]
+        return [(value, f"{value / factor:.5g}") for value in values]
     finest = floor(log10(_step((high - low) / most)) + 1e-9)
     large = max(abs(low), abs(high)) >= LARGE
-    return [(value, _text(value / factor, finest, large=large)) for value in found]
+    return [(value, _text(value / factor, finest, large=large)) for value in values]
 
 
 def _step(least: float) -> float:

@@ -59,28 +59,28 @@ class Forest:
     @cached_property
     def children(self) -> list[list[int]]:
         """[items] numbers of the items in each, row by row."""
-        found: list[list[int]] = [[] for _ in range(self.n)]
+        children: list[list[int]] = [[] for _ in range(self.n)]
         for item, parent in enumerate(self.parent):
             if parent >= 0:
-                found[parent].append(item)
-        return found
+                children[parent].append(item)
+        return children
 
     @cached_property
     def column(self) -> list[int]:
         """[items] number of the column that each is in."""
-        found: list[int] = []
+        columns: list[int] = []
         for item, parent in enumerate(self.parent):
-            found.append(item if parent < 0 else found[parent])
-        return found
+            columns.append(item if parent < 0 else columns[parent])
+        return columns
 
     @cached_property
     def size(self) -> list[int]:
         """[items] how many nodes are in each."""
-        found = [int(node >= 0) for node in self.node]
+        sizes = [int(node >= 0) for node in self.node]
         for item in reversed(range(self.n)):
             if self.parent[item] >= 0:
-                found[self.parent[item]] += found[item]
-        return found
+                sizes[self.parent[item]] += sizes[item]
+        return sizes
 
 
 @dataclass
@@ -95,36 +95,36 @@ class _Branch:
 def forest(problem: Problem, plan: Plan | None) -> Forest:
     """Return the columns of a plan with their modules; of no plan, one column with all of the graph."""
     graph = problem.graph
-    found = Forest(placed(problem, plan))
+    grove = Forest(placed(problem, plan))
     paths, place, depth = paths_of(graph), _late_order(graph), _depth(graph)
-    for stage in found.placed.stages:
+    for stage in grove.placed.stages:
         names = [problem.devices[d].name for d in stage.devices]
-        _add(found, -1, 0, -1, fold_names(names, 4) if names else "all nodes")
+        _add(grove, -1, 0, -1, fold_names(names, 4) if names else "all nodes")
     items: list[dict[int, int]] = []
-    for column, stage in enumerate(found.placed.stages):
-        inside = np.flatnonzero((found.placed.source == column) & (found.placed.target == column))
-        ends = found.placed.edges[inside]
+    for column, stage in enumerate(grove.placed.stages):
+        inside = np.flatnonzero((grove.placed.source == column) & (grove.placed.target == column))
+        ends = grove.placed.edges[inside]
         edges = np.stack([graph.tails[ends], graph.heads[ends]], axis=1)
         nodes = sorted(stage.nodes.tolist(), key=place.__getitem__)
         builder = _Builder(graph, paths)
         grown = builder.grown(nodes, 0, edges) if len(nodes) > FEW else [builder.leaf(v) for v in nodes]
         items.append({})
-        entered = (found.placed.target == column) & (found.placed.source != column)
-        late = frozenset(graph.heads[found.placed.edges[entered]].tolist())
-        _Layer(found, items[-1], depth, late).lay(column, grown, edges)
-    source, target = found.placed.source.tolist(), found.placed.target.tolist()
-    for e, s, t in zip(found.placed.edges.tolist(), source, target, strict=True):
-        found.source.append(items[s][int(graph.tails[e])])
-        found.target.append(items[t][int(graph.heads[e])])
-    return found
+        entered = (grove.placed.target == column) & (grove.placed.source != column)
+        late = frozenset(graph.heads[grove.placed.edges[entered]].tolist())
+        _Layer(grove, items[-1], depth, late).lay(column, grown, edges)
+    source, target = grove.placed.source.tolist(), grove.placed.target.tolist()
+    for e, s, t in zip(grove.placed.edges.tolist(), source, target, strict=True):
+        grove.source.append(items[s][int(graph.tails[e])])
+        grove.target.append(items[t][int(graph.heads[e])])
+    return grove
 
 
-def _add(found: Forest, parent: int, row: int, node: int, name: str) -> int:
-    found.parent.append(parent)
-    found.row.append(row)
-    found.node.append(node)
-    found.name.append(name)
-    return found.n - 1
+def _add(forest: Forest, parent: int, row: int, node: int, name: str) -> int:
+    forest.parent.append(parent)
+    forest.row.append(row)
+    forest.node.append(node)
+    forest.name.append(name)
+    return forest.n - 1
 
 
 def _late_order(graph: Graph) -> list[int]:

@@ -64,10 +64,10 @@ def bundled(forest: Forest, picture: PlacedBoxes, sizes: Sequence[float]) -> lis
 
 def _seen(forest: Forest, picture: PlacedBoxes) -> list[int]:
     """Return [items] the box that stands for each: its own, or of the innermost folded module that it is in."""
-    found: list[int] = []
+    seen: list[int] = []
     for item, parent in enumerate(forest.parent):
-        found.append(item if parent < 0 or (found[parent] == parent and picture.boxes[parent].open) else found[parent])
-    return found
+        seen.append(item if parent < 0 or (seen[parent] == parent and picture.boxes[parent].open) else seen[parent])
+    return seen
 
 
 def routed(forest: Forest, picture: PlacedBoxes, a: Box, b: Box, lane: int) -> tuple[Point, ...]:

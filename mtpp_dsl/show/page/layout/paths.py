@@ -37,9 +37,9 @@ def paths_of(graph: Graph) -> list[Path]:
     other, as in ``attn[0] -> mlp[0] -> attn[1]``, are modules by their index.
     """
     if graph.origin is not None:
-        found = _of_model(graph)
-        if any(found):
-            return found
+        paths = _of_model(graph)
+        if any(paths):
+            return paths
     named = [_of_name(name) for name in graph.names]
     if any(graph.labels) and len({path[:1] for path in named if path}) <= 1:
         labelled = [_of_label(label) for label in graph.labels]
@@ -83,20 +83,20 @@ def _of_model(graph: Graph) -> list[Path]:
     """Return the path of the innermost module that all operators of a node are in."""
     assert graph.origin is not None
     operators = graph.origin.model.operators
-    found = []
+    paths = []
     for members in graph.origin.members:
         parts = [[part for part in _PART.split(operators[o].path) if part] for o in members]
         shared = takewhile(lambda same: len(set(same)) == 1, zip(*parts, strict=False))
-        found.append(_nested(tuple(same[0] for same in shared)[:MAX_DEPTH]))
-    return found
+        paths.append(_nested(tuple(same[0] for same in shared)[:MAX_DEPTH]))
+    return paths
 
 
 def _nested(parts: Path) -> Path:
     """Return modules by what they are called from the outside: a number has the list that it is in before it."""
-    found: list[str] = []
+    modules: list[str] = []
     for i, part in enumerate(parts):
-        found.append(f"{parts[i - 1]}.{part}" if i and part.isdigit() else part)
-    return tuple(found)
+        modules.append(f"{parts[i - 1]}.{part}" if i and part.isdigit() else part)
+    return tuple(modules)
 
 
 def _of_name(name: str) -> Path:
@@ -108,16 +108,16 @@ def _of_name(name: str) -> Path:
     if len(name) > MAX_NAME:
         return ()
     parts = [part for part in _PART.split(name) if part]
-    found: list[str] = []
+    modules: list[str] = []
     for i, part in enumerate(parts):
         family = _FAMILY.fullmatch(part)
         if family:
             base = family[1]
             for index in _BRACKET.findall(family[2]):
-                found.append(f"{base}[]")
+                modules.append(f"{base}[]")
                 base += index
-        found.append(f"{parts[i - 1]}.{part}" if i and part.isdigit() else part)
-    return tuple(found[:-1][:MAX_DEPTH])
+        modules.append(f"{parts[i - 1]}.{part}" if i and part.isdigit() else part)
+    return tuple(modules[:-1][:MAX_DEPTH])
 
 
 def _of_label(label: str) -> Path:
@@ -130,11 +130,11 @@ def _of_label(label: str) -> Path:
         return ()
     if _PART.search(label) and " " not in label:
         return _nested(tuple(part for part in _PART.split(label) if part)[:-1][:MAX_DEPTH])
-    found, at = [], 0
+    modules, at = [], 0
     while (match := _NUMBERED.match(label, at)) and match.end() < len(label):
-        found.append(f"{match[1]} {match[2]}")
+        modules.append(f"{match[1]} {match[2]}")
         at = match.end()
-    return tuple(found[:MAX_DEPTH])
+    return tuple(modules[:MAX_DEPTH])
 
 
 def _by_index(graph: Graph, named: list[Path]) -> list[Path]:
@@ -154,8 +154,8 @@ def _by_index(graph: Graph, named: list[Path]) -> list[Path]:
                 beside[one] += 1
                 beside[other] += 1
     mixed = {family for family in beside if beside[family] > inside[family]}
-    found = list(named)
+    paths = list(named)
     for v, (family, number) in index.items():
         if family in mixed:
-            found[v] = ("[]", number)
-    return found
+            paths[v] = ("[]", number)
+    return paths

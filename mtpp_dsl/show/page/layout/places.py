@@ -53,7 +53,7 @@ def opened(forest: Forest, most: int = SHOWN) -> set[int]:
 
     A level of a column is opened if the column then has no more than its share of *most* boxes, and of :data:`TALL`.
     """
-    found = set(range(forest.columns))
+    items = set(range(forest.columns))
     share = min(TALL, most // max(forest.columns, 1))
     for column in range(forest.columns):
         level, shown = [column], len(forest.children[column])
@@ -62,8 +62,8 @@ def opened(forest: Forest, most: int = SHOWN) -> set[int]:
             shown += sum(len(forest.children[item]) for item in level)
             if shown > share:
                 break
-            found.update(level)
-    return found
+            items.update(level)
+    return items
 
 
 def arranged(forest: Forest, open_items: Iterable[int]) -> PlacedBoxes:
@@ -110,8 +110,8 @@ class _Packing:
         lines = []
         for members in rows.values():
             count = -(-len(members) // PER_LINE)
-            each = -(-len(members) // count)
-            lines += [members[i : i + each] for i in range(0, len(members), each)]
+            per_line = -(-len(members) // count)
+            lines += [members[i : i + per_line] for i in range(0, len(members), per_line)]
         return lines
 
     def put(self, item: int, x: int, y: int, boxes: dict[int, Box]) -> None:

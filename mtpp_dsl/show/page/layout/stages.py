@@ -57,8 +57,8 @@ def placed(problem: Problem, plan: Plan | None) -> Placed:
     on = np.zeros((graph.n, k), np.bool_)
     for column in where.T:
         on[np.arange(graph.n), column] = True
-    held = np.flatnonzero(on.any(axis=0)).tolist()
-    order = _order(problem, plan, held, on)
+    working = np.flatnonzero(on.any(axis=0)).tolist()
+    order = _order(problem, plan, working, on)
     number = np.full(k, -1, np.int64)
     number[order] = np.arange(len(order))
     stages = []
@@ -67,8 +67,8 @@ def placed(problem: Problem, plan: Plan | None) -> Placed:
         stages.append(StageBox(plan.replicas.get(d, (d,)), nodes, _times(problem, plan, nodes, d)))
     used = {d for stage in stages for d in stage.devices}
     ends = np.stack([where[graph.tails], where[graph.heads]], axis=2).reshape(-1, 2)
-    each = np.repeat(np.arange(graph.m), where.shape[1])
-    kept = np.unique(np.stack([each, number[ends[:, 0]], number[ends[:, 1]]], axis=1), axis=0)
+    edge = np.repeat(np.arange(graph.m), where.shape[1])
+    kept = np.unique(np.stack([edge, number[ends[:, 0]], number[ends[:, 1]]], axis=1), axis=0)
     idle = tuple(d for d in range(k) if d not in used)
     return Placed(tuple(stages), idle, kept[:, 0], kept[:, 1], kept[:, 2])
 
@@ -88,14 +88,14 @@ def _where(plan: Plan) -> Ints:
 
 
 def _order(
-    problem: Problem, plan: Plan, held: list[int], on: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    problem: Problem, plan: Plan, working: list[int], on: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 ) -> list[int]:
     """Return the devices with nodes in the plan's order, else by when they come in the graph on average."""
     if plan.order is not None:
-        return [d for d in plan.order if d in set(held)]
+        return [d for d in plan.order if d in set(working)]
     place = np.empty(problem.graph.n)
     place[problem.graph.topological_order] = np.arange(problem.graph.n)
-    return sorted(held, key=lambda d: (float(place[on[:, d]].mean()), d))
+    return sorted(working, key=lambda d: (float(place[on[:, d]].mean()), d))
 
 
 def _times(problem: Problem, plan: Plan, nodes: Ints, d: int) -> Floats:
