@@ -71,38 +71,46 @@ class Index:
 
     def at(self, source: Source, offset: int) -> Occurrence | None:
         """Return the name at an offset of a source, or just before it."""
-        found = [each for each in self._by_source.get(source, ()) if each.span.start <= offset <= each.span.stop]
-        return min(found, key=lambda each: (each.span.stop - each.span.start, -each.span.start), default=None)
+        here = [
+            occurrence
+            for occurrence in self._by_source.get(source, ())
+            if occurrence.span.start <= offset <= occurrence.span.stop
+        ]
+        return min(
+            here,
+            key=lambda occurrence: (occurrence.span.stop - occurrence.span.start, -occurrence.span.start),
+            default=None,
+        )
 
     def same(self, occurrence: Occurrence) -> tuple[Occurrence, ...]:
         """Return all places where the same thing is named, each once, the definitions first."""
-        found: dict[tuple[object, int], Occurrence] = {}
-        for each in self._by_symbol.get(occurrence.symbol, ()):
-            source = each.span.source
-            found.setdefault((source.path or source, each.span.start), each)
-        return tuple(sorted(found.values(), key=lambda each: each.role))
+        occurrences: dict[tuple[object, int], Occurrence] = {}
+        for candidate in self._by_symbol.get(occurrence.symbol, ()):
+            source = candidate.span.source
+            occurrences.setdefault((source.path or source, candidate.span.start), candidate)
+        return tuple(sorted(occurrences.values(), key=lambda candidate: candidate.role))
 
     @cached_property
     def _by_source(self) -> Mapping[Source, Sequence[Occurrence]]:
-        found: dict[Source, list[Occurrence]] = {}
-        for each in self.occurrences:
-            found.setdefault(each.span.source, []).append(each)
-        return found
+        by_source: dict[Source, list[Occurrence]] = {}
+        for occurrence in self.occurrences:
+            by_source.setdefault(occurrence.span.source, []).append(occurrence)
+        return by_source
 
     @cached_property
     def _by_symbol(self) -> Mapping[tuple[str, str, str], Sequence[Occurrence]]:
-        found: dict[tuple[str, str, str], list[Occurrence]] = {}
-        for each in self.occurrences:
-            found.setdefault(each.symbol, []).append(each)
-        return found
+        by_symbol: dict[tuple[str, str, str], list[Occurrence]] = {}
+        for occurrence in self.occurrences:
+            by_symbol.setdefault(occurrence.symbol, []).append(occurrence)
+        return by_symbol
 
 
 def _by_name(occurrences: Iterable[Occurrence], role: str) -> Mapping[str, tuple[Occurrence, ...]]:
-    found: dict[str, list[Occurrence]] = {}
-    for each in occurrences:
-        if each.role == role:
-            found.setdefault(each.name, []).append(each)
-    return {name: tuple(group) for name, group in found.items()}
+    by_name: dict[str, list[Occurrence]] = {}
+    for occurrence in occurrences:
+        if occurrence.role == role:
+            by_name.setdefault(occurrence.name, []).append(occurrence)
+    return {name: tuple(group) for name, group in by_name.items()}
 
 
 KINDS: Mapping[type[tree.Tree], str] = {
@@ -146,8 +154,8 @@ class Declared:
         def note(statement: tree.Statement) -> None:
             match statement:
                 case tree.ScenarioStatement(statements=inner):
-                    for each in inner:
-                        note(each)
+                    for part in inner:
+                        note(part)
                 case tree.PhaseStatement(phases=phases):
                     kinds.setdefault("phase", set()).update(phase.name.text for phase in phases)
                 case tree.GraphBlock(items=items):
@@ -186,10 +194,10 @@ class Declared:
 
     def _items(self, home: str) -> Mapping[str, tree.NodeItem | tree.UseItem | tree.PortItem]:
         if home not in self._known:
-            found = self._known[home] = {}
+            items = self._known[home] = {}
             for item in self.items(home):
                 if isinstance(item, (tree.NodeItem, tree.UseItem, tree.PortItem)):
-                    found.setdefault(item.name.text, item)
+                    items.setdefault(item.name.text, item)
         return self._known[home]
 
     @cached_property
@@ -202,7 +210,7 @@ _FIELDS: dict[type[tree.Tree], tuple[str, ...]] = {}
 
 def _names_of_fields(kind: type[tree.Tree]) -> tuple[str, ...]:
     if kind not in _FIELDS:
-        _FIELDS[kind] = tuple(each.name for each in fields(kind) if each.name != "span")
+        _FIELDS[kind] = tuple(attribute.name for attribute in fields(kind) if attribute.name != "span")
     return _FIELDS[kind]
 
 

@@ -17,15 +17,15 @@ __all__ = ["names_of"]
 
 def index_of(statements: Sequence[tuple[tree.Statement, Path]], own: Iterable[tree.Statement]) -> Index:
     """Return the index of the statements of a spec, conditional ones among them, and of its text's own."""
-    every = list({id(each): each for each in [*own, *all_of(statements)]}.values())
+    every = list({id(node): node for node in [*own, *all_of(statements)]}.values())
     declared = Declared.of(every)
-    found: dict[tuple[int, int, int], Occurrence] = {}
+    by_place: dict[tuple[int, int, int], Occurrence] = {}
     for statement in every:
-        for each in names_of(statement, declared):
-            key = id(each.span.source), each.span.start, each.span.stop
-            if key not in found or each.role == "definition":
-                found[key] = each
-    return Index(tuple(found.values()), declared)
+        for node in names_of(statement, declared):
+            key = id(node.span.source), node.span.start, node.span.stop
+            if key not in by_place or node.role == "definition":
+                by_place[key] = node
+    return Index(tuple(by_place.values()), declared)
 
 
 def names_of(statement: tree.Statement, declared: Declared) -> Iterator[Occurrence]:
@@ -42,8 +42,8 @@ class _Names(Expressions):
         match statement:
             case tree.ScenarioStatement(statements=inner):
                 yield self.note(statement.name, "scenario")
-                for each in inner:
-                    yield from self.statement(each)
+                for part in inner:
+                    yield from self.statement(part)
             case tree.GraphBlock(items=items):
                 yield from self.clauses(statement.clauses, env)
                 for item in items:
@@ -70,10 +70,10 @@ class _Names(Expressions):
         name, kind = getattr(statement, "name", None), KINDS.get(type(statement), "")
         if kind and isinstance(name, tree.Word):
             yield self.note(name, kind)
-        inner, found = self.bound(getattr(statement, "clauses", None), env)
-        yield from found
-        inner, found = self.bound(getattr(statement, "family", None), inner)
-        yield from found
+        inner, occurrences = self.bound(getattr(statement, "clauses", None), env)
+        yield from occurrences
+        inner, occurrences = self.bound(getattr(statement, "family", None), inner)
+        yield from occurrences
         match statement:
             case tree.ConstraintStatement(members=members, devices=devices, amount=amount):
                 devices_first = statement.rule.text in ("replicate", "shard", "repeat", "batch")
@@ -120,8 +120,8 @@ class _Names(Expressions):
         yield self.note(statement.label, "constraint")
         env: Env = {}
         for loop in (*statement.quantifiers, statement.clauses):
-            env, found = self.bound(loop, env)
-            yield from found
+            env, occurrences = self.bound(loop, env)
+            yield from occurrences
         yield from self.expression(statement.body, env)
         yield from self.options(statement.options, env)
 
@@ -142,13 +142,13 @@ class _Names(Expressions):
             yield from self.plain(item, env)
             self.within = before
             return
-        inner, found = self.bound(getattr(item, "clauses", None), env)
-        yield from found
+        inner, occurrences = self.bound(getattr(item, "clauses", None), env)
+        yield from occurrences
         match item:
             case tree.NodeItem():
                 yield self.note(item.name, "node", home=self.home)
-                inner, found = self.bound(item.family, inner)
-                yield from found
+                inner, occurrences = self.bound(item.family, inner)
+                yield from occurrences
                 self.siblings = NODE_OPTIONS
                 yield from self.options(item.options, inner)
                 self.siblings = ()
@@ -159,8 +159,8 @@ class _Names(Expressions):
                 yield self.note(item.block, "block", "reference")
                 if item.name is not item.block and item.name.span != item.block.span:
                     yield self.note(item.name, "instance", home=self.home)
-                inner, found = self.bound(item.family, inner)
-                yield from found
+                inner, occurrences = self.bound(item.family, inner)
+                yield from occurrences
                 for option in item.options:
                     yield self.note(option.name, "variable", "reference", f"block {item.block.text}")
                     yield from self.expression(option.value, inner)

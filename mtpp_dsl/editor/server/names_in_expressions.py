@@ -58,17 +58,17 @@ class Expressions:
 
     def bound(self, loop: Any, env: Env) -> tuple[Env, list[Occurrence]]:
         """Return what is known within a loop, the members of a family or a ``forall``, and the names of the loop."""
-        found: list[Occurrence] = []
+        occurrences: list[Occurrence] = []
         if loop is None:
-            return env, found
+            return env, occurrences
         inner = dict(env)
         for binder in loop.binders:
-            found += self.expression(binder.domain, inner)
+            occurrences += self.expression(binder.domain, inner)
             start = binder.name.span.start
             home = inner[binder.name.text] = f"loop {id(binder.name.span.source):x}:{start}"
-            found.append(self.note(binder.name, "variable", home=home))
-        found += self.expression((getattr(loop, "condition", None), getattr(loop, "size", None)), inner)
-        return inner, found
+            occurrences.append(self.note(binder.name, "variable", home=home))
+        occurrences += self.expression((getattr(loop, "condition", None), getattr(loop, "size", None)), inner)
+        return inner, occurrences
 
     def options(self, options: Sequence[tree.Option], env: Env) -> Iterator[Occurrence]:
         """Yield the names in the values of options."""
@@ -119,8 +119,8 @@ class Expressions:
             case None | tree.Number() | tree.Text() | tree.Word() | str() | int() | bool():
                 return
             case tuple():
-                for each in node:
-                    yield from self.expression(each, env)
+                for part in node:
+                    yield from self.expression(part, env)
             case tree.Name():
                 yield from self.name(node, env)
             case tree.Part():
@@ -130,12 +130,12 @@ class Expressions:
             case tree.MapOf():
                 yield from self.map(node, env, ())
             case tree.ListWhere() | tree.SetWhere():
-                inner, found = self.bound(node.clauses, env)
-                yield from found
+                inner, occurrences = self.bound(node.clauses, env)
+                yield from occurrences
                 yield from self.expression(node.item, inner)
             case tree.MapWhere():
-                inner, found = self.bound(node.clauses, env)
-                yield from found
+                inner, occurrences = self.bound(node.clauses, env)
+                yield from occurrences
                 yield from self.expression((node.entry.key, node.entry.value), inner)
             case tree.Tree():
                 for name in node.__dataclass_fields__:
@@ -148,8 +148,8 @@ class Expressions:
         own = self.declared.has("def", name)
         known = name in FUNCTIONS or name in AGGREGATES
         yield self.note(node.function, "def" if own else "function" if known else "", "reference")
-        inner, found = self.bound(node.clauses, env)
-        yield from found
+        inner, occurrences = self.bound(node.clauses, env)
+        yield from occurrences
         kinds = FUNCTIONS[name][1] if name in FUNCTIONS and not own else ()
         for number, argument in enumerate(node.arguments):
             wanted = kinds[number].rstrip("?") if number < len(kinds) else ""
@@ -165,7 +165,7 @@ class Expressions:
             key = entry.key
             bare = isinstance(key, tree.Name) and not key.subscripts and not key.parts
             if isinstance(key, tree.Text):
-                yield from (replace(each, loose=not kinds) for each in self.text(key, *kinds))
+                yield from (replace(occurrence, loose=not kinds) for occurrence in self.text(key, *kinds))
             elif isinstance(key, tree.Name) and bare:
                 kind = self.declared.first(key.name, *(kinds or ("device", "node", "type", "phase")))
                 if kind:
@@ -218,9 +218,9 @@ class Expressions:
 
     def meant(self, name: str) -> tuple[str, str]:
         """Return what a name that no loop declares names, and its home."""
-        found = self.declared.first(name, "param", "let")
-        if found:
-            return found, GLOBAL
+        declaration = self.declared.first(name, "param", "let")
+        if declaration:
+            return declaration, GLOBAL
         if name in self.siblings:
             return "option", GLOBAL
         phase = self.declared.first(name, "phase")

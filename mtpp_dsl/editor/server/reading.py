@@ -77,11 +77,13 @@ class TextReading:
     @cached_property
     def files(self) -> frozenset[str]:
         """The real paths of the files that are included, and of those that were looked for."""
-        found = {os.path.realpath(source.path) for source in self.read.sources if source.path is not None}
-        missing = (each for each in self.statements if isinstance(each, tree.IncludeStatement))
+        paths = {os.path.realpath(source.path) for source in self.read.sources if source.path is not None}
+        missing = (statement for statement in self.statements if isinstance(statement, tree.IncludeStatement))
         folder = Path() if self.source.path is None else self.source.path.parent
-        found |= {os.path.realpath(folder / each.path.value) for each in missing if "\0" not in each.path.value}
-        return frozenset(found)
+        paths |= {
+            os.path.realpath(folder / statement.path.value) for statement in missing if "\0" not in statement.path.value
+        }
+        return frozenset(paths)
 
     @property
     def scope(self) -> SpecScope:
@@ -105,9 +107,9 @@ class TextReading:
 
     def analysed(self, analysis: Analysis) -> TextReading:
         """Return this reading with the analysis of its text."""
-        found = replace(self, analysis=analysis, current=True)
-        found.__dict__.update({name: self.__dict__[name] for name in _CACHED if name in self.__dict__})
-        return found
+        analysed = replace(self, analysis=analysis, current=True)
+        analysed.__dict__.update({name: self.__dict__[name] for name in _CACHED if name in self.__dict__})
+        return analysed
 
     @cached_property
     def _lines(self) -> dict[Source, Lines]:

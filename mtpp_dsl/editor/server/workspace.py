@@ -142,7 +142,7 @@ class Workspace:
         touched = self._touched(uri)
         for known in (self.documents, self.readings, self.stamps, self._plain):
             known.pop(uri, None)
-        return [each for each in touched if each != uri]
+        return [other for other in touched if other != uri]
 
     def changed_on_disk(self) -> list[str]:
         """Return which texts are to be read anew after files have changed: all, as each may read some."""
@@ -154,13 +154,13 @@ class Workspace:
         """Return the texts that may say something else, now that one has changed: itself and those that include it."""
         document = self.documents.get(uri)
         path = None if document is None or document.path is None else os.path.realpath(document.path)
-        found = [uri]
+        touched = [uri]
         for other, reading in self.readings.items():
             if other != uri and path is not None and path in reading.files:
-                found.append(other)
-        for each in found:
-            self.stamps[each] = self.stamps.get(each, 0) + 1
-        return found
+                touched.append(other)
+        for other in touched:
+            self.stamps[other] = self.stamps.get(other, 0) + 1
+        return touched
 
     def plain(self, uri: str) -> str:
         """Return an open text as the language reads it."""
@@ -175,7 +175,11 @@ class Workspace:
         document = self.documents.get(uri)
         if document is None:
             return None
-        placed = [(each.path, other) for other, each in self.documents.items() if each.path is not None]
+        placed = [
+            (open_document.path, other)
+            for other, open_document in self.documents.items()
+            if open_document.path is not None
+        ]
         texts = {os.path.realpath(path): self.plain(other) for path, other in placed if path is not None}
         uris = {Path(os.path.realpath(path)): other for path, other in placed if path is not None}
         path = document.path
@@ -207,4 +211,4 @@ class Workspace:
         if document is None or document.path is None:
             return ()
         path = os.path.realpath(document.path)
-        return [other for other, each in self.readings.items() if other != uri and path in each.files]
+        return [other for other, reading in self.readings.items() if other != uri and path in reading.files]

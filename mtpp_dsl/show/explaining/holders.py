@@ -190,7 +190,7 @@ def _of_terms(
                 yield _of_bottleneck(problem, of, factor, decision_word(problem, decision))
             case Largest(sums):
                 constant, inner = max(((c, t) for t, c in sums), key=lambda one: one[0] + values.sum(one[1]))
-                scaled = [(inner_decision, factor * a) for inner_decision, a in inner]
+                scaled = [(inside, factor * a) for inside, a in inner]
                 yield from _of_terms(problem, evaluation, values, scaled)
                 if constant:
                     yield Holder("term", ("the constant of the largest sum",), factor * constant, "sum")

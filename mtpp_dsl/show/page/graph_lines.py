@@ -41,11 +41,11 @@ def graph_marks(problem: Problem, places: Places) -> Iterator[tuple[SpecLines, M
     made: dict[str, list[SpecLines]] = {}
     for base, lines in places.node_items():
         made.setdefault(base, []).append(lines)
-    for base, lines_of_base in made.items():
-        if len(lines_of_base) == 1 and base in nodes:
+    for base, statements in made.items():
+        if len(statements) == 1 and base in nodes:
             yield (
-                lines_of_base[0],
-                Mark(lines_of_base[0].first_line, lines_of_base[0].last_line, "node", tuple(nodes[base])),
+                statements[0],
+                Mark(statements[0].first_line, statements[0].last_line, "node", tuple(nodes[base])),
             )
     for lines, edges in _edges(problem, places):
         yield lines, Mark(lines.first_line, lines.last_line, "edge", tuple(edges))

@@ -78,47 +78,45 @@ def _why_infeasible(reason: Infeasibility, width: int | None) -> list[Text]:
 
 def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole: bool) -> list[tuple[str, Text]]:
     objective = problem.objective
-    facts_shown: list[tuple[str, Text]] = []
+    rows: list[tuple[str, Text]] = []
     if result.objectives:
-        facts_shown += reached(problem, result)
+        rows += reached(problem, result)
     elif result.cost is not None:
-        facts_shown.append((objective.shown, Text(problem.valued(result.cost), "bold")))
-    facts_shown += paid(problem, result)
+        rows.append((objective.shown, Text(problem.valued(result.cost), "bold")))
+    rows += paid(problem, result)
     if result.cost is not None and objective.batch is not None:
-        facts_shown.append(("makespan", Text(_makespan(problem, result.cost))))
+        rows.append(("makespan", Text(_makespan(problem, result.cost))))
     if result.evaluation is not None and result.evaluation.separate:
-        facts_shown.append(("parts", Text(_parts(problem, result.evaluation))))
+        rows.append(("parts", Text(_parts(problem, result.evaluation))))
     if result.plan is not None and result.evaluation is not None and objective.is_iteration:
-        facts_shown.append(
-            ("pass by pass", Text(_passes(problem, iteration_of(problem, result.plan, result.evaluation))))
-        )
+        rows.append(("pass by pass", Text(_passes(problem, iteration_of(problem, result.plan, result.evaluation)))))
     for name, phase in result.evaluation.phases.items() if result.evaluation is not None else ():
         bottleneck, latency = (format_quantity(x, problem.time_unit) for x in (phase.bottleneck, phase.latency))
-        facts_shown.append((name, Text(f"bottleneck {bottleneck}, latency {latency}")))
+        rows.append((name, Text(f"bottleneck {bottleneck}, latency {latency}")))
     if timeline is not None:
-        facts_shown.append(("critical path", critical_path(problem, timeline, whole=whole)))
+        rows.append(("critical path", critical_path(problem, timeline, whole=whole)))
     if result.bound is not None and not result.objectives:
-        facts_shown.append(("bound", _bound(problem, result.bound)))
+        rows.append(("bound", _bound(problem, result.bound)))
     if result.objectives and result.plan is not None:
         ended = "optimal" if result.status == "optimal" else _ended(problem, result)
-        facts_shown.append(("ended", Text(ended)))
+        rows.append(("ended", Text(ended)))
     elif result.gap is not None:
-        facts_shown.append(("gap", _gap(result)))
+        rows.append(("gap", _gap(result)))
     elif result.infeasibility is None:
         missing = [name for name, part in (("plan", result.plan), ("bound", result.bound)) if part is None]
-        facts_shown.append(("ended", Text(f"{_ended(problem, result)}, without a {' or a '.join(missing)}")))
+        rows.append(("ended", Text(f"{_ended(problem, result)}, without a {' or a '.join(missing)}")))
     if result.target is not None:
-        facts_shown.append(("target", limits_cost(problem, result.target, result)))
+        rows.append(("target", limits_cost(problem, result.target, result)))
     if result.plan is not None:
         hard = "every constraint without a penalty" if problem.soft_rows else "every constraint"
         verified = f"{hard} and every load, independently" if result.verified else "no"
-        facts_shown.append(("verified", Text(verified)))
+        rows.append(("verified", Text(verified)))
     sources = said_sources(problem)
     if result.plan is not None and sources:
-        facts_shown.append(("times", Text(sources)))
+        rows.append(("times", Text(sources)))
     solver = f" with {result.solver}" if result.solver else ""
-    facts_shown.append(("method", Text(f"{result.method}{solver}, {_seconds(result.time.get('total', 0.0))}")))
-    return [*facts_shown, *(("note", Text(note)) for note in result.notes)]
+    rows.append(("method", Text(f"{result.method}{solver}, {_seconds(result.time.get('total', 0.0))}")))
+    return [*rows, *(("note", Text(note)) for note in result.notes)]
 
 
 def _makespan(problem: Problem, cost: float) -> str:
@@ -217,10 +215,10 @@ def routes(problem: Problem, plan: Plan, width: int | None) -> list[Text]:
         stages: list[tuple[int, list[str]]] = []
         for v in problem.graph.topological_order:
             d = int(route.assignment[v])
-            nodes_there = next((names for e, names in stages if e == d), None)
-            if nodes_there is None:
-                stages.append((d, nodes_there := []))
-            nodes_there.append(problem.graph.names[v])
+            members = next((names for e, names in stages if e == d), None)
+            if members is None:
+                stages.append((d, members := []))
+            members.append(problem.graph.names[v])
         path = " -> ".join(f"{problem.devices[d].name} {fold_names(names, most)}" for d, names in stages)
         lines += wrapped(Text.assemble((f"{share}  ", "bold"), (path, "dim")), width, hanging=2)
     return lines

@@ -83,18 +83,18 @@ async def code_actions(ls: Server, params: types.CodeActionParams) -> list[types
     if reading is None or not reading.current:
         return None
     only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ("",)]
-    found: list[types.CodeAction] = []
+    actions: list[types.CodeAction] = []
     if _asks(only, types.CodeActionKind.QuickFix.value):
         start = reading.offset(params.range.start.line, params.range.start.character)
         stop = reading.offset(params.range.end.line, params.range.end.character)
         known = params.context.diagnostics
         kind = types.CodeActionKind.QuickFix
-        found += [_action(ls, reading, offer, kind, known) for offer in fixes(reading, start, stop)]
+        actions += [_action(ls, reading, offer, kind, known) for offer in fixes(reading, start, stop)]
     if _asks(only, FIX_ALL):
         safe = all_safe(reading)
         if safe is not None:
-            found.append(_action(ls, reading, safe, FIX_ALL, ()))
-    return found
+            actions.append(_action(ls, reading, safe, FIX_ALL, ()))
+    return actions
 
 
 def _asks(only: list[str], kind: str) -> bool:
@@ -103,8 +103,14 @@ def _asks(only: list[str], kind: str) -> bool:
 
 def _action(ls: Server, reading: Any, offer: Any, kind: Any, known: Any) -> types.CodeAction:
     """Return an offer, with those of the client's messages that it answers."""
-    codes = {(each.code, reading.position(each.span)[0]) for each in offer.diagnostics if each.span is not None}
-    answered = [each for each in known if (each.code, (each.range.start.line, each.range.start.character)) in codes]
+    codes = {
+        (message.code, reading.position(message.span)[0]) for message in offer.diagnostics if message.span is not None
+    }
+    answered = [
+        message
+        for message in known
+        if (message.code, (message.range.start.line, message.range.start.character)) in codes
+    ]
     return types.CodeAction(
         visible(offer.title),
         kind=kind,
@@ -149,14 +155,14 @@ async def range_formatting(ls: Server, params: types.DocumentRangeFormattingPara
 async def document_symbols(ls: Server, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol] | None:
     """Outline a text."""
     reading = await ls.reading(params.text_document.uri)
-    return None if reading is None else [convert.symbol(reading, each) for each in symbols(reading)]
+    return None if reading is None else [convert.symbol(reading, outlined) for outlined in symbols(reading)]
 
 
 @handles(types.TEXT_DOCUMENT_FOLDING_RANGE)
 async def folding(ls: Server, params: types.FoldingRangeParams) -> list[types.FoldingRange] | None:
     """Say what may be folded."""
     reading = await ls.reading(params.text_document.uri)
-    return None if reading is None else [convert.fold(each) for each in folds(reading)]
+    return None if reading is None else [convert.fold(lines) for lines in folds(reading)]
 
 
 _LEGEND = types.SemanticTokensLegend(list(TYPES), list(MODIFIERS))
@@ -311,7 +317,7 @@ async def hinted(ls: Server, params: types.InlayHintParams) -> list[types.InlayH
 async def searched(ls: Server, params: types.WorkspaceSymbolParams) -> list[types.WorkspaceSymbol]:
     """Find what the open specs declare by a part of its name."""
     readings = [await ls.reading(uri) for uri in list(ls.texts.documents)]
-    return found_symbols([each for each in readings if each is not None], params.query)
+    return found_symbols([reading for reading in readings if reading is not None], params.query)
 
 
 def kinds_of(options: Mapping[str, object]) -> tuple[str, ...]:
@@ -320,16 +326,16 @@ def kinds_of(options: Mapping[str, object]) -> tuple[str, ...]:
     >>> kinds_of({}), kinds_of({"inlayHints": False}), kinds_of({"inlayHints": {"rates": False}})
     (('families', 'values', 'rates'), (), ('families', 'values'))
     """
-    said = options.get("inlayHints", True)
-    if isinstance(said, Mapping):
-        return tuple(kind for kind in inlay.KINDS if said.get(kind, True) is not False)
-    return () if said is False else inlay.KINDS
+    setting = options.get("inlayHints", True)
+    if isinstance(setting, Mapping):
+        return tuple(kind for kind in inlay.KINDS if setting.get(kind, True) is not False)
+    return () if setting is False else inlay.KINDS
 
 
 async def _others(ls: Server, reading: TextReading, *, whole: bool = False) -> list[TextReading]:
     """Return the readings of the other open texts."""
-    found = [await ls.reading(uri, whole=whole) for uri in list(ls.texts.documents) if uri != reading.uri]
-    return [each for each in found if each is not None]
+    readings = [await ls.reading(uri, whole=whole) for uri in list(ls.texts.documents) if uri != reading.uri]
+    return [other for other in readings if other is not None]
 
 
 # A server that answers all requests, and its start.

@@ -64,14 +64,14 @@ def replacement(change: types.TextDocumentContentChangeEvent) -> Replacement:
 
 def diagnostic(reading: TextReading, problem: EditorMessage, link: str | None) -> types.Diagnostic:
     """Return a message; *link* is what its code is added to, for the page that explains it."""
-    found = problem.diagnostic
+    original = problem.diagnostic
     places = [(place, location(reading, place.span)) for place in problem.places]
     return types.Diagnostic(
         range_of(reading, problem.span),
         problem.message,
-        severity=types.DiagnosticSeverity.Error if found.severity == "error" else types.DiagnosticSeverity.Warning,
-        code=found.code or None,
-        code_description=types.CodeDescription(link + found.code.lower()) if link and found.code else None,
+        severity=types.DiagnosticSeverity.Error if original.severity == "error" else types.DiagnosticSeverity.Warning,
+        code=original.code or None,
+        code_description=types.CodeDescription(link + original.code.lower()) if link and original.code else None,
         source="mtpp",
         tags=[types.DiagnosticTag.Unnecessary] if problem.unused else None,
         related_information=[
@@ -101,18 +101,18 @@ def changes_of(reading: TextReading, edits: Iterable[Edit], documents: dict[str,
     )
 
 
-def symbol(reading: TextReading, found: TextSymbol) -> types.DocumentSymbol:
+def symbol(reading: TextReading, text_symbol: TextSymbol) -> types.DocumentSymbol:
     """Return a part of the outline, with what is in it."""
     return types.DocumentSymbol(
-        found.name,
-        _KINDS[found.kind],
-        range_of(reading, found.span),
-        range_of(reading, found.named),
-        detail=found.detail or None,
-        children=[symbol(reading, child) for child in found.children] or None,
+        text_symbol.name,
+        _KINDS[text_symbol.kind],
+        range_of(reading, text_symbol.span),
+        range_of(reading, text_symbol.named),
+        detail=text_symbol.detail or None,
+        children=[symbol(reading, child) for child in text_symbol.children] or None,
     )
 
 
-def fold(found: Fold) -> types.FoldingRange:
+def fold(lines: Fold) -> types.FoldingRange:
     """Return lines that may be folded."""
-    return types.FoldingRange(found.first, found.last, kind=types.FoldingRangeKind(found.kind))
+    return types.FoldingRange(lines.first, lines.last, kind=types.FoldingRangeKind(lines.kind))

@@ -151,12 +151,12 @@ class Server(LanguageServer):
         loop = asyncio.get_running_loop()
         began = loop.time()
         while uri in self.texts.documents:
-            found, last = self.texts.fresh(uri, whole=whole), self.texts.readings.get(uri)
+            fresh, last = self.texts.fresh(uri, whole=whole), self.texts.readings.get(uri)
             meant = not (whole or named) or (last is not None and last.analysis is not None)
             known = uri in self._unreadable or (last is not None and meant)
             left = began + (PATIENCE if known else FIRST) - loop.time()
-            if (found is not None and (meant or known)) or left <= 0:
-                return found or self.texts.fresh(uri)
+            if (fresh is not None and (meant or known)) or left <= 0:
+                return fresh or self.texts.fresh(uri)
             future: asyncio.Future[None] = loop.create_future()
             self._waiting.setdefault(uri, []).append(future)
             await asyncio.wait([future], timeout=left)
@@ -220,13 +220,13 @@ class Server(LanguageServer):
 
     def _tell(self, reading: TextReading) -> None:
         """Tell the client what is wrong with a text and with what it includes."""
-        found = {
+        messages = {
             uri: [convert.diagnostic(reading, problem, self.link) for problem in own]
             for uri, own in problems(reading).items()
         }
         old = self._told.get(reading.uri, {})
-        self._told[reading.uri] = found
-        self._show({*old, *found}, reading.uri)
+        self._told[reading.uri] = messages
+        self._show({*old, *messages}, reading.uri)
 
     def _show(self, uris: set[str], always: str) -> None:
         """Publish what is wrong with texts: with one *always*, with others where it is not what the client shows."""
@@ -235,16 +235,16 @@ class Server(LanguageServer):
             others = [root for root in self._told if root != uri and self._includes(root, uri)]
             roots = others or [root for root in (uri,) if root in self._told]
             roots += [root for root in self._told if root not in (*roots, uri)]
-            found: list[types.Diagnostic] = []
+            shown: list[types.Diagnostic] = []
             for root in roots:
-                found += [each for each in self._told[root].get(uri, ()) if each not in found]
-            if uri != always and found == self._shown.get(uri, []):
+                shown += [message for message in self._told[root].get(uri, ()) if message not in shown]
+            if uri != always and shown == self._shown.get(uri, []):
                 continue
             self._shown.pop(uri, None)
-            if found:
-                self._shown[uri] = found
+            if shown:
+                self._shown[uri] = shown
             self.text_document_publish_diagnostics(
-                types.PublishDiagnosticsParams(uri, found, version=None if document is None else document.version)
+                types.PublishDiagnosticsParams(uri, shown, version=None if document is None else document.version)
             )
 
     def _includes(self, root: str, uri: str) -> bool:
@@ -259,16 +259,18 @@ class Server(LanguageServer):
 
     def can(self, *path: str) -> bool:
         """Return whether the client has a capability, by its names from the outermost."""
-        found: Any = self.protocol.client_capabilities
+        capability: Any = self.protocol.client_capabilities
         for name in path:
-            found = getattr(found, name, None)
-        return bool(found)
+            capability = getattr(capability, name, None)
+        return bool(capability)
 
     def initialise(self, params: types.InitializeParams) -> None:
         """Take over what the client says of itself."""
         encodings = (params.capabilities.general and params.capabilities.general.position_encodings) or ()
-        known = [str(getattr(each, "value", each)) for each in encodings]
-        self.texts.encoding = next((each for each in known if each in ("utf-8", "utf-16", "utf-32")), "utf-16")
+        known = [str(getattr(encoding, "value", encoding)) for encoding in encodings]
+        self.texts.encoding = next(
+            (encoding for encoding in known if encoding in ("utf-8", "utf-16", "utf-32")), "utf-16"
+        )
         folders = params.workspace_folders or ()
         uri = folders[0].uri if folders else params.root_uri
         root = path_of(uri) if uri else None

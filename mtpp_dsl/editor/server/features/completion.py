@@ -76,22 +76,24 @@ def complete(
     where = range_of(reading, Span(reading.source, start, offset))
     items = []
     seen: set[str] = set()
-    for each in candidates(reading, context) if begun is None else arrows(begun):
-        if each.label in seen or (typed == " " and each.rank > 0):
+    for candidate in candidates(reading, context) if begun is None else arrows(begun):
+        if candidate.label in seen or (typed == " " and candidate.rank > 0):
             continue
-        seen.add(each.label)
-        snippet = with_snippets and bool(each.snippet)
+        seen.add(candidate.label)
+        snippet = with_snippets and bool(candidate.snippet)
         items.append(
             types.CompletionItem(
-                label=each.label,
-                kind=each.kind,
-                detail=each.detail or None,
-                documentation=_documentation(each.meaning, docs),
-                sort_text=f"{each.rank}{each.label}",
-                filter_text=each.label,
+                label=candidate.label,
+                kind=candidate.kind,
+                detail=candidate.detail or None,
+                documentation=_documentation(candidate.meaning, docs),
+                sort_text=f"{candidate.rank}{candidate.label}",
+                filter_text=candidate.label,
                 insert_text_format=types.InsertTextFormat.Snippet if snippet else types.InsertTextFormat.PlainText,
-                text_edit=types.TextEdit(where, each.snippet if snippet else each.text or each.label),
-                additional_text_edits=[types.TextEdit(range_of(reading, edit.span), edit.text) for edit in each.edits]
+                text_edit=types.TextEdit(where, candidate.snippet if snippet else candidate.text or candidate.label),
+                additional_text_edits=[
+                    types.TextEdit(range_of(reading, edit.span), edit.text) for edit in candidate.edits
+                ]
                 or None,
             )
         )
@@ -123,8 +125,8 @@ def candidates(reading: TextReading, context: Context) -> Iterator[Candidate]:
         yield from _keywords(context)
         return
     if context.before == ".":
-        for each in known.parts(reading, context):
-            yield Candidate(each.name, KINDS[each.kind], 0, each.detail)
+        for known_name in known.parts(reading, context):
+            yield Candidate(known_name.name, KINDS[known_name.kind], 0, known_name.detail)
         return
     yield from _beginnings(context)
     if context.marks and context.before in _DECLARING and not _is_value(context):
@@ -264,20 +266,20 @@ def _suffixes(words: Sequence[str]) -> tuple[str, ...]:
 @cache
 def _of_graphs() -> tuple[str, ...]:
     """Return how the files end that graphs are read from."""
-    found: set[str] = set()
+    suffixes: set[str] = set()
     for name in registry.available(registry.FORMATS):
         with suppress(PluginError):
-            found |= set(registry.load(registry.FORMATS, name).suffixes)
-    return tuple(sorted(found))
+            suffixes |= set(registry.load(registry.FORMATS, name).suffixes)
+    return tuple(sorted(suffixes))
 
 
 def _listed(folder: Path, suffixes: tuple[str, ...]) -> list[tuple[str, bool]]:
     """Return the folders in a folder and the files that end so; nothing of one that cannot be read."""
-    found: list[tuple[str, bool]] = []
+    listed: list[tuple[str, bool]] = []
     try:
         with os.scandir(folder) as entries:
             for entry in islice(entries, MAX_LOOKED):
-                if len(found) >= MAX_FILES:
+                if len(listed) >= MAX_FILES:
                     break
                 name = entry.name
                 if name.startswith((".", "__")) or '"' in name or not name.isprintable():
@@ -285,10 +287,10 @@ def _listed(folder: Path, suffixes: tuple[str, ...]) -> list[tuple[str, bool]]:
                 is_folder = entry.is_dir()
                 other = suffixes == _ANY and name.endswith((_SPEC, ".py"))
                 if is_folder or (name.lower().endswith(suffixes) and not other):
-                    found.append((name, is_folder))
+                    listed.append((name, is_folder))
     except (OSError, ValueError):
         return []
-    return sorted(found)
+    return sorted(listed)
 
 
 # Names of certain sorts, where a statement asks for one: rules, generators, types, nodes, devices.
@@ -315,8 +317,8 @@ def named(reading: TextReading, context: Context) -> Iterator[Candidate]:
             yield Candidate('"…"', Kind.File, 0, "a file", None, '"$1"', '"')
         case ["target"]:
             for word in registry.available(registry.TARGETS):
-                said = word.replace("-", "_")
-                yield Candidate(said, Kind.EnumMember, 0, "runtime", meanings.STATEMENTS["target"])
+                runtime = word.replace("-", "_")
+                yield Candidate(runtime, Kind.EnumMember, 0, "runtime", meanings.STATEMENTS["target"])
         case ["use"]:
             for word in sorted(declared.blocks):
                 yield Candidate(word, Kind.Module, 0, "block")
@@ -330,7 +332,7 @@ def named(reading: TextReading, context: Context) -> Iterator[Candidate]:
             for word in OBJECTIVES:
                 rank = 0 if (word == "throughput") == (words[0] == "maximize") else 3
                 yield Candidate(word, Kind.EnumMember, rank, "objective", meanings.OBJECTIVES[word])
-            yield from (replace(each, rank=max(each.rank, 2)) for each in expressions(reading, context))
+            yield from (replace(candidate, rank=max(candidate.rank, 2)) for candidate in expressions(reading, context))
         case _:
             yield from _members(reading, context)
 
@@ -340,8 +342,8 @@ def _members(reading: TextReading, context: Context) -> Iterator[Candidate]:
     kind = wanted(context)
     if not kind:
         return
-    for each in (*known.members(reading, context, kind), *known.variables(reading, context)):
-        yield Candidate(each.name, KINDS[each.kind], 0, each.detail)
+    for known_name in (*known.members(reading, context, kind), *known.variables(reading, context)):
+        yield Candidate(known_name.name, KINDS[known_name.kind], 0, known_name.detail)
     for name in sorted(reading.index.declared.kinds.get("let", ())):
         yield Candidate(name, Kind.Constant, 2, "let")
     if context.keyword in ("constraint", "time"):

@@ -310,13 +310,13 @@ def _given(text: str, marks: Sequence[TextMark], frame: Frame, offset: int) -> f
     """Return the names of the options between the brackets that are open, before and behind an offset."""
     if frame.kind not in ("options", "call"):
         return frozenset()
-    found = set()
+    given = set()
     depth = 0
     for number in range(frame.opener + 1, len(marks)):
         word = marks[number].text
         depth += (word in _OPENING) - (word in _CLOSING)
         if depth == 0 and word == "=" and number > frame.opener + 1:
-            found.add(marks[number - 1].text)
+            given.add(marks[number - 1].text)
     before = ""
     for mark in lexemes(text, offset, min(len(text), offset + _AHEAD)):
         word = mark.text
@@ -327,9 +327,9 @@ def _given(text: str, marks: Sequence[TextMark], frame: Frame, offset: int) -> f
             break
         depth += (word in _OPENING) - (word in _CLOSING)
         if depth == 0 and word == "=" and before.isidentifier():
-            found.add(before)
+            given.add(before)
         before = word
-    return frozenset(found)
+    return frozenset(given)
 
 
 def rule_of(marks: Sequence[TextMark]) -> str:

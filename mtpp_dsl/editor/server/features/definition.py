@@ -26,28 +26,28 @@ def definition(reading: TextReading, line: int, column: int) -> list[types.Locat
     said.
     """
     offset = reading.offset(line, column)
-    found = occurrence_at(reading, offset)
-    if found is None:
+    occurrence = occurrence_at(reading, offset)
+    if occurrence is None:
         return []
-    if found.kind == "file":
-        path = file_named(reading, found)
+    if occurrence.kind == "file":
+        path = file_named(reading, occurrence)
         top = types.Range(types.Position(0, 0), types.Position(0, 0))
         return [] if path is None else [types.Location(reading.uris.get(path.resolve()) or uri_of(path), top)]
-    spans = [each.span for each in reading.index.same(found) if each.role == "definition"]
-    spans = spans or _of_data(reading, found.name)
+    spans = [other.span for other in reading.index.same(occurrence) if other.role == "definition"]
+    spans = spans or _of_data(reading, occurrence.name)
     return [location for span in spans if (location := location_of(reading, span)) is not None]
 
 
 def occurrence_at(reading: TextReading, offset: int) -> Occurrence | None:
     """Return the name at an offset of the text; in a statement that does not parse, what the spec calls so."""
-    found = reading.index.at(reading.source, offset)
-    if found is not None:
-        return found
+    occurrence = reading.index.at(reading.source, offset)
+    if occurrence is not None:
+        return occurrence
     span = word_at(reading, offset)
     if span is None:
         return None
     known = reading.index.definitions.get(span.text, ())
-    known = tuple(each for each in known if not each.home.startswith(("loop", "def ")))
+    known = tuple(candidate for candidate in known if not candidate.home.startswith(("loop", "def ")))
     if not known:
         return None
     return Occurrence(span.text, known[0].kind, "reference", span, known[0].within, known[0].home)
@@ -69,10 +69,10 @@ def word_at(reading: TextReading, offset: int) -> Span | None:
 def file_named(reading: TextReading, occurrence: Occurrence) -> Path | None:
     """Return the file that a string names, where it is there: of an include, or of data."""
     name, source = occurrence.name, occurrence.span.source
-    for each in reading.sources:
-        origin = each.included_from
+    for candidate in reading.sources:
+        origin = candidate.included_from
         if origin is not None and origin.source is source and origin.start <= occurrence.span.start < origin.stop:
-            return None if each.path is None else Path(each.path)
+            return None if candidate.path is None else Path(candidate.path)
     folder = Path() if source.path is None else Path(source.path).parent
     places = [folder, FOLDER] if isinstance(occurrence.within, tree.IncludeStatement) else [folder]
     try:
@@ -90,5 +90,5 @@ def _of_data(reading: TextReading, name: str) -> list[Span]:
     kinds: tuple[type[tree.Statement], ...] = (tree.ImportStatement,)
     if "node" in called:
         kinds = (tree.GraphFile, tree.GraphGenerator, tree.ImportStatement)
-    spans = [each.span for each in all_of(reading.read.statements) if isinstance(each, kinds)]
+    spans = [statement.span for statement in all_of(reading.read.statements) if isinstance(statement, kinds)]
     return spans[-1:]

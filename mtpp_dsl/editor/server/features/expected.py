@@ -117,16 +117,16 @@ def expressions(reading: TextReading, context: Context) -> Iterator[Candidate]:
     """
     sort = sort_at(reading, context)
     yield from _literals(reading, context, sort)
-    for each in known.names(reading, context):
-        if each.kind in _REFERRED:
-            if sort.names and each.kind not in sort and "set" not in sort:
+    for known_name in known.names(reading, context):
+        if known_name.kind in _REFERRED:
+            if sort.names and known_name.kind not in sort and "set" not in sort:
                 continue
-        elif each.kind in ("param", "let") and not fits(known.value_of(reading, each), sort):
+        elif known_name.kind in ("param", "let") and not fits(known.value_of(reading, known_name), sort):
             continue
-        exact = sort.names and each.kind in sort
-        rank = 0 if exact else {"variable": 1, "param": 2, "let": 2, "def": 2}.get(each.kind, 3)
-        snippet = f"{each.name}($1)" if each.kind == "def" else ""
-        yield Candidate(each.name, KINDS[each.kind], rank, each.detail, None, snippet)
+        exact = sort.names and known_name.kind in sort
+        rank = 0 if exact else {"variable": 1, "param": 2, "let": 2, "def": 2}.get(known_name.kind, 3)
+        snippet = f"{known_name.name}($1)" if known_name.kind == "def" else ""
+        yield Candidate(known_name.name, KINDS[known_name.kind], rank, known_name.detail, None, snippet)
     if context.option and context.owner in ("node", "device", "type") and (not sort.names or "number" in sort):
         for name in options_of(context.owner):
             if name in context.given and name != context.option:
@@ -184,11 +184,11 @@ def _given(reading: TextReading, option: str) -> list[str]:
         declared = reading.index.declared.kinds
         return sorted({*declared.get(option, ()), *(declared.get("type", ()) if option == "device" else ())})
     wanted = "kind" if option == "unsupported" else option
-    found = set(re.findall(rf'\b{re.escape(wanted)}\s*=\s*"([^"\\\n]+)"', reading.text)) if wanted else set()
+    given = set(re.findall(rf'\b{re.escape(wanted)}\s*=\s*"([^"\\\n]+)"', reading.text)) if wanted else set()
     graph = reading.scope.graph
     if wanted == "kind" and graph is not None and graph.n < 100_000:
-        found |= {kind for kind in graph.kinds if kind}
-    return sorted(found)[: known.MAX_NAMES]
+        given |= {kind for kind in graph.kinds if kind}
+    return sorted(given)[: known.MAX_NAMES]
 
 
 def units(context: Context) -> Iterator[Candidate]:
@@ -218,11 +218,15 @@ def strings(reading: TextReading, context: Context, wanted: str) -> Iterator[Can
     elif context.option in ("dtype", "weight_type") or "dtype" in sort:
         yield from (Candidate(word, Kind.EnumMember, 0, "type of numbers") for word in NUMBERS)
     elif wanted or context.frame.kind == "call":
-        named = (wanted,) if wanted else tuple(each for each in ("node", "device") if not sort.names or each in sort)
+        named = (
+            (wanted,)
+            if wanted
+            else tuple(kind_of_name for kind_of_name in ("node", "device") if not sort.names or kind_of_name in sort)
+        )
         for kind in named:
-            for each in known.members(reading, context, kind):
-                if '"' not in each.name and "\\" not in each.name:
-                    yield Candidate(each.name, KINDS[kind], 0, each.detail)
+            for kind_of_name in known.members(reading, context, kind):
+                if '"' not in kind_of_name.name and "\\" not in kind_of_name.name:
+                    yield Candidate(kind_of_name.name, KINDS[kind], 0, kind_of_name.detail)
 
 
 # List what the library has, and the ``include`` that a text needs for it.
@@ -241,9 +245,13 @@ def library_types(reading: TextReading, context: Context) -> Iterator[Candidate]
 def including(reading: TextReading, entry: LibraryEntry) -> Edit:
     """Return the change that includes the file of an entry: behind other includes, or else the version."""
     text = reading.text
-    before = [each for each in reading.statements if isinstance(each, (tree.IncludeStatement, tree.VersionStatement))]
+    before = [
+        statement
+        for statement in reading.statements
+        if isinstance(statement, (tree.IncludeStatement, tree.VersionStatement))
+    ]
     if not before:
         return Edit(Span(reading.source, 0, 0), f'include "{entry.file}"\n')
-    stop = text.find("\n", max(each.span.stop for each in before))
+    stop = text.find("\n", max(statement.span.stop for statement in before))
     at = len(text) if stop < 0 else stop
     return Edit(Span(reading.source, at, at), f'\ninclude "{entry.file}"')

@@ -60,9 +60,9 @@ def _parses(source: Source) -> bool:
 
 def _changes(source: Source, text: str) -> list[Edit]:
     """Return the changes that make *text* of a source: of spaces alone, or of all that differs in one piece."""
-    found = list(_of_spaces(source, text))
-    if edited(source.text, found) == text:
-        return found
+    edits = list(_of_spaces(source, text))
+    if edited(source.text, edits) == text:
+        return edits
     old = source.text
     start = next((at for at, (a, b) in enumerate(zip_longest(old, text)) if a != b), None)
     if start is None:

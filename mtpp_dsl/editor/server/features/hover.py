@@ -49,10 +49,10 @@ def hover(reading: TextReading, line: int, column: int, *, docs: str = "") -> ty
         docs: where the pages of the documentation are, as an address; "" for those beside the package, if any.
     """
     offset = reading.offset(line, column)
-    found = _number(reading, offset) or _named(reading, offset) or _word(reading, offset, docs)
-    if found is None:
+    text_and_span = _number(reading, offset) or _named(reading, offset) or _word(reading, offset, docs)
+    if text_and_span is None:
         return None
-    text, span = found
+    text, span = text_and_span
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), range_of(reading, span))
 
 
@@ -77,12 +77,14 @@ def _number(reading: TextReading, offset: int) -> tuple[str, Span] | None:
             )
             value = value_of(reading, number)
             base = in_base(value) if value is not None else ""
-            said = (
+            sentence = (
                 f"1 {match[1]} is {_factor(factor)} {dimension.unit}".rstrip()
                 if factor != 1
                 else f"{match[1]}: {dimension}"
             )
-            return "\n\n".join([block(match[0]), *([f"{code(base)}: {dimension}"] if base else []), plain(said)]), span
+            return "\n\n".join(
+                [block(match[0]), *([f"{code(base)}: {dimension}"] if base else []), plain(sentence)]
+            ), span
     return None
 
 
@@ -91,25 +93,25 @@ def _factor(factor: Exact) -> str:
 
 
 def _exact(text: str) -> int | Fraction:
-    found = exact_number(text.replace("_", "").strip())
-    return Fraction(found) if isinstance(found, float) else found
+    exact = exact_number(text.replace("_", "").strip())
+    return Fraction(exact) if isinstance(exact, float) else exact
 
 
 def _named(reading: TextReading, offset: int) -> tuple[str, Span] | None:
     """Return what a name of the spec stands for."""
-    found = occurrence_at(reading, offset)
-    if found is None:
+    occurrence = occurrence_at(reading, offset)
+    if occurrence is None:
         return None
-    if found.kind == "file":
-        path = file_named(reading, found)
-        return None if path is None else (f"the file {code(str(path))}", found.span)
-    if found.kind in ("option", "function"):
+    if occurrence.kind == "file":
+        path = file_named(reading, occurrence)
+        return None if path is None else (f"the file {code(str(path))}", occurrence.span)
+    if occurrence.kind in ("option", "function"):
         return None
-    text = name_told(reading, found)
-    if text and found.kind == "constraint":
-        rows = rows_told(reading, found.within)
+    text = name_told(reading, occurrence)
+    if text and occurrence.kind == "constraint":
+        rows = rows_told(reading, occurrence.within)
         text += f"\n\n{rows}" if rows else ""
-    return (text, found.span) if text else None
+    return (text, occurrence.span) if text else None
 
 
 def _word(reading: TextReading, offset: int, docs: str) -> tuple[str, Span] | None:
@@ -141,8 +143,8 @@ def _meant(reading: TextReading, context: Context, span: Span, docs: str) -> str
     if among_items and word in ITEMS and (not before or before[-1] not in ("->", ",")):
         return _of(meanings.ITEMS, word, docs)
     if word in STATEMENTS and (not before or context.fresh) and not after.startswith((",", ")", "->")):
-        said = _of(meanings.STATEMENTS, word, docs)
-        return "\n\n".join(filter(None, [said, _rows_at(reading, span), _graph(reading, word)]))
+        help_text = _of(meanings.STATEMENTS, word, docs)
+        return "\n\n".join(filter(None, [help_text, _rows_at(reading, span), _graph(reading, word)]))
     if before == ["interconnect"]:
         return _of(meanings.INTERCONNECTS, word, docs)
     if before == ["graph", "from", "generator"]:
@@ -181,13 +183,13 @@ def _option(context: Context, word: str, docs: str) -> str:
 
 def _option_value(reading: TextReading, span: Span) -> str:
     """Return what the value of an option comes to, where it has no free variables and is not written so."""
-    for each in _around(reading, span):
+    for part in _around(reading, span):
         if (
-            isinstance(each, tree.Option)
-            and each.name.span == span
-            and not isinstance(each.value, (tree.Number, tree.Text))
+            isinstance(part, tree.Option)
+            and part.name.span == span
+            and not isinstance(part.value, (tree.Number, tree.Text))
         ):
-            value = value_of(reading, each.value)
+            value = value_of(reading, part.value)
             return "" if value is None or isinstance(value, Affine) else f"here {code(short(value, reading.scope))}"
     return ""
 
@@ -198,30 +200,32 @@ def _generator(name: str) -> str:
         return ""
     try:
         function = registry.load(registry.GENERATORS, name)
-        found = signature(name)
+        parameters = signature(name)
     except PluginError:
         return ""
     first = (inspect.getdoc(function) or "").partition("\n\n")[0].replace("\n", " ")
-    listed = [f"- {code(f'{each.name} = {_default(each.default)}')}" for each in found]
+    listed = [f"- {code(f'{parameter.name} = {_default(parameter.default)}')}" for parameter in parameters]
     return "\n\n".join([f"generator {code(name)}", plain(first), "\n".join(listed)])
 
 
 def _parameter(generator: str, name: str) -> str:
     """Return what a parameter of a generator means, from its documentation."""
     try:
-        found = next((each for each in signature(generator) if each.name == name), None)
+        parameter = next((candidate for candidate in signature(generator) if candidate.name == name), None)
         text = inspect.getdoc(registry.load(registry.GENERATORS, generator)) or ""
     except PluginError:
         return ""
-    if found is None:
+    if parameter is None:
         return ""
     match = re.search(rf"^    {re.escape(name)}: (.*(?:\n {{8}}.*)*)", text, re.MULTILINE)
-    said = plain(re.sub(r"\s+", " ", match[1].replace("``", ""))) if match is not None else ""
+    sentence = plain(re.sub(r"\s+", " ", match[1].replace("``", ""))) if match is not None else ""
     kind = {"int": "a whole number", "float": "a number", "str": "a string", "bool": "true or false"}[
-        found.type.__name__
+        parameter.type.__name__
     ]
-    head = f"parameter {code(name)} of generator {code(generator)}: {kind}, by default {code(_default(found.default))}"
-    return "\n\n".join(filter(None, [head, said]))
+    head = (
+        f"parameter {code(name)} of generator {code(generator)}: {kind}, by default {code(_default(parameter.default))}"
+    )
+    return "\n\n".join(filter(None, [head, sentence]))
 
 
 def _default(value: object) -> str:
@@ -262,21 +266,23 @@ def _around(reading: TextReading, span: Span) -> Iterator[tree.Tree]:
             inner = statement.items
         elif isinstance(statement, tree.ScenarioStatement):
             inner = statement.statements
-        found = next((each for each in inner if each.span.start <= span.start < each.span.stop), statement)
-        yield from walk(found)
+        nearest = next(
+            (candidate for candidate in inner if candidate.span.start <= span.start < candidate.span.stop), statement
+        )
+        yield from walk(nearest)
 
 
 def _rows_at(reading: TextReading, span: Span) -> str:
     """Return what the constraint around a word asks of the problem."""
     kinds = (tree.ConstraintStatement, tree.LabelledConstraint)
-    statement = next((each for each in _around(reading, span) if isinstance(each, kinds)), None)
+    statement = next((part for part in _around(reading, span) if isinstance(part, kinds)), None)
     return "" if statement is None else rows_told(reading, statement)
 
 
 def _call_value(reading: TextReading, span: Span) -> str:
     """Return the value of a call whose arguments have no free variables."""
-    for each in _around(reading, span):
-        if isinstance(each, tree.Call) and each.function.span == span:
-            value = value_of(reading, each)
+    for part in _around(reading, span):
+        if isinstance(part, tree.Call) and part.function.span == span:
+            value = value_of(reading, part)
             return "" if value is None or isinstance(value, Affine) else f"here {code(short(value, reading.scope))}"
     return ""

@@ -26,11 +26,11 @@ _FEW = 6
 _LINES = 12
 
 
-def name_told(reading: TextReading, found: Occurrence) -> str:
+def name_told(reading: TextReading, occurrence: Occurrence) -> str:
     """Return what a name stands for; "" where nothing is known of it."""
-    said = [f"{_KINDS.get(found.kind, found.kind) or 'name'} {code(found.name)}"]
-    declared = next((each for each in reading.index.same(found) if each.role == "definition"), None)
-    match found.kind:
+    lines = [f"{_KINDS.get(occurrence.kind, occurrence.kind) or 'name'} {code(occurrence.name)}"]
+    declared = next((other for other in reading.index.same(occurrence) if other.role == "definition"), None)
+    match occurrence.kind:
         case (
             "param"
             | "let"
@@ -44,19 +44,19 @@ def name_told(reading: TextReading, found: Occurrence) -> str:
             | "constraint"
             | "objective"
         ):
-            said += _declared(declared)
+            lines += _declared(declared)
         case "variable":
-            said += _variable(reading, declared)
-    if found.kind in ("param", "let"):
-        said += _valued(reading, found, declared)
-    elif found.kind in ("node", "device", "instance", "block", ""):
-        members = _members(reading, found)
-        said = members if members and members[0].startswith("node `") else said + members
-    elif found.kind == "type":
-        said += _of_library(found.name, declared)
-    elif found.kind == "phase" and found.name in reading.scope.phases:
-        said.append(f"weight {code(f'{reading.scope.phases[found.name]:g}')}")
-    return "\n\n".join(said) if len(said) > 1 or found.kind != "" else ""
+            lines += _variable(reading, declared)
+    if occurrence.kind in ("param", "let"):
+        lines += _valued(reading, occurrence, declared)
+    elif occurrence.kind in ("node", "device", "instance", "block", ""):
+        members = _members(reading, occurrence)
+        lines = members if members and members[0].startswith("node `") else lines + members
+    elif occurrence.kind == "type":
+        lines += _of_library(occurrence.name, declared)
+    elif occurrence.kind == "phase" and occurrence.name in reading.scope.phases:
+        lines.append(f"weight {code(f'{reading.scope.phases[occurrence.name]:g}')}")
+    return "\n\n".join(lines) if len(lines) > 1 or occurrence.kind != "" else ""
 
 
 _KINDS = {
@@ -82,32 +82,32 @@ def _declared(declared: Occurrence | None) -> list[str]:
 def _remark(span: Span) -> list[str]:
     """Return the remarks on the lines above a statement, and behind it on its last line."""
     text = span.source.text
-    found: list[str] = []
+    lines: list[str] = []
     at = text.rfind("\n", 0, span.start)
-    while at > 0 and len(found) < 6:
+    while at > 0 and len(lines) < 6:
         start = text.rfind("\n", 0, at) + 1
         line = text[start:at].strip()
         if not line.startswith("#"):
             break
-        found.insert(0, line.lstrip("#").strip())
+        lines.insert(0, line.lstrip("#").strip())
         at = start - 1
     end = text.find("\n", span.stop)
     rest = text[span.stop : len(text) if end < 0 else end].strip()
     if rest.startswith("#"):
-        found.append(rest.lstrip("#").strip())
+        lines.append(rest.lstrip("#").strip())
     path = span.source.path
     own = path is None or not path.is_relative_to(FOLDER)  # what the library says is no text of a user's
-    return [plain(" ".join(found)) if own else " ".join(found)] if any(found) else []
+    return [plain(" ".join(lines)) if own else " ".join(lines)] if any(lines) else []
 
 
-def _valued(reading: TextReading, found: Occurrence, declared: Occurrence | None) -> list[str]:
+def _valued(reading: TextReading, occurrence: Occurrence, declared: Occurrence | None) -> list[str]:
     """Return the value of a param or a let, as it may be written and in base units."""
     scope = reading.scope
     value: Value | None = (
-        scope.params.get(found.name) if found.kind == "param" else scope.values_of_lets.get(found.name)
+        scope.params.get(occurrence.name) if occurrence.kind == "param" else scope.values_of_lets.get(occurrence.name)
     )
-    if value is None and found.kind == "let" and declared is not None:
-        value = value_of(reading, tree.Name(span=found.span, name=found.name))
+    if value is None and occurrence.kind == "let" and declared is not None:
+        value = value_of(reading, tree.Name(span=occurrence.span, name=occurrence.name))
     if value is None:
         return []
     base = in_base(value)
@@ -128,7 +128,7 @@ def _variable(reading: TextReading, declared: Occurrence | None) -> list[str]:
         return [f"an argument of the function {code(declared.home.removeprefix('def '))}"]
     if declared.home.startswith("block "):
         return [f"a param of the block {code(declared.home.removeprefix('block '))}"]
-    binder = next((each for each in _binders(declared.within) if each.name.span == declared.span), None)
+    binder = next((candidate for candidate in _binders(declared.within) if candidate.name.span == declared.span), None)
     if binder is None:
         return []
     domain = binder.domain
@@ -140,55 +140,57 @@ def _variable(reading: TextReading, declared: Occurrence | None) -> list[str]:
 def _binders(within: tree.Tree) -> list[tree.Binder]:
     from mtpp_dsl.editor.server.index import walk
 
-    return [each for each in walk(within) if isinstance(each, tree.Binder)]
+    return [part for part in walk(within) if isinstance(part, tree.Binder)]
 
 
 # nodes and devices
 
 
-def _members(reading: TextReading, found: Occurrence) -> list[str]:
+def _members(reading: TextReading, occurrence: Occurrence) -> list[str]:
     """Return what is known of a node, a device, or a family of them."""
     scope = reading.scope
-    name = found.name
-    if found.home.startswith("block "):
-        return _declared(next((each for each in reading.index.same(found) if each.role == "definition"), None))
-    value = _whole(reading, found)
+    name = occurrence.name
+    if occurrence.home.startswith("block "):
+        return _declared(next((other for other in reading.index.same(occurrence) if other.role == "definition"), None))
+    value = _whole(reading, occurrence)
     if value is None:
         try:
-            value = scope.member(name, found.span)
+            value = scope.member(name, occurrence.span)
         except Exception:  # a name that is both, which is told as an error
             return []
     if isinstance(value, NodeRef) and scope.graph is not None and value.index < scope.graph.n:
         return _node(reading, scope.graph, value.index)
-    said: list[str] = []
+    lines: list[str] = []
     if isinstance(value, DeviceRef) and scope.devices is not None and value.index < len(scope.devices):
-        said = _device(reading, value.index)
+        lines = _device(reading, value.index)
     elif isinstance(value, Sequence):
-        said = _family(reading, value)
-    if found.kind == "device" and "options" in scope.unsettled:  # figures are not known: show what is written
-        said += _declared(next((each for each in reading.index.same(found) if each.role == "definition"), None))
-    return said
+        lines = _family(reading, value)
+    if occurrence.kind == "device" and "options" in scope.unsettled:  # figures are not known: show what is written
+        lines += _declared(
+            next((other for other in reading.index.same(occurrence) if other.role == "definition"), None)
+        )
+    return lines
 
 
-def _whole(reading: TextReading, found: Occurrence) -> Value | None:
+def _whole(reading: TextReading, occurrence: Occurrence) -> Value | None:
     """Return the value of the whole name around an occurrence, with its subscripts, where it has no free variables."""
     from mtpp_dsl.editor.server.index import walk
 
-    for each in walk(found.within):
-        if isinstance(each, tree.Name) and each.span.start == found.span.start and each.name == found.name:
-            return value_of(reading, each) if each.subscripts or each.parts else None
+    for part in walk(occurrence.within):
+        if isinstance(part, tree.Name) and part.span.start == occurrence.span.start and part.name == occurrence.name:
+            return value_of(reading, part) if part.subscripts or part.parts else None
     return None
 
 
 def _family(reading: TextReading, value: Sequence) -> list[str]:
     """Return how many members a family has, the first few, and what they are together."""
     scope = reading.scope
-    names = [scope.name_of(each) for each in islice(value, _FEW)]
+    names = [scope.name_of(member) for member in islice(value, _FEW)]
     refs = list(islice(value, 100_000))
-    nodes = [each.index for each in refs if isinstance(each, NodeRef)]
+    nodes = [member.index for member in refs if isinstance(member, NodeRef)]
     what = "nodes" if nodes else "devices"
     count = len(value)
-    said = [f"{count:,} {what if count != 1 else what[:-1]}: {listed([code(name) for name in names], count, _FEW)}"]
+    lines = [f"{count:,} {what if count != 1 else what[:-1]}: {listed([code(name) for name in names], count, _FEW)}"]
     graph = scope.graph
     if nodes and graph is not None and max(nodes) < graph.n:
         parts = []
@@ -196,23 +198,23 @@ def _family(reading: TextReading, value: Sequence) -> list[str]:
             total = float(np.asarray(getattr(graph, column))[nodes].sum())
             if total:
                 parts.append(f"{column} {code(amount(total, unit, scope))}")
-        said += [f"together {', '.join(parts)}"] if parts else []
+        lines += [f"together {', '.join(parts)}"] if parts else []
     elif refs and isinstance(refs[0], DeviceRef):
-        said += _device(reading, refs[0].index)
-    return said
+        lines += _device(reading, refs[0].index)
+    return lines
 
 
 def _node(reading: TextReading, graph: Graph, v: int) -> list[str]:
     """Return what a node takes on each device, its memory, and its edges."""
     scope, problem = reading.scope, reading.problem
-    said = [f"node {code(graph.names[v])}"]
+    lines = [f"node {code(graph.names[v])}"]
     parts = [f"kind {code(graph.kinds[v])}"] if graph.kinds[v] else []
     units = {"work": graph.work_unit, "params": graph.size_unit, "output": graph.size_unit, "memory": graph.memory_unit}
     for column, unit in units.items():
         figure = float(getattr(graph, column)[v])
         if figure:
             parts.append(f"{column} {code(amount(figure, unit, scope))}")
-    said.append(", ".join(parts) or "no work and no memory")
+    lines.append(", ".join(parts) or "no work and no memory")
     if problem is not None and problem.graph.n == graph.n:
         rows: dict[str, list[str]] = {}
         for d, device in enumerate(problem.devices[:1_000]):
@@ -223,13 +225,13 @@ def _node(reading: TextReading, graph: Graph, v: int) -> list[str]:
             f"- {code(time) if time != 'cannot run' else time} on {listed([code(d) for d in names], len(names), 4)}"
             for time, names in islice(rows.items(), 8)
         ]
-        said.append("\n".join(listed_times))
+        lines.append("\n".join(listed_times))
     for word, near, far in (("reads", graph.heads, graph.tails), ("is read by", graph.tails, graph.heads)):
         others = far[near == v]
         names = [code(graph.names[u]) for u in others[:_FEW].tolist()]
         if names:
-            said.append(f"{word} {listed(names, len(others), _FEW)}")
-    return said[1:] if "[" not in graph.names[v] and "." not in graph.names[v] else said
+            lines.append(f"{word} {listed(names, len(others), _FEW)}")
+    return lines[1:] if "[" not in graph.names[v] and "." not in graph.names[v] else lines
 
 
 def _device(reading: TextReading, d: int) -> list[str]:
@@ -258,17 +260,20 @@ def _device(reading: TextReading, d: int) -> list[str]:
         parts.append(f"price {code(amount(device.price, device.price_unit, scope))}")
     if device.power is not None:
         parts.append(f"power {code(amount(device.power, device.power_unit, scope))}")
-    said = [", ".join(parts) or "no limits and a speed of 1"] if parts or "options" not in scope.unsettled else []
+    lines = [", ".join(parts) or "no limits and a speed of 1"] if parts or "options" not in scope.unsettled else []
     entry = entries().get(device.type)
     kinds = reading.index.declared.kinds.get("type", frozenset())
     if entry is not None and entry.kind == "type" and device.type in kinds and _from_library(reading, device.type):
-        said.append(f"From {entry.file} of the library. {' '.join(entry.remarks)}")
-    return said
+        lines.append(f"From {entry.file} of the library. {' '.join(entry.remarks)}")
+    return lines
 
 
 def _from_library(reading: TextReading, name: str) -> bool:
     places = reading.index.definitions.get(name, ())
-    return any(each.span.source.path is not None and each.span.source.path.is_relative_to(FOLDER) for each in places)
+    return any(
+        declaration.span.source.path is not None and declaration.span.source.path.is_relative_to(FOLDER)
+        for declaration in places
+    )
 
 
 def _of_library(name: str, declared: Occurrence | None) -> list[str]:
@@ -298,18 +303,18 @@ def rows_told(reading: TextReading, statement: tree.Tree) -> str:
     problem = reading.problem
     if problem is None or reading.analysis is None or not isinstance(statement, tree.Statement):
         return ""
-    found = [
+    constraints = [
         constraint
         for constraint, spans in reading.analysis.places.stated.items()
         if any(span.source is statement.span.source and span.start == statement.span.start for span in spans)
     ]
-    if not found:
+    if not constraints:
         return "It asks nothing of this problem."
-    if len(found) == 1:
-        return _constraint(found[0], problem)
-    lines = [f"- {_constraint(each, problem)}" for each in found[:FEW_ROWS]]
-    more = [f"- and {len(found) - FEW_ROWS:,} more"] if len(found) > FEW_ROWS else []
-    return "\n".join([f"{len(found):,} rows:", "", *lines, *more])
+    if len(constraints) == 1:
+        return _constraint(constraints[0], problem)
+    lines = [f"- {_constraint(rule, problem)}" for rule in constraints[:FEW_ROWS]]
+    more = [f"- and {len(constraints) - FEW_ROWS:,} more"] if len(constraints) > FEW_ROWS else []
+    return "\n".join([f"{len(constraints):,} rows:", "", *lines, *more])
 
 
 def _constraint(constraint: Constraint, problem: Problem) -> str:
@@ -342,7 +347,7 @@ def _row(row: Linear, problem: Problem) -> str:
         sign = ("- " if weight < 0 else "+ ") if text else "-" if weight < 0 else ""
         text += f"{' ' if text else ''}{sign}{factor}{_decision(decision, problem)}"
     more = f" + … ({len(row.terms):,} terms)" if len(row.terms) > FEW_ROWS else ""
-    timed = problem.time_unit == "s" and all(isinstance(each, _TIMES) for each, _ in row.terms)
+    timed = problem.time_unit == "s" and all(isinstance(term, _TIMES) for term, _ in row.terms)
     rhs = row.rhs + 0.0
     return f"{text or '0'}{more} {row.sense} {format_quantity(rhs, 's') if timed and rhs else f'{rhs:.6g}'}"
 
@@ -350,11 +355,11 @@ def _row(row: Linear, problem: Problem) -> str:
 def _decision(decision: Decision, problem: Problem) -> str:
     """Return a decision as the language writes it."""
     words = []
-    for each in fields(decision):
-        value = getattr(decision, each.name)
-        if each.name == "node":
+    for attribute in fields(decision):
+        value = getattr(decision, attribute.name)
+        if attribute.name == "node":
             words.append(problem.graph.names[value])
-        elif each.name == "device":
+        elif attribute.name == "device":
             words.append(problem.devices[value].name)
         elif value is not None:
             words.append(str(value))

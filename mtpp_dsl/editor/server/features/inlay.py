@@ -33,7 +33,7 @@ def hints(reading: TextReading, first: int, last: int, kinds: Collection[str] = 
     lines = reading.lines()
     start = lines.offset(first, 0)
     stop = lines.end(min(max(last, 0), len(lines) - 1))
-    found: list[types.InlayHint] = []
+    shown: list[types.InlayHint] = []
     for statement in reading.statements:
         if statement.span.start > stop or statement.span.stop < start:
             continue
@@ -41,8 +41,8 @@ def hints(reading: TextReading, first: int, last: int, kinds: Collection[str] = 
             if start <= at <= stop and text:
                 line, column = lines.position(at)
                 label = visible(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…").replace("\n", " ")
-                found.append(types.InlayHint(types.Position(line, column), label, padding_left=True))
-    return found
+                shown.append(types.InlayHint(types.Position(line, column), label, padding_left=True))
+    return shown
 
 
 def _of(
@@ -99,10 +99,10 @@ def _family(
 
 def _members(reading: TextReading, name: tree.Word) -> int | None:
     try:
-        found = reading.scope.member(name.text, name.span)
+        members = reading.scope.member(name.text, name.span)
     except Complaint:  # a name of a node and a device
         return None
-    return len(found) if isinstance(found, Sequence) else None
+    return len(members) if isinstance(members, Sequence) else None
 
 
 def _counted(reading: TextReading, family: tree.Family) -> int | None:
@@ -166,11 +166,11 @@ def _literal(node: tree.Expression) -> bool:
 
 def _rates(node: tree.Tree) -> Iterator[tuple[int, str]]:
     """Yield the rates in bits per second in bytes per second."""
-    for each in walk(node):
-        if isinstance(each, tree.Number) and each.unit is not None and "bit/s" in each.unit.text:
-            factor, dimension = UNITS.get(each.unit.text, (0, None))
+    for part in walk(node):
+        if isinstance(part, tree.Number) and part.unit is not None and "bit/s" in part.unit.text:
+            factor, dimension = UNITS.get(part.unit.text, (0, None))
             if dimension == RATE and factor:
-                yield each.span.stop, f"= {_bytes(float(each.value * factor))}"
+                yield part.span.stop, f"= {_bytes(float(part.value * factor))}"
 
 
 def _bytes(rate: float) -> str:

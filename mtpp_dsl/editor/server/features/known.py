@@ -48,10 +48,12 @@ def names(reading: TextReading, context: Context) -> Iterator[KnownName]:
         yield from members(reading, context, "device")
 
 
-def value_of(reading: TextReading, each: KnownName) -> Value | None:
+def value_of(reading: TextReading, known_name: KnownName) -> Value | None:
     """Return the value of a param or a let, as the last analysis knew it; None where it did not."""
     scope = reading.scope
-    return scope.params.get(each.name) if each.kind == "param" else scope.values_of_lets.get(each.name)
+    return (
+        scope.params.get(known_name.name) if known_name.kind == "param" else scope.values_of_lets.get(known_name.name)
+    )
 
 
 def _detail(reading: TextReading, kind: str, name: str) -> str:
@@ -64,14 +66,14 @@ def _detail(reading: TextReading, kind: str, name: str) -> str:
 
 def variables(reading: TextReading, context: Context) -> Iterator[KnownName]:
     """Yield the variables of the statement's loops, and the params of the function or the block around the place."""
-    marks, found = context.marks, {}
+    marks, described = context.marks, {}
     text = reading.text
     for before, mark in itertools.pairwise(marks):
         if mark.text == "in" and _WORD.match(before.text):
-            found[before.text] = "a variable of a loop"
+            described[before.text] = "a variable of a loop"
     if context.keyword == "def" and len(marks) > 2 and marks[2].text == "(":
         inside = marks[3 : next((n for n, mark in enumerate(marks) if mark.text == ")"), len(marks))]
-        found |= {mark.text: "a param of the function" for mark in inside if _WORD.match(mark.text)}
+        described |= {mark.text: "a param of the function" for mark in inside if _WORD.match(mark.text)}
     before_word = ""
     for lexeme in lexemes(text, context.start, min(len(text), context.start + _AHEAD)):
         word = lexeme.text
@@ -81,29 +83,31 @@ def variables(reading: TextReading, context: Context) -> Iterator[KnownName]:
         if (first and word in STATEMENTS) or word == "}" or word in ("node", "edge", "use"):
             break
         if word == "in" and _WORD.match(before_word):
-            found[before_word] = "a variable of a loop"
+            described[before_word] = "a variable of a loop"
         before_word = word
     container = context.container
     params = (
         _PARAMS.search(text, max(0, container.offset - 500), container.offset) if container.kind == "block" else None
     )
     if params is not None:
-        found |= dict.fromkeys(re.findall(r"\w+", params[1]), "a param of the block")
-    yield from (KnownName(name, "variable", what) for name, what in found.items())
+        described |= dict.fromkeys(re.findall(r"\w+", params[1]), "a param of the block")
+    yield from (KnownName(name, "variable", what) for name, what in described.items())
 
 
 def members(reading: TextReading, context: Context, kind: str) -> Iterator[KnownName]:
     """Yield the names of nodes or of devices, and of their families; within a block its own nodes."""
     declared = reading.index.declared
-    found: dict[str, str] = {}
+    described: dict[str, str] = {}
     if kind == "node":
-        found |= dict.fromkeys(_items(reading, context), "a node")
+        described |= dict.fromkeys(_items(reading, context), "a node")
         if not context.home:
-            found |= dict.fromkeys(sorted(declared.kinds.get("instance", ())), "instances of a block")
+            described |= dict.fromkeys(sorted(declared.kinds.get("instance", ())), "instances of a block")
     if kind == "device" or not context.home:
-        found |= dict.fromkeys(sorted(declared.kinds.get(kind, ())), f"a {kind}")
-        found |= {name: what for name, what in _of_scope(reading, kind) if name not in found or "family" in what}
-    for number, (name, what) in enumerate(found.items()):
+        described |= dict.fromkeys(sorted(declared.kinds.get(kind, ())), f"a {kind}")
+        described |= {
+            name: what for name, what in _of_scope(reading, kind) if name not in described or "family" in what
+        }
+    for number, (name, what) in enumerate(described.items()):
         if number >= MAX_NAMES and not name.startswith(context.prefix):
             continue
         yield KnownName(name, kind, what)
@@ -166,8 +170,8 @@ def parts(reading: TextReading, context: Context) -> Iterator[KnownName]:
 
 def columns(value: object) -> list[KnownName]:
     """Return the columns of a table; none of anything else."""
-    found = getattr(value, "columns", None)
-    return [KnownName(name, "port", "a column") for name in found if _WORD.match(name)] if found else []
+    names = getattr(value, "columns", None)
+    return [KnownName(name, "port", "a column") for name in names if _WORD.match(name)] if names else []
 
 
 def _home_of(declared: Declared, home: str, path: list[str]) -> str | None:
@@ -183,7 +187,7 @@ def _home_of(declared: Declared, home: str, path: list[str]) -> str | None:
 
 def _path(context: Context) -> list[str]:
     """Return the words of the path before the dot that stands before the prefix, without subscripts."""
-    found: list[str] = []
+    path: list[str] = []
     number = len(context.marks) - 1
     while number > 0 and context.marks[number].text == ".":
         number -= 1
@@ -193,6 +197,6 @@ def _path(context: Context) -> list[str]:
             number -= 1
         if number < 0 or not _WORD.match(context.marks[number].text):
             return []
-        found.insert(0, context.marks[number].text)
+        path.insert(0, context.marks[number].text)
         number -= 1
-    return found
+    return path

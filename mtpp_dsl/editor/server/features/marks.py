@@ -45,19 +45,19 @@ class TextMark:
 def marks_before(text: str, offset: int) -> tuple[list[TextMark], bool, str | None, str]:
     """Return the marks before an offset, whether it is in a comment, and the beginning of a string or a word there."""
     begin = _begin(text, offset)
-    found: list[TextMark] = []
+    marks: list[TextMark] = []
     for word in _words(text, begin, offset):
         at = word.offset
         if word.kind == "COMMENT":
             if word.stop == offset:
-                return found, True, None, ""
+                return marks, True, None, ""
             continue
         if word.text == '"' and "\n" not in text[at:offset]:
-            return found, False, text[at + 1 : offset], ""
+            return marks, False, text[at + 1 : offset], ""
         if word.stop == offset and _WORD.match(word.text):
-            return found, False, None, word.text
-        found.append(TextMark(word.text, at, word.begins_line, at == 0 or text[at - 1] == "\n"))
-    return found, False, None, ""
+            return marks, False, None, word.text
+        marks.append(TextMark(word.text, at, word.begins_line, at == 0 or text[at - 1] == "\n"))
+    return marks, False, None, ""
 
 
 def _begin(text: str, offset: int) -> int:

@@ -47,11 +47,11 @@ def problems(reading: TextReading) -> Mapping[str, Sequence[EditorMessage]]:
 
     What is wrong in a text that is in no file, such as a value from outside, is told at the beginning of the text.
     """
-    found: dict[str, list[EditorMessage]] = {reading.uri: []}
+    messages: dict[str, list[EditorMessage]] = {reading.uri: []}
     for diagnostic in reading.diagnostics:
         problem = _problem(reading, diagnostic)
-        found.setdefault(reading.uri_of(problem.source) or reading.uri, []).append(problem)
-    return found
+        messages.setdefault(reading.uri_of(problem.source) or reading.uri, []).append(problem)
+    return messages
 
 
 def _problem(reading: TextReading, diagnostic: Diagnostic) -> EditorMessage:
@@ -65,8 +65,8 @@ def _problem(reading: TextReading, diagnostic: Diagnostic) -> EditorMessage:
         origin = origin.source.included_from
     lines = [diagnostic.message, *diagnostic.notes]
     code = CODES.get(diagnostic.code)
-    said = code is not None and code.remedy.rstrip(".").lower() in diagnostic.message.lower()
-    if code is not None and diagnostic.fix is None and not diagnostic.notes and not said:
+    repeated = code is not None and code.remedy.rstrip(".").lower() in diagnostic.message.lower()
+    if code is not None and diagnostic.fix is None and not diagnostic.notes and not repeated:
         lines.append(code.remedy)
     message = visible(shortened("\n".join(lines), MAX_CHARACTERS))
     return EditorMessage(span.source, span, message, diagnostic, tuple(places), diagnostic.code in UNUSED)
@@ -94,12 +94,12 @@ class OfferedFix:
 
 def fixes(reading: TextReading, start: int, stop: int) -> list[OfferedFix]:
     """Return the changes that mend a message about a part of the text from *start* to *stop*."""
-    found = []
+    offers = []
     for diagnostic, fix in _fixable(reading):
         span = diagnostic.span
         if span is not None and span.source is reading.source and span.start <= stop and start <= span.stop:
-            found.append(OfferedFix(fix.title, fix.edits, (diagnostic,), fix.safe))
-    return found
+            offers.append(OfferedFix(fix.title, fix.edits, (diagnostic,), fix.safe))
+    return offers
 
 
 def all_safe(reading: TextReading) -> OfferedFix | None:

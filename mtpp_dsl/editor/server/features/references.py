@@ -29,13 +29,13 @@ def references(
         declaration: whether the places that declare it are among them.
         others: readings of other open texts, which may include the file that declares it.
     """
-    found = occurrence_at(reading, reading.offset(line, column))
-    if found is None:
+    occurrence = occurrence_at(reading, reading.offset(line, column))
+    if occurrence is None:
         return []
     locations: dict[tuple[str, int, int], types.Location] = {}
-    for of, each in everywhere(reading, found, others):
-        location = location_of(of, each.span)
-        if location is not None and (declaration or each.role == "reference"):
+    for of, place in everywhere(reading, occurrence, others):
+        location = location_of(of, place.span)
+        if location is not None and (declaration or place.role == "reference"):
             start = location.range.start
             locations.setdefault((location.uri, start.line, start.character), location)
     return list(locations.values())
@@ -49,12 +49,12 @@ def everywhere(
     Of *others* those count that have a file in which it is declared.
     """
     own = reading.index.same(occurrence)
-    yield from ((reading, each) for each in own)
-    declaring = {_path(each) for each in own if each.role == "definition"} - {None}
+    yield from ((reading, place) for place in own)
+    declaring = {_path(place) for place in own if place.role == "definition"} - {None}
     for other in others:
         paths = {Path(source.path).resolve() for source in other.sources if source.path is not None}
         if other is not reading and declaring & paths and not occurrence.home.startswith("loop"):
-            yield from ((other, each) for each in other.index.same(occurrence))
+            yield from ((other, place) for place in other.index.same(occurrence))
 
 
 def _path(occurrence: Occurrence) -> Path | None:
@@ -64,14 +64,14 @@ def _path(occurrence: Occurrence) -> Path | None:
 
 def highlights(reading: TextReading, line: int, column: int) -> list[types.DocumentHighlight]:
     """Return the places of the text that name the thing at a line and column."""
-    found = occurrence_at(reading, reading.offset(line, column))
-    if found is None or found.kind in ("", "file"):
+    occurrence = occurrence_at(reading, reading.offset(line, column))
+    if occurrence is None or occurrence.kind in ("", "file"):
         return []
     kinds = {"definition": types.DocumentHighlightKind.Write, "reference": types.DocumentHighlightKind.Read}
     return [
-        types.DocumentHighlight(range_of(reading, each.span), kinds[each.role])
-        for each in reading.index.same(found)
-        if each.span.source is reading.source
+        types.DocumentHighlight(range_of(reading, place.span), kinds[place.role])
+        for place in reading.index.same(occurrence)
+        if place.span.source is reading.source
     ]
 
 
@@ -104,23 +104,23 @@ def found_symbols(readings: Iterable[TextReading], query: str) -> list[types.Wor
     Upper and lower case are the same; an empty query gives all. Variables of loops and the library are left out.
     """
     wanted = query.lower()
-    found: dict[tuple[str, int, int], types.WorkspaceSymbol] = {}
+    symbols: dict[tuple[str, int, int], types.WorkspaceSymbol] = {}
     for reading in readings:
         for name, places in reading.index.definitions.items():
             if wanted not in name.lower():
                 continue
-            for each in places:
-                path = each.span.source.path
-                if each.kind not in _KINDS or (path is not None and path.is_relative_to(FOLDER)):
+            for place in places:
+                path = place.span.source.path
+                if place.kind not in _KINDS or (path is not None and path.is_relative_to(FOLDER)):
                     continue
-                where = location_of(reading, each.span)
+                where = location_of(reading, place.span)
                 if where is None:
                     continue
                 key = where.uri, where.range.start.line, where.range.start.character
-                found.setdefault(
+                symbols.setdefault(
                     key,
-                    types.WorkspaceSymbol(where, visible(name), _KINDS[each.kind], container_name=each.home or None),
+                    types.WorkspaceSymbol(where, visible(name), _KINDS[place.kind], container_name=place.home or None),
                 )
-                if len(found) >= MAX_FOUND:
-                    return list(found.values())
-    return list(found.values())
+                if len(symbols) >= MAX_FOUND:
+                    return list(symbols.values())
+    return list(symbols.values())

@@ -45,8 +45,8 @@ def prepare_rename(reading: TextReading, line: int, column: int) -> tuple[types.
     Raises:
         RenameRefused: there is none that may be changed.
     """
-    found = _renamed(reading, line, column)
-    return range_of(reading, found.span), found.name
+    occurrence = _renamed(reading, line, column)
+    return range_of(reading, occurrence.span), occurrence.name
 
 
 def rename(
@@ -65,77 +65,81 @@ def rename(
         RenameRefused: it has no name of the spec's own; the new name is none, or is another thing's; or the spec would
             mean something else.
     """
-    found = _renamed(reading, line, column)
-    if new == found.name:
+    occurrence = _renamed(reading, line, column)
+    if new == occurrence.name:
         return {}
     others = [other for other in others if other is not reading]
-    places = list(everywhere(reading, found, others))
-    _check(found, new, [each for _, each in places], [reading, *others])
-    kept = [(of, each) for of, each in places if not each.loose]
+    places = list(everywhere(reading, occurrence, others))
+    _check(occurrence, new, [place for _, place in places], [reading, *others])
+    kept = [(of, place) for of, place in places if not place.loose]
     reason = ""
     for chosen in [places, kept] if len(kept) < len(places) else [places]:
-        edits = [Edit(each.span, new) for _, each in chosen]
+        edits = [Edit(place.span, new) for _, place in chosen]
         affected = {id(of): of for of, _ in chosen}.values()
-        reasons = (_differs(of, edits, found.name, new) for of in affected)
-        reason = next((each for each in reasons if each), "")
+        reasons = (_differs(of, edits, occurrence.name, new) for of in affected)
+        reason = next((place for place in reasons if place), "")
         if not reason:
             return _by_uri(chosen, new)
-    raise RenameRefused(f"{found.name!r} cannot be called {new!r}: {reason}")
+    raise RenameRefused(f"{occurrence.name!r} cannot be called {new!r}: {reason}")
 
 
 def _renamed(reading: TextReading, line: int, column: int) -> Occurrence:
     offset = reading.offset(line, column)
-    found = occurrence_at(reading, offset)
-    if found is None:
+    occurrence = occurrence_at(reading, offset)
+    if occurrence is None:
         word = word_at(reading, offset)
         if word is None:
             raise RenameRefused("there is no name here")
         known = "is a word of the language" if word.text in words() else "is declared nowhere"
         raise RenameRefused(f"{shortened(word.text, 100)!r} {known}")
-    name = shortened(found.name, 100)
-    if found.kind == "file":
+    name = shortened(occurrence.name, 100)
+    if occurrence.kind == "file":
         raise RenameRefused("this is the name of a file")
-    if found.kind in ("function", "option"):
-        known = "is a word of the language" if found.name in words() else "is declared nowhere"
+    if occurrence.kind in ("function", "option"):
+        known = "is a word of the language" if occurrence.name in words() else "is declared nowhere"
         raise RenameRefused(f"{name!r} {known}")
-    places = reading.index.same(found)
-    declared = [each for each in places if each.role == "definition"]
-    if not declared or not found.kind:
-        known = reading.scope.called(found.name)
-        said = f"{name!r} is {known} of a data file or a generator" if known else f"{name!r} is declared nowhere"
-        raise RenameRefused(f"{name!r} is a word of the language" if found.name in words() and not known else said)
-    for each in declared:
-        path = each.span.source.path
+    places = reading.index.same(occurrence)
+    declared = [place for place in places if place.role == "definition"]
+    if not declared or not occurrence.kind:
+        known = reading.scope.called(occurrence.name)
+        problem = f"{name!r} is {known} of a data file or a generator" if known else f"{name!r} is declared nowhere"
+        raise RenameRefused(
+            f"{name!r} is a word of the language" if occurrence.name in words() and not known else problem
+        )
+    for place in declared:
+        path = place.span.source.path
         if path is not None and Path(path).resolve().is_relative_to(FOLDER):
             raise RenameRefused(f"{name!r} is declared in the library of the package")
-    return found
+    return occurrence
 
 
-def _check(found: Occurrence, new: str, places: Sequence[Occurrence], readings: Sequence[TextReading]) -> None:
+def _check(occurrence: Occurrence, new: str, places: Sequence[Occurrence], readings: Sequence[TextReading]) -> None:
     """Refuse a name that is none, is reserved, or is another thing's where this one is known."""
-    told = shortened(new, 100)
-    quoted = found.kind in _QUOTABLE and all(each.quoted for each in places)
+    shown = shortened(new, 100)
+    quoted = occurrence.kind in _QUOTABLE and all(place.quoted for place in places)
     if not quoted and not _NAME.fullmatch(new):
-        raise RenameRefused(f"{told!r} is no name: a name has letters, digits and '_', and does not begin with a digit")
+        raise RenameRefused(
+            f"{shown!r} is no name: a name has letters, digits and '_', and does not begin with a digit"
+        )
     if len(new) > _LONGEST or not new or set(new) & set('"\n\r\\'):
-        raise RenameRefused(f"{told!r} is no name of one line without quotation marks and '\\'")
+        raise RenameRefused(f"{shown!r} is no name of one line without quotation marks and '\\'")
     if new in RESERVED and not quoted:
-        raise RenameRefused(f"{told!r} is a word of the language")
+        raise RenameRefused(f"{shown!r} is a word of the language")
     if new in FUNCTIONS or new in AGGREGATES:
-        raise RenameRefused(f"{told!r} is a function of the language")
-    local = found.home.startswith(("loop", "def "))
-    around = {id(each.within) for each in places}
+        raise RenameRefused(f"{shown!r} is a function of the language")
+    local = occurrence.home.startswith(("loop", "def "))
+    around = {id(place.within) for place in places}
     kind = "a word of the language" if new in words() else "a name already"
     for reading in readings:
-        for each in (*reading.index.definitions.get(new, ()), *reading.index.references.get(new, ())):
-            if each.kind in ("function", "option", "file"):
+        for place in (*reading.index.definitions.get(new, ()), *reading.index.references.get(new, ())):
+            if place.kind in ("function", "option", "file"):
                 continue
-            apart = each.home.startswith(("loop", "def ")) if local else False
-            if not apart or id(each.within) in around:
-                raise RenameRefused(f"{told!r} is {kind}, at {each.span.place}")
+            apart = place.home.startswith(("loop", "def ")) if local else False
+            if not apart or id(place.within) in around:
+                raise RenameRefused(f"{shown!r} is {kind}, at {place.span.place}")
         called = reading.scope.called(new)
         if called:
-            raise RenameRefused(f"{told!r} is {called} already")
+            raise RenameRefused(f"{shown!r} is {called} already")
 
 
 def _differs(reading: TextReading, edits: Sequence[Edit], old: str, new: str) -> str:
@@ -152,9 +156,13 @@ def _differs(reading: TextReading, edits: Sequence[Edit], old: str, new: str) ->
         if not any(edit.span.start == other.span.start for other in known):
             known.append(edit)
     texts: Mapping[str | os.PathLike[str], str] = {
-        str(key): edited(source.text, found) for key, (source, found) in by_path.items() if source.path is not None
+        str(key): edited(source.text, changes) for key, (source, changes) in by_path.items() if source.path is not None
     }
-    unchanged = {os.path.realpath(each.path): each.text for each in reading.sources if each.path is not None}
+    unchanged = {
+        os.path.realpath(known_source.path): known_source.text
+        for known_source in reading.sources
+        if known_source.path is not None
+    }
     own = reading.source
     key = os.path.realpath(own.path) if own.path is not None else id(own)
     text = edited(own.text, by_path[key][1]) if key in by_path else own.text
@@ -177,14 +185,14 @@ def _differs(reading: TextReading, edits: Sequence[Edit], old: str, new: str) ->
 
 def _by_uri(chosen: Iterable[tuple[TextReading, Occurrence]], new: str) -> dict[str, list[types.TextEdit]]:
     """Return the changes by the URI of their text, each once."""
-    found: dict[str, dict[tuple[int, int], types.TextEdit]] = {}
-    for of, each in chosen:
-        uri = of.uri_of(each.span.source)
+    changes: dict[str, dict[tuple[int, int], types.TextEdit]] = {}
+    for of, edit in chosen:
+        uri = of.uri_of(edit.span.source)
         if uri is None:
             raise RenameRefused("it is named in a text that is in no file")
-        where = range_of(of, each.span)
-        found.setdefault(uri, {}).setdefault((where.start.line, where.start.character), types.TextEdit(where, new))
-    return {uri: list(edits.values()) for uri, edits in found.items()}
+        where = range_of(of, edit.span)
+        changes.setdefault(uri, {}).setdefault((where.start.line, where.start.character), types.TextEdit(where, new))
+    return {uri: list(edits.values()) for uri, edits in changes.items()}
 
 
 # Whether two problems are the same but for one name.
@@ -212,9 +220,14 @@ def _difference(one: Any, two: Any, word: re.Pattern[str], what: str) -> str:
     if isinstance(one, np.ndarray):
         return "" if np.array_equal(one, two, equal_nan=one.dtype.kind == "f") else what
     if is_dataclass(one):
-        for each in fields(one):
-            if each.name not in _APART and not each.name.startswith("_"):
-                part = _difference(getattr(one, each.name), getattr(two, each.name), word, each.name.replace("_", " "))
+        for item in fields(one):
+            if item.name not in _APART and not item.name.startswith("_"):
+                part = _difference(
+                    getattr(one, item.name),
+                    getattr(two, item.name),
+                    word,
+                    item.name.replace("_", " "),
+                )
                 if part:
                     return part
         return ""
@@ -229,7 +242,7 @@ def _difference(one: Any, two: Any, word: re.Pattern[str], what: str) -> str:
             return what
         return next((part for a, b in zip(one, two, strict=True) if (part := _difference(a, b, word, what))), "")
     if isinstance(one, (frozenset, set)):
-        return "" if {_plain(each, word) for each in one} == {_plain(each, word) for each in two} else what
+        return "" if {_plain(item, word) for item in one} == {_plain(item, word) for item in two} else what
     return "" if one == two or one != one else what
 
 

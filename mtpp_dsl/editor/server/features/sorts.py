@@ -126,7 +126,7 @@ def dimensions_of(context: Context) -> tuple[Dimension, ...]:
     form = "" if meaning is None else meaning.form
     words = form.replace(",", "").split()
     words = ["money"] if "money" in words else words
-    return tuple(dimension for word, found in _OF_FORM.items() if word in words for dimension in found)
+    return tuple(dimension for word, dimensions in _OF_FORM.items() if word in words for dimension in dimensions)
 
 
 def fits(value: Value | None, sort: Sort) -> bool:
@@ -213,11 +213,11 @@ def _of_option(context: Context) -> Sort:
 def _of_parameter(generator: str, name: str) -> Sort:
     """Return what a parameter of a generator is to be."""
     try:
-        found = {each.name: each.type for each in signature(generator)}
+        types = {parameter.name: parameter.type for parameter in signature(generator)}
     except PluginError:
         return ANY
     sorts = {int: "number", float: "number", str: "string", bool: "bool"}
-    kind = sorts.get(found[name]) if name in found else None
+    kind = sorts.get(types[name]) if name in types else None
     return ANY if kind is None else Sort((kind,), (NONE,) if kind == "number" else (), decided=False)
 
 

@@ -132,15 +132,15 @@ def _detail(part: tree.Tree) -> str:
     """Return the value or the options of a statement, on one line."""
     match part:
         case tree.LetStatement() | tree.DefStatement():
-            found = part.value.span.text
+            text = part.value.span.text
         case tree.VersionStatement():
-            found = part.version.span.text
+            text = part.version.span.text
         case tree.ParamStatement():
-            found = " ".join(each.span.text for each in (part.type, part.default) if each is not None)
+            text = " ".join(value.span.text for value in (part.type, part.default) if value is not None)
         case _:
             options: tuple[tree.Option, ...] = getattr(part, "options", ())
-            found = ", ".join(option.span.text for option in options[:8])
-    return visible(shortened(" ".join(found[:400].split()), MAX_NAME))
+            text = ", ".join(option.span.text for option in options[:8])
+    return visible(shortened(" ".join(text[:400].split()), MAX_NAME))
 
 
 # What may be folded: statements, brackets, comments.
@@ -159,10 +159,10 @@ class Fold:
 
 def folds(reading: TextReading) -> list[Fold]:
     """Return what may be folded, in the order of the text, also of a text that does not parse."""
-    found = sorted(
+    all_folds = sorted(
         {*_brackets(reading.text, reading.lines()), *_runs(reading)}, key=lambda fold: (fold.first, -fold.last)
     )
-    return found[:MAX_FOLDS]
+    return all_folds[:MAX_FOLDS]
 
 
 def _brackets(text: str, lines: Lines) -> Iterator[Fold]:

@@ -84,34 +84,34 @@ class ColouredWord(NamedTuple):
 def tokens(reading: TextReading, start: int = 0, stop: int | None = None) -> list[ColouredWord]:
     """Return the words between two offsets that have a colour, also where the text does not parse."""
     known = _known(reading)
-    declared = {name: _KINDS.get(found[0].kind, ("variable", 0)) for name, found in reading.index.definitions.items()}
-    found: list[ColouredWord] = []
+    declared = {name: _KINDS.get(places[0].kind, ("variable", 0)) for name, places in reading.index.definitions.items()}
+    coloured: list[ColouredWord] = []
     opened = -1  # up to where a string goes that is not closed on its line
     for word in lexemes(reading.text, start, stop):
         first, last = word.offset, word.stop
         if first < opened:
             continue
         if word.kind in ("COMMENT", "STRING", "NUMBER"):
-            found.append(ColouredWord(first, last, word.kind.lower()))
+            coloured.append(ColouredWord(first, last, word.kind.lower()))
         elif word.text == '"':
             line = reading.text.find("\n", first, stop)
             opened = line if line >= 0 else len(reading.text) if stop is None else stop
-            found.append(ColouredWord(first, opened, "string"))
+            coloured.append(ColouredWord(first, opened, "string"))
         elif word.text in _OPERATORS:
-            found.append(ColouredWord(first, last, "operator"))
+            coloured.append(ColouredWord(first, last, "operator"))
         elif word.kind != "MARK":
             token = known.get(first) or _guessed(word.text, declared)
             if token is not None:
-                found.append(ColouredWord(first, last, *token))
-    return found
+                coloured.append(ColouredWord(first, last, *token))
+    return coloured
 
 
-def encoded(reading: TextReading, found: list[ColouredWord]) -> list[int]:
+def encoded(reading: TextReading, words: list[ColouredWord]) -> list[int]:
     """Return words as the protocol writes them: five numbers each, places relative to the word before."""
     lines = reading.lines()
     data: list[int] = []
     line = column = 0
-    for token in found:
+    for token in words:
         row, first = lines.position(token.start)
         end = lines.position(token.stop)
         length = end[1] - first if end[0] == row else max(0, lines.position(lines.end(row))[1] - first)
@@ -131,32 +131,32 @@ def _guessed(word: str, declared: Mapping[str, tuple[str, int]]) -> tuple[str, i
 
 def _known(reading: TextReading) -> dict[int, tuple[str, int]]:
     """Return what the words of the statements that parse are, by their offsets."""
-    found: dict[int, tuple[str, int]] = {}
+    known: dict[int, tuple[str, int]] = {}
     library = functions()
     for part in walk(reading.statements):
         match part:
             case tree.Option():
-                found[part.name.span.start] = ("property", 0)
+                known[part.name.span.start] = ("property", 0)
             case tree.Number(unit=tree.Word() as unit):
-                found[unit.span.start] = ("number", 0)
+                known[unit.span.start] = ("number", 0)
             case tree.Call():
                 own = part.function.text not in library
-                found[part.function.span.start] = ("function", 0 if own else _LIBRARY)
+                known[part.function.span.start] = ("function", 0 if own else _LIBRARY)
             case tree.ConstraintStatement():
-                found[part.rule.span.start] = ("keyword", 0)
+                known[part.rule.span.start] = ("keyword", 0)
             case tree.InterconnectStatement():
-                found[part.name.span.start] = ("keyword", 0)
+                known[part.name.span.start] = ("keyword", 0)
             case tree.ParamStatement(type=tree.Word() as kind):
-                found[kind.span.start] = ("type", _LIBRARY)
+                known[kind.span.start] = ("type", _LIBRARY)
             case tree.TargetStatement():
-                found[part.name.span.start] = ("namespace", 0)
+                known[part.name.span.start] = ("namespace", 0)
             case tree.Name() if part.name in OBJECTIVES or part.name in WORDS:
-                found[part.span.start] = ("variable", _LIBRARY)
-    for each in reading.index.occurrences:
-        if each.span.source is not reading.source:
+                known[part.span.start] = ("variable", _LIBRARY)
+    for occurrence in reading.index.occurrences:
+        if occurrence.span.source is not reading.source:
             continue
-        names = each.kind or next((one.kind for one in reading.index.definitions.get(each.name, ())), "")
-        if names in _KINDS and (each.span.start not in found or each.role == "definition"):
+        names = occurrence.kind or next((one.kind for one in reading.index.definitions.get(occurrence.name, ())), "")
+        if names in _KINDS and (occurrence.span.start not in known or occurrence.role == "definition"):
             token, modifiers = _KINDS[names]
-            found[each.span.start] = (token, modifiers | (_DECLARATION if each.role == "definition" else 0))
-    return found
+            known[occurrence.span.start] = (token, modifiers | (_DECLARATION if occurrence.role == "definition" else 0))
+    return known

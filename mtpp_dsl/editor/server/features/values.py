@@ -52,8 +52,8 @@ def short(value: Value, scope: SpecScope, few: int = _FEW) -> str:
             return _sequence(value, scope, few)
         case MapValue(entries=entries):
             inside = ", ".join(
-                f"{key if isinstance(key, str) else shown(key)}: {short(each, scope, 2)}"
-                for key, each in islice(entries.items(), few)
+                f"{key if isinstance(key, str) else shown(key)}: {short(entry, scope, 2)}"
+                for key, entry in islice(entries.items(), few)
             )
             return f"{{{inside}{', …' if len(entries) > few else ''}}}"
         case DataTable():
@@ -79,15 +79,15 @@ def _quantity(value: Quantity, scope: SpecScope) -> str:
 
 def amount(value: float, unit: str, scope: SpecScope) -> str:
     """Return a figure in the unit that fits; a size in units of 1,000 or 1,024, whichever it is a round number of."""
-    said = format_quantity(value, unit, decimal=scope.decimal)
-    if unit != "B" or _exact(said, value):
-        return said
+    quantity = format_quantity(value, unit, decimal=scope.decimal)
+    if unit != "B" or _exact(quantity, value):
+        return quantity
     other = format_quantity(value, unit, decimal=not scope.decimal)
-    return other if _exact(other, value) else said
+    return other if _exact(other, value) else quantity
 
 
-def _exact(said: str, value: float) -> bool:
-    number, _, unit = said.partition(" ")
+def _exact(quantity: str, value: float) -> bool:
+    number, _, unit = quantity.partition(" ")
     return float(exact_number(number) * UNITS[unit][0]) == value
 
 
@@ -114,7 +114,7 @@ def _sequence(value: Sequence, scope: SpecScope, few: int) -> str:
         items = value.items
         return f"{items[0]}..{items[-1]}" if len(items) and items.step == 1 else f"a range of {len(items):,}"
     opened, closed = ("{", "}") if value.kind == "set" else ("[", "]")
-    inside = ", ".join(short(each, scope, 2) for each in islice(value, few))
+    inside = ", ".join(short(entry, scope, 2) for entry in islice(value, few))
     return f"{opened}{inside}{', …' if len(value) > few else ''}{closed}"
 
 
