@@ -5,10 +5,11 @@ That is classes of nodes on one device, and the edges that count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from mtpp_dsl.core.base.lazy import csgraph, sparse
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
@@ -131,47 +132,12 @@ def _around(first: int, exits: dict[int, list[tuple[int, int]]], group: Ints) ->
 
 def strong(classes: Ints, tails: Ints, heads: Ints) -> Ints:
     """Return *classes* with those merged that lie on a cycle of edges."""
-    count = int(classes.max(initial=-1)) + 1
-    ends = np.unique(np.stack([classes[tails], classes[heads]], axis=1), axis=0)
-    after: list[list[int]] = [[] for _ in range(count)]
-    for a, b in ends[ends[:, 0] != ends[:, 1]].tolist():
-        after[a].append(b)
-    component = np.empty(count, np.int64)
-    for number, members in enumerate(_components(after)):
-        component[members] = number
+    if not len(tails):
+        return numbered(classes)
+    count = int(classes.max()) + 1
+    edges = sparse.coo_array((np.ones(len(tails)), (classes[tails], classes[heads])), shape=(count, count))
+    component: Ints = csgraph.connected_components(edges, directed=True, connection="strong")[1]
     return numbered(component[classes])
-
-
-def _components(after: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Yield the strongly connected components of a graph (Tarjan 1972), without recursion."""
-    seen = [-1] * len(after)
-    low = [0] * len(after)
-    stack: list[int] = []
-    on_stack = [False] * len(after)
-    count = 0
-    for root in range(len(after)):
-        path = [(root, 0)] if seen[root] < 0 else []
-        while path:
-            v, i = path.pop()
-            if i == 0:
-                seen[v] = low[v] = count
-                count += 1
-                stack.append(v)
-                on_stack[v] = True
-            elif on_stack[after[v][i - 1]]:
-                low[v] = min(low[v], low[after[v][i - 1]])
-            while i < len(after[v]) and seen[after[v][i]] >= 0:
-                if on_stack[after[v][i]]:
-                    low[v] = min(low[v], seen[after[v][i]])
-                i += 1
-            if i < len(after[v]):
-                path += [(v, i + 1), (after[v][i], 0)]
-            elif low[v] == seen[v]:
-                members = stack[stack.index(v) :] if stack[-1] != v else [v]
-                del stack[-len(members) :]
-                for w in members:
-                    on_stack[w] = False
-                yield members
 
 
 def numbered(labels: Ints) -> Ints:
