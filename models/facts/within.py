@@ -8,6 +8,20 @@ from itertools import combinations
 
 import numpy as np
 
+from mtpp_dsl.core.constraints import (
+    Acyclic,
+    BreakSymmetry,
+    Colocate,
+    Contiguous,
+    Forbid,
+    InOrder,
+    Linear,
+    Memory,
+    Pin,
+    Robust,
+    Separate,
+)
+from mtpp_dsl.core.problem.custom import CustomConstraint
 from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
@@ -16,7 +30,7 @@ from mtpp_dsl.models.facts.network import CutNetwork
 from mtpp_dsl.models.facts.reach import between, reach
 from mtpp_dsl.models.facts.user_rows import PASSED
 
-__all__ = ["BlockFacts", "RelaxedInstance", "asked_of", "facts_below", "facts_of"]
+__all__ = ["BlockFacts", "RelaxedInstance", "asked_of", "facts_below", "facts_hold", "facts_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +118,34 @@ class BlockFacts:
     distance: Ints
     cliques: tuple[tuple[int, ...], ...]
     split: Bools
+
+
+HOLD_FOR = ("bottleneck", "sum of bottlenecks")
+"""Objectives below whose cost every load stays."""
+
+HOLD_BESIDE = (
+    Acyclic,
+    BreakSymmetry,
+    Colocate,
+    Contiguous,
+    CustomConstraint,
+    Forbid,
+    InOrder,
+    Linear,
+    Memory,
+    Pin,
+    Robust,
+    Separate,
+)
+"""Constraints beside which the facts hold: they rule plans out, or add to loads, and change nothing else."""
+
+
+def facts_hold(problem: Problem) -> bool:
+    """Return whether the facts hold of the plans of *problem*, by its objective and its constraints.
+
+    They rest on this: each load is at least the work and the nets of its block, and at most the cost.
+    """
+    return problem.objective.quantity in HOLD_FOR and all(isinstance(c, HOLD_BESIDE) for c in problem.constraints)
 
 
 def facts_below(

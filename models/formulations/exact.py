@@ -75,7 +75,7 @@ from mtpp_dsl.models.extract import relabel
 from mtpp_dsl.models.facts.linear_cost import named_decisions, unmeasured
 from mtpp_dsl.models.facts.scaling import Scale, floor_of, scale_of
 from mtpp_dsl.models.facts.user_rows import PASSED
-from mtpp_dsl.models.facts.within import BlockFacts, facts_below
+from mtpp_dsl.models.facts.within import BlockFacts, facts_below, facts_hold
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 from mtpp_dsl.models.formulations.exact_network import fill_network, network_refusal
 
@@ -192,7 +192,7 @@ class Exact(Scoped, CutoffFormulation):
         nets = view.nets(scale.tensor_costs(problem), scale.most)
         nets = [net for net in nets if net.cost >= NOTHING or problem.phased]
         graph_data(model, view.n, problem.k, view.edges(graph.tails, graph.heads), nets)
-        known = layout.in_order and problem.objective.covers_loads and not problem.staged
+        known = layout.in_order and facts_hold(problem)
         facts = facts_below(problem, view, nets, scale.unit, self.cost) if known else None
         on = self._assign(model, view, facts)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
