@@ -143,22 +143,22 @@ def evaluate(problem: Problem, plan: Plan | Planned | Mapping[str, object]) -> E
         return _batched(problem, plan)
     if plan.routes:
         return _mixed(problem, plan)
-    found = _scheduled(problem, plan) if problem.timed else _split(problem, plan)
+    evaluation = _scheduled(problem, plan) if problem.timed else _split(problem, plan)
     if problem.phases:
-        each = {name: _split(phase, plan) for name, phase in problem.each_phase.items()}
-        found = replace(found, phases=MappingProxyType(each))
+        by_phase = {name: _split(phase, plan) for name, phase in problem.each_phase.items()}
+        evaluation = replace(evaluation, phases=MappingProxyType(by_phase))
     if problem.objective.is_linear or problem.later or problem.soft_rows:
-        return _with_objectives(problem, plan, found)
-    return found
+        return _with_objectives(problem, plan, evaluation)
+    return evaluation
 
 
 def _mixed(problem: Problem, plan: Plan) -> Evaluation:
     """Return what routes cost together: every time by the shares of the routes, memory once for all of them."""
     shares = [float(route.share) for route in plan.routes]
     parts = [_split(problem, replace(plan, assignment=route.assignment, routes=())) for route in plan.routes]
-    held = np.zeros((problem.graph.n, problem.k), np.bool_)
+    on = np.zeros((problem.graph.n, problem.k), np.bool_)
     for route in plan.routes:
-        held[np.arange(problem.graph.n), route.assignment] = True
+        on[np.arange(problem.graph.n), route.assignment] = True
     by_share: dict[str, Any] = {
         name: sum((share * getattr(part, name) for share, part in zip(shares, parts, strict=True)), np.zeros(1))
         for name in MIXED
@@ -166,23 +166,23 @@ def _mixed(problem: Problem, plan: Plan) -> Evaluation:
     return replace(
         parts[0],
         **by_share,
-        memory=problem.graph.memory @ held,
-        params=problem.graph.params @ held,
+        memory=problem.graph.memory @ on,
+        params=problem.graph.params @ on,
         carried=sum(share * part.carried for share, part in zip(shares, parts, strict=True)),
         alone=None if parts[0].alone is None else by_share["work"],
-        used=np.asarray(held.any(axis=0)),
+        used=np.asarray(on.any(axis=0)),
     )
 
 
-def _with_objectives(problem: Problem, plan: Plan, found: Evaluation) -> Evaluation:
-    """Return *found* with the costs of all objectives and what soft rows cost."""
+def _with_objectives(problem: Problem, plan: Plan, evaluation: Evaluation) -> Evaluation:
+    """Return *evaluation* with the costs of all objectives and what soft rows cost."""
     values = Values(
         assignment=plan.assignment,
-        load=found.load,
-        used=found.used,
-        bottleneck=found.bottleneck,
-        latency=found.latency,
-        makespan=found.makespan,
+        load=evaluation.load,
+        used=evaluation.used,
+        bottleneck=evaluation.bottleneck,
+        latency=evaluation.latency,
+        makespan=evaluation.makespan,
         schedule=plan.schedule,
         phases={
             name: Values(
@@ -192,7 +192,7 @@ def _with_objectives(problem: Problem, plan: Plan, found: Evaluation) -> Evaluat
                 bottleneck=phase.bottleneck,
                 latency=phase.latency,
             )
-            for name, phase in found.phases.items()
+            for name, phase in evaluation.phases.items()
         },
     )
     penalties = dict.fromkeys((row.label for row in problem.soft_rows), 0.0)
@@ -200,9 +200,9 @@ def _with_objectives(problem: Problem, plan: Plan, found: Evaluation) -> Evaluat
         assert row.penalty is not None
         penalties[row.label] += row.penalty * row.violation(values.sum(row.terms))
     paid = sum(penalties.values())
-    first, *later = (_cost(objective, found, values) for objective in problem.objectives)
+    first, *later = (_cost(objective, evaluation, values) for objective in problem.objectives)
     return replace(
-        found,
+        evaluation,
         linear=first if problem.objective.is_linear else None,
         penalties=MappingProxyType(penalties),
         paid=paid if problem.objective.penalised else 0.0,
@@ -224,19 +224,19 @@ def _size(problem: Problem, values: Values) -> float:
     return max([first, *((row.penalty or 0.0) * largest(row.terms, row.rhs) for row in soft)])
 
 
-def _cost(objective: Objective, found: Evaluation, values: Values) -> float:
+def _cost(objective: Objective, evaluation: Evaluation, values: Values) -> float:
     """Return what *objective* minimises, without what soft rows cost."""
     if objective.is_linear:
         value = objective.constant + values.sum(objective.terms)
         return 0.0 - value if objective.maximized else value
     if objective.quantity == "makespan":
-        assert found.makespan is not None
-        return found.makespan
+        assert evaluation.makespan is not None
+        return evaluation.makespan
     if objective.quantity == "sum of bottlenecks":
-        return float(found.forward.max() + found.backward.max())
-    if found.iteration is not None:
-        return found.iteration
-    return found.bottleneck
+        return float(evaluation.forward.max() + evaluation.backward.max())
+    if evaluation.iteration is not None:
+        return evaluation.iteration
+    return evaluation.bottleneck
 
 
 def _split(problem: Problem, plan: Plan) -> Evaluation:
@@ -264,11 +264,11 @@ def _split(problem: Problem, plan: Plan) -> Evaluation:
     lead = plan.leads(k)
     excess = np.maximum(params[lead] - problem.overflow_limit, 0.0)
     share = shards[lead] / np.bincount(lead, minlength=k)[lead]
-    held = np.bincount(device, minlength=k) > 0
+    busy = np.bincount(device, minlength=k) > 0
     overflow = excess / problem.interconnect.bandwidth * share
     sync = _sync(problem, plan, span, params)
     deviation = _deviation(problem, device)
-    found = Evaluation(
+    evaluation = Evaluation(
         work=work[lead] * share,
         input=reads[lead] * share,
         output=writes[lead] * share,
@@ -281,27 +281,27 @@ def _split(problem: Problem, plan: Plan) -> Evaluation:
         forward=forward[lead] * share + overflow,
         backward=(backward + again)[lead] * share,
         separate=problem.objective.parts == "separate" and not problem.objective.is_iteration,
-        used=held[lead],
+        used=busy[lead],
     )
     if problem.objective.is_iteration:
-        return replace(found, iteration=_iteration(problem.objective, found, np.flatnonzero(held)))
-    return found
+        return replace(evaluation, iteration=_iteration(problem.objective, evaluation, np.flatnonzero(busy)))
+    return evaluation
 
 
 def _deviation(problem: Problem, device: Ints) -> Floats:
     """Return the sum of the largest deviations on each device, as many as may occur at once."""
-    found = np.zeros(problem.k)
+    total = np.zeros(problem.k)
     if problem.robust is not None:
         own = problem.deviation[np.arange(problem.graph.n), device]
         for d in range(problem.k):
-            found[d] = np.sort(own[device == d])[::-1][: problem.robust.most].sum()
-    return found
+            total[d] = np.sort(own[device == d])[::-1][: problem.robust.most].sum()
+    return total
 
 
 def _share(time: Floats, part: Floats) -> Floats:
     """Return times by a share of each; nothing of one that is not supported is 0."""
-    found: Floats = np.multiply(time, part, out=np.zeros(len(time)), where=part > 0)
-    return found
+    parts: Floats = np.multiply(time, part, out=np.zeros(len(time)), where=part > 0)
+    return parts
 
 
 def _memory(problem: Problem, plan: Plan, shards: Ints) -> Floats:
@@ -316,38 +316,47 @@ def _memory(problem: Problem, plan: Plan, shards: Ints) -> Floats:
     return memory
 
 
-def _iteration(objective: Objective, found: Evaluation, leads: Ints) -> float:
+def _iteration(objective: Objective, evaluation: Evaluation, leads: Ints) -> float:
     """Return what all microbatches cost; a stage whose load is its exchange of weights waits in the backward part."""
-    load, forward = found.load[leads], found.forward[leads]
+    load, forward = evaluation.load[leads], evaluation.forward[leads]
     largest = float(load.max())
     if objective.quantity == "separate iteration":
-        largest = float(forward.max() + np.maximum(found.backward[leads], load - forward).max())
+        largest = float(forward.max() + np.maximum(evaluation.backward[leads], load - forward).max())
     return ((objective.microbatches or 1) - 1) * largest + float(load.sum())
 
 
-def _on_network(problem: Problem, plan: Plan) -> Evaluation:
-    """Return what is known of a split on links or a tree."""
+def _without_transfers(problem: Problem, plan: Plan) -> Evaluation:
+    """Return what the nodes of a plan take on their devices, where nothing is replicated: their load is their work."""
     k, device, graph = problem.k, plan.assignment, problem.graph
-    time = problem.time[np.arange(graph.n), device]
-    work, nothing = _per_device(device, time, k), np.zeros(k)
-    found = carried(problem, device)
-    together = problem.network.overlap == "none"
-    both = (work, found.sends, found.receives)
+    time, nothing = problem.time[np.arange(graph.n), device], np.zeros(k)
+    work = _per_device(device, time, k)
     return Evaluation(
         work=work,
-        input=found.receives,
-        output=found.sends,
+        input=nothing,
+        output=nothing,
         overflow=nothing,
         memory=_per_device(device, graph.memory, k),
         params=_per_device(device, graph.params, k),
         sync=nothing,
-        load=np.sum(both, axis=0) if together else np.max(both, axis=0),
+        load=work,
         forward=_per_device(device, np.where(graph.backward, 0.0, time), k),
         backward=_per_device(device, np.where(graph.backward, time, 0.0), k),
-        carried=found.total,
-        alone=work,
-        channels=found.channels,
         used=np.bincount(device, minlength=k) > 0,
+    )
+
+
+def _on_network(problem: Problem, plan: Plan) -> Evaluation:
+    """Return what is known of a split on links or a tree."""
+    nodes, sent = _without_transfers(problem, plan), carried(problem, plan.assignment)
+    busy = (nodes.work, sent.sends, sent.receives)
+    return replace(
+        nodes,
+        input=sent.receives,
+        output=sent.sends,
+        load=np.sum(busy, axis=0) if problem.network.overlap == "none" else np.max(busy, axis=0),
+        carried=sent.total,
+        alone=nodes.work,
+        channels=sent.channels,
     )
 
 
@@ -355,25 +364,16 @@ def _scheduled(problem: Problem, plan: Plan) -> Evaluation:
     """Return what is known of a plan with a schedule."""
     if plan.schedule is None:
         raise UsageError("the plan says where every node runs and not when: it has no makespan")
-    k, device, graph = problem.k, plan.assignment, problem.graph
-    work = _per_device(device, problem.time[np.arange(graph.n), device], k)
+    nodes = _without_transfers(problem, plan)
     reads, writes = _carried(problem, plan, plan.schedule)
-    nothing = np.zeros(k)
     links = isinstance(problem.interconnect, Links)
-    return Evaluation(
-        work=work,
+    return replace(
+        nodes,
         input=reads,
         output=writes,
-        overflow=nothing,
-        memory=_per_device(device, graph.memory, k),
-        params=_per_device(device, graph.params, k),
-        sync=nothing,
-        load=work if links else work + reads + writes,
-        forward=_per_device(device, np.where(graph.backward, 0.0, problem.time[np.arange(graph.n), device]), k),
-        backward=_per_device(device, np.where(graph.backward, problem.time[np.arange(graph.n), device], 0.0), k),
+        load=nodes.work if links else nodes.work + reads + writes,
         makespan=plan.schedule.makespan,
         carried=float(reads.sum()) if links else 0.0,
-        used=np.bincount(device, minlength=k) > 0,
     )
 
 
