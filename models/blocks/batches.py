@@ -20,7 +20,7 @@ Runs: TypeAlias = Callable[[int, int], Any]
 """``runs(h, d)``: 1 if class h has a batch on device d, else 0."""
 
 
-def batch_sizes(model: Any, found: BatchTimes, view: Hypergraph, on: On) -> Runs:
+def batch_sizes(model: Any, batches: BatchTimes, view: Hypergraph, on: On) -> Runs:
     """Add of how many chunks the batch of every class on every device is: binaries ``b`` in a block ``sizes``.
 
     Formula: ``sum_c x[h,d,c] = sum_p p b[h,d,p]``, ``sum_p b[h,d,p] <= 1``, ``x[h,d,c] <= sum_p b[h,d,p]``.
@@ -29,18 +29,18 @@ def batch_sizes(model: Any, found: BatchTimes, view: Hypergraph, on: On) -> Runs
 
     Args:
         model: with ``D``, and ``V``, the classes of all copies.
-        found: the batches there can be.
+        batches: the batches there can be.
         view: the classes.
         on: of the classes of all copies, ``c * count + h``.
     """
     part = model.sizes = pyo.Block(concrete=True)
     first, count = view.first.tolist(), view.n
-    menus = {(h, d): found.menu(first[h], d) for h in range(count) for d in model.D}
+    menus = {(h, d): batches.menu(first[h], d) for h in range(count) for d in model.D}
     places = [place for place, menu in menus.items() if menu]
     part.places = pyo.Set(initialize=places, dimen=2)
     part.menu = pyo.Set(part.places, initialize={place: menus[place] for place in places})
     part.b = pyo.Var([(h, d, p) for h, d in places for p in menus[h, d]], domain=pyo.Binary)
-    part.copies = pyo.Set(initialize=[c * count for c in range(found.takes.shape[2] - 1)])
+    part.copies = pyo.Set(initialize=[c * count for c in range(batches.takes.shape[2] - 1)])
     constrain(
         part,
         "counted",
@@ -59,7 +59,7 @@ def batch_sizes(model: Any, found: BatchTimes, view: Hypergraph, on: On) -> Runs
 
 
 def batch_schedule(
-    model: Any, found: BatchTimes, view: Hypergraph, on: On, runs: Runs, floor: float, machine: Ints
+    model: Any, batches: BatchTimes, view: Hypergraph, on: On, runs: Runs, floor: float, machine: Ints
 ) -> None:
     """Add when batches and chunks start and end, the makespan ``C``, and the objective, which is C.
 
@@ -75,16 +75,16 @@ def batch_schedule(
     Args:
         model: with ``D``; gets ``s`` and ``f`` over ``N``, node v of chunk c being ``c * n + v``, and ``batch`` with
             ``s`` and ``f`` over the batches, that of v on d being ``v * k + d``.
-        found: in the model's unit.
+        batches: in the model's unit.
         view: the classes.
         on: of the classes of all copies.
         runs: of classes.
         floor: no makespan is below it.
         machine: [k] the device of every lane; its own number where a device runs one batch of a node.
     """
-    times, home = found.times, view.of.tolist()
+    times, home = batches.times, view.of.tolist()
     n, k = times.time.shape
-    copies = found.takes.shape[2] - 1
+    copies = batches.takes.shape[2] - 1
     low, high = times.windows
     first_end, last_start = times.on_the_way[0], (times.most - times.tail - times.time).max(axis=1)
     model.N = pyo.RangeSet(0, copies * n - 1)
@@ -92,14 +92,14 @@ def batch_schedule(
     model.f = pyo.Var(model.N, bounds=lambda _, i: (float(low[i % n]), float(high[i % n])))
     model.C = pyo.Var(bounds=(floor, None))
     part = model.batch = pyo.Block(concrete=True)
-    menus = {(v, d): found.menu(v, d) for v in range(n) for d in range(k)}
+    menus = {(v, d): batches.menu(v, d) for v in range(n) for d in range(k)}
     items = [v * k + d for (v, d), menu in menus.items() if menu]
     head, last = times.head.ravel(), times.most - times.tail.ravel()
     part.s = pyo.Var(items, bounds=lambda _, i: (float(head[i]), float(last[i])))
     part.f = pyo.Var(items, bounds=lambda _, i: (float(head[i]), float(last[i])))
 
-    def takes(v: int, d: int, each: bool = False) -> Any:
-        terms = [(float(found.takes[v, d, p]) * (p if each else 1), p) for p in menus[v, d]]
+    def takes(v: int, d: int, per_copy: bool = False) -> Any:
+        terms = [(float(batches.takes[v, d, p]) * (p if per_copy else 1), p) for p in menus[v, d]]
         return sum(a * model.sizes.b[home[v], d, p] for a, p in terms if a)
 
     def weighted(values: Any, i: int) -> Any:
@@ -137,7 +137,7 @@ def batch_schedule(
         range(n),
         rule=lambda _, v: (
             sum(model.f[c * n + v] - model.s[c * n + v] for c in range(copies))
-            >= sum(takes(v, d, each=True) for d in range(k))
+            >= sum(takes(v, d, per_copy=True) for d in range(k))
         ),
     )
     part.busy = pyo.Constraint(
@@ -147,7 +147,7 @@ def batch_schedule(
     model.objective = pyo.Objective(expr=model.C)
 
 
-def growing_transfers(model: Any, found: BatchTimes, tails: list[int], heads: list[int], edges: int) -> None:
+def growing_transfers(model: Any, batches: BatchTimes, tails: list[int], heads: list[int], edges: int) -> None:
     """Add that transfers grow with the chunks that two batches share.
 
     Formula: where ``z[e,d,f,c] = 1``, ``s[v,c] >= f[u,c] + carry[e,d,f] + growing[e,d,f] (sum_c z[e,d,f,c] - 1)``.
@@ -155,7 +155,7 @@ def growing_transfers(model: Any, found: BatchTimes, tails: list[int], heads: li
 
     Args:
         model: with the rows of :func:`mtpp_dsl.models.blocks.transfer.transfer` over all copies.
-        found: in the model's unit.
+        batches: in the model's unit.
         tails: of the edges of all copies.
         heads: of the same.
         edges: of one copy.
@@ -164,11 +164,11 @@ def growing_transfers(model: Any, found: BatchTimes, tails: list[int], heads: li
     shared: dict[tuple[int, int, int], list[Any]] = {}
     for e, d, f in z:
         shared.setdefault((e % edges, d, f), []).append(z[e, d, f])
-    rows = [(e, d, f) for e, d, f in z if found.growing[e % edges, d, f] > 0]
+    rows = [(e, d, f) for e, d, f in z if batches.growing[e % edges, d, f] > 0]
 
     def grows(_: Any, e: int, d: int, f: int) -> Any:
-        more, every = float(found.growing[e % edges, d, f]), shared[e % edges, d, f]
-        base = float(found.times.carry[e % edges, d, f])
+        more, every = float(batches.growing[e % edges, d, f]), shared[e % edges, d, f]
+        base = float(batches.times.carry[e % edges, d, f])
         takes = base * z[e, d, f] + more * (sum(every) - len(every) + (len(every) - 1) * z[e, d, f])
         return model.s[heads[e]] >= model.f[tails[e]] + takes
 

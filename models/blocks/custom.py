@@ -222,11 +222,11 @@ def _scale(custom: CustomConstraint, part: Any, row: Any, number: int) -> None:
     """
     from pyomo.repn import generate_standard_repn
 
-    found = generate_standard_repn(row.body, compute_values=True, quadratic=False)
-    if not found.is_linear():
+    form = generate_standard_repn(row.body, compute_values=True, quadratic=False)
+    if not form.is_linear():
         raise PluginError(f"rows() of constraint {custom} adds {row.name!r}, which is not linear")
-    low, high = (None if side is None else float(pyo.value(side)) - found.constant for side in (row.lower, row.upper))
-    terms = [(float(a), x) for a, x in zip(found.linear_coefs, found.linear_vars, strict=True) if a]
+    low, high = (None if side is None else float(pyo.value(side)) - form.constant for side in (row.lower, row.upper))
+    terms = [(float(a), x) for a, x in zip(form.linear_coefs, form.linear_vars, strict=True) if a]
     if not all(
         isfinite(value) for value in (*(a for a, _ in terms), *(side for side in (low, high) if side is not None))
     ):

@@ -15,7 +15,7 @@ __all__ = ["disjunction"]
 def disjunction(
     model: Any,
     name: str,
-    found: ClashPairs,
+    pairs: ClashPairs,
     owner: Mapping[int, int],
     use: Callable[[Any, Any], Any],
     start: Callable[[Any], Any],
@@ -31,7 +31,7 @@ def disjunction(
     Args:
         model: to add to.
         name: of the block.
-        found: the pairs.
+        pairs: those that clash.
         owner: of every item, what is asked of *use* in its place.
         use: 1 if that uses a thing, else 0; as *start* and *end* of the indices of a rule.
         start: of an item.
@@ -39,19 +39,19 @@ def disjunction(
     """
     part = pyo.Block(concrete=True)
     model.add_component(name, part)
-    part.o = pyo.Var(list(found.slack), domain=pyo.Binary)
+    part.o = pyo.Var(list(pairs.slack), domain=pyo.Binary)
     kinds: tuple[tuple[str, list[tuple[int, int, int]], Callable[..., Any]], ...] = (
-        ("either", found.either, lambda b, i, j, u, v, t: b.o[i, j] + b.o[j, i] >= use(u, t) + use(v, t) - 1),
-        ("only", found.only, lambda b, i, j, u, v, t: b.o[i, j] >= use(u, t) + use(v, t) - 1),
-        ("never", found.never, lambda _b, _i, _j, u, v, t: use(u, t) + use(v, t) <= 1),
+        ("either", pairs.either, lambda b, i, j, u, v, t: b.o[i, j] + b.o[j, i] >= use(u, t) + use(v, t) - 1),
+        ("only", pairs.only, lambda b, i, j, u, v, t: b.o[i, j] >= use(u, t) + use(v, t) - 1),
+        ("never", pairs.never, lambda _b, _i, _j, u, v, t: use(u, t) + use(v, t) <= 1),
     )
     for word, triples, rule in kinds:
         if triples:
             rows = [(i, j, owner[i], owner[j], t) for i, j, t in triples]
             part.add_component(f"{word}_of", pyo.Set(initialize=rows, dimen=5))
             constrain(part, word, part.component(f"{word}_of"), rule=rule)
-    if found.slack:
-        part.slack = pyo.Param(part.o.index_set(), initialize=found.slack)
+    if pairs.slack:
+        part.slack = pyo.Param(part.o.index_set(), initialize=pairs.slack)
         constrain(
             part,
             "before",

@@ -22,7 +22,7 @@ PARTS = 1e3
 """A solver's tolerance of 1e-6 is then 1e-9 of the limit of a memory."""
 
 
-def lane_rows(model: Any, lanes: Lanes, found: BatchTimes, view: Hypergraph, on: On, runs: Runs) -> None:
+def lane_rows(model: Any, lanes: Lanes, batches: BatchTimes, view: Hypergraph, on: On, runs: Runs) -> None:
     """Add the rows that speak of a device and not of one of its lanes, as the block ``lane``.
 
     Formula, for lanes (d, q) of device d: ``use[q] <= use[q-1]`` and, where no batch of the node takes no time there,
@@ -36,7 +36,7 @@ def lane_rows(model: Any, lanes: Lanes, found: BatchTimes, view: Hypergraph, on:
     Args:
         model: with ``batch`` and ``sizes``.
         lanes: of the devices.
-        found: in the model's unit.
+        batches: in the model's unit.
         view: the classes of the nodes of ``lanes.expanded``.
         on: of the classes of all copies.
         runs: of classes.
@@ -48,18 +48,18 @@ def lane_rows(model: Any, lanes: Lanes, found: BatchTimes, view: Hypergraph, on:
         for v in range(len(home))
         for d in machines
         for one, other in pairwise(lanes.of(d))
-        if found.menu(v, other)
+        if batches.menu(v, other)
     ]
-    timely = [(v, one, other) for v, one, other in numbered if slots_in_time(found, v, (one, other))]
+    timely = [(v, one, other) for v, one, other in numbered if slots_in_time(batches, v, (one, other))]
     constrain(part, "first", numbered, rule=lambda _, v, i, j: runs(home[v], j) <= runs(home[v], i))
-    head, last = found.times.head, found.times.most - found.times.tail
+    head, last = batches.times.head, batches.times.most - batches.times.tail
 
     def behind(_: Any, v: int, i: int, j: int) -> Any:
         slack = max(0.0, float(last[v, i] - head[v, j]))
         return model.batch.s[v * k + j] >= model.batch.f[v * k + i] - slack * (1 - runs(home[v], j))
 
     constrain(part, "behind", timely, rule=behind)
-    _memory(part, lanes, found, view, runs, model)
+    _memory(part, lanes, batches, view, runs, model)
     chunks, count = lanes.problem.batching.count, view.n
 
     def there(v: int, d: int, c: int) -> Any:
@@ -73,13 +73,13 @@ def lane_rows(model: Any, lanes: Lanes, found: BatchTimes, view: Hypergraph, on:
     constrain(part, "apart", apart, rule=lambda _, g, d, c: sum(there(v, d, c) for v in lanes.apart[g]) <= 1)
 
 
-def _memory(part: Any, lanes: Lanes, found: BatchTimes, view: Hypergraph, runs: Runs, model: Any) -> None:
+def _memory(part: Any, lanes: Lanes, batches: BatchTimes, view: Hypergraph, runs: Runs, model: Any) -> None:
     """Add that the parameters, once, and the inputs in all lanes fit into the memory of every device."""
     batching, limits = lanes.problem.batching, lanes.problem.memory_limit
     limited = np.flatnonzero(np.isfinite(limits)).tolist()
     weights, share = view.total(batching.weights), view.total(batching.share)
     first = view.first.tolist()
-    used = {(h, d): [i for i in lanes.of(d) if found.menu(first[h], i)] for h in range(view.n) for d in limited}
+    used = {(h, d): [i for i in lanes.of(d) if batches.menu(first[h], i)] for h in range(view.n) for d in limited}
     here = [place for place, some in used.items() if some]
     part.here = pyo.Var(here, bounds=(0, 1))
     paid = [(h, d, lane) for h, d in here for lane in used[h, d]]
@@ -87,7 +87,7 @@ def _memory(part: Any, lanes: Lanes, found: BatchTimes, view: Hypergraph, runs: 
 
     def held(h: int, d: int) -> Any:
         unit = PARTS / float(limits[d])
-        inputs = sum(p * model.sizes.b[h, i, p] for i in used[h, d] for p in found.menu(first[h], i))
+        inputs = sum(p * model.sizes.b[h, i, p] for i in used[h, d] for p in batches.menu(first[h], i))
         return unit * float(weights[h]) * part.here[h, d] + unit * float(share[h]) * inputs
 
     full = [d for d in limited if limits[d] > 0 and any(used[h, d] for h in range(view.n))]

@@ -171,7 +171,7 @@ def limited(problem: Problem, load: Loads, unit: float) -> dict[int, list[Any]]:
 
     A limit is widened by what the check of plans lets pass.
     """
-    found: dict[int, float] = {}
+    limits: dict[int, float] = {}
     for row in problem.hard_rows:
         if getattr(row.terms[0][0] if row.terms else None, "phase", None) is not None:
             continue  # what one phase may take is no share of what all phases take
@@ -181,8 +181,8 @@ def limited(problem: Problem, load: Loads, unit: float) -> dict[int, list[Any]]:
         limit = row.rhs / a
         if limit > 0 and isinstance(decision, (Bottleneck, Load)):
             for d in range(problem.k) if isinstance(decision, Bottleneck) else [decision.device]:
-                found[d] = min(found.get(d, limit), limit)
-    return {d: [load(d) * (unit / (limit * (1 + 2 * PASSED)))] for d, limit in found.items()}
+                limits[d] = min(limits.get(d, limit), limit)
+    return {d: [load(d) * (unit / (limit * (1 + 2 * PASSED)))] for d, limit in limits.items()}
 
 
 def most_paid(problem: Problem, limit: Callable[[Decision], float], unit: float) -> float:

@@ -73,7 +73,7 @@ def _ship(part: Any, problem: Problem, on: On, tensor: ShippedTensor) -> Ships:
     joins has no w, so that the second row holds no plan with both ends there.
     """
     rate, k = problem.network.rate, problem.k
-    found: Ships = []
+    ships: Ships = []
     for readers in tensor.readers:
         w: dict[tuple[int, int], Any] = {}
         for d in range(k):
@@ -85,8 +85,8 @@ def _ship(part: Any, problem: Problem, on: On, tensor: ShippedTensor) -> Ships:
             reached = sum(w[d, e] for d in range(k) if (d, e) in w)
             for v in readers:
                 part.rows.add(reached + on(tensor.producer, e) >= on(v, e))
-        found.append(w)
-    return found
+        ships.append(w)
+    return ships
 
 
 def _total(problem: Problem, tensor: ShippedTensor, ships: Ships, unit: float) -> Any:
@@ -120,8 +120,8 @@ def _pay(part: Any, problem: Problem, tensor: ShippedTensor, ships: Ships, unit:
         sent = [amounts(d, e, net.out_delay, net.out_inverse) for e in others]
         if once and len(others) > 1:
             s = part.s.add()
-            for each in sent:
-                part.rows.add(s >= each)
+            for term in sent:
+                part.rows.add(s >= term)
             taken.sends[d] += s
         else:
             taken.sends[d] += sum(sent)
@@ -140,11 +140,11 @@ def _pay(part: Any, problem: Problem, tensor: ShippedTensor, ships: Ships, unit:
             )
             for e in range(k)
         ]
-        over = [each for each in over if not isinstance(each, (int, float))]
+        over = [term for term in over if not isinstance(term, (int, float))]
         if once and len(over) > 1:
             z = part.z.add()
-            for each in over:
-                part.rows.add(z >= each)
+            for term in over:
+                part.rows.add(z >= term)
             taken.channels[c] = taken.channels.get(c, 0.0) + z
         elif over:
             taken.channels[c] = taken.channels.get(c, 0.0) + sum(over)

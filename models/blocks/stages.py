@@ -53,15 +53,15 @@ def stage_memory(model: Any, problem: Problem, view: Hypergraph, on: On, after: 
         after: [devices] how many stages come after each.
     """
     state, params, saved = (
-        view.total(each) for each in (problem.graph.state, problem.graph.params, problem.graph.saved)
+        view.total(amounts) for amounts in (problem.graph.state, problem.graph.params, problem.graph.saved)
     )
     rules, limits = problem.stage_memory, problem.stage_limit
-    held, kept = np.zeros((view.n, problem.k)), np.zeros(problem.k)
+    weights, kept = np.zeros((view.n, problem.k)), np.zeros(problem.k)
     for d, rule in enumerate(rules):
         if rule is not None:
-            held[:, d] = state + (rule.versions(after[d]) - 1) * params
+            weights[:, d] = state + (rule.versions(after[d]) - 1) * params
             kept[d] = rule.kept(after[d])
-    usual = held + saved[:, None] * kept
+    usual = weights + saved[:, None] * kept
     if any(problem.shard):
         shard_memory(model, usual, on, limits)
         return
@@ -70,7 +70,7 @@ def stage_memory(model: Any, problem: Problem, view: Hypergraph, on: On, after: 
     if never.all():
         return
     part = model.component("recompute")
-    again = held + saved[:, None]
+    again = weights + saved[:, None]
     sizes = {u: float(problem.graph.output[u]) for u, _ in part.reads}
     for d in np.flatnonzero(~never & np.isfinite(limits)).tolist():
         most = usual[:, d].sum(), again[:, d].sum() + kept[d] * sum(sizes.values())
@@ -158,8 +158,8 @@ def shard_memory(model: Any, need: Floats, on: On, room: Floats) -> None:
     part.fits = pyo.ConstraintList()
     for d in model.D:
         unit = (float(room[d]) or float(need[:, d].sum()) or 1.0) / PARTS
-        held = sum(float(need[v, d]) / unit * on(v, d) for v in range(need.shape[0]))
-        part.fits.add(held <= sum(t * float(room[d]) * (1 + PASSED) / unit * part.z[d, t] for t in part.T))
+        needed = sum(float(need[v, d]) / unit * on(v, d) for v in range(need.shape[0]))
+        part.fits.add(needed <= sum(t * float(room[d]) * (1 + PASSED) / unit * part.z[d, t] for t in part.T))
 
 
 def shapes_of(model: Any) -> dict[int, int]:

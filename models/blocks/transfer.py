@@ -17,13 +17,13 @@ __all__ = ["ends", "routed_edges", "transfer"]
 
 def routed_edges(times: LinkTimes, graph: Graph, home: Ints) -> dict[int, list[tuple[int, int]]]:
     """Return for every edge that may take time, or may not go everywhere, between which devices it may go."""
-    may, found = times.may, {}
+    may, routes = times.may, {}
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
         crossing = times.crossing(e, u, v)
         anywhere = may[u][:, None] & may[v]
         if home[u] != home[v] and ((crossing != anywhere).any() or times.carry[e][crossing].any()):
-            found[e] = [(int(d), int(f)) for d, f in np.argwhere(crossing)]
-    return found
+            routes[e] = [(int(d), int(f)) for d, f in np.argwhere(crossing)]
+    return routes
 
 
 def transfer(

@@ -65,10 +65,10 @@ def _order(problem: Problem, where: Ints, middle: Floats, barrier: bool) -> Floa
 
 def chunk_classes(pins: Ints) -> list[list[int]]:
     """Return the chunks that nothing tells apart, given [n, chunks] where they are pinned."""
-    found: dict[bytes, list[int]] = {}
+    alike: dict[bytes, list[int]] = {}
     for c in range(pins.shape[1]):
-        found.setdefault(pins[:, c].tobytes(), []).append(c)
-    return list(found.values())
+        alike.setdefault(pins[:, c].tobytes(), []).append(c)
+    return list(alike.values())
 
 
 def sorted_chunks(where: Ints, classes: list[list[int]], node: int) -> Ints:

@@ -128,25 +128,25 @@ def batch_horizon(problem: Problem, *, free: bool = True) -> float:
     return min(total, float(whole.min()) if free else np.inf) * (1 + 1e-9)
 
 
-def batch_items(found: BatchTimes, graph: Graph, lanes: Lanes) -> ClashItems:
+def batch_items(batches: BatchTimes, graph: Graph, lanes: Lanes) -> ClashItems:
     """Return the batches on their devices, that of v in lane d as number ``v * k + d``.
 
     Those that take no time are in nobody's way. With one chunk precedence orders batches; with more, two of a node and
     of one that reads its output may be in either order on a device where they share no chunk.
     """
-    times = found.times
+    times = batches.times
     n, k = times.time.shape
-    positive = np.where(found.takes[:, :, 1:] > 0, found.takes[:, :, 1:], np.inf).min(axis=2)
+    positive = np.where(batches.takes[:, :, 1:] > 0, batches.takes[:, :, 1:], np.inf).min(axis=2)
     machines = lanes.problem.k
     length = np.full((n, k, machines), np.inf)
     length[:, range(k), lanes.machine] = positive
     after = np.zeros((n * k, n * k), np.bool_)
-    if found.takes.shape[2] == 2:
+    if batches.takes.shape[2] == 2:
         paths = reach(n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))
         after = np.kron(paths, np.ones((k, k), np.bool_))
     for v in range(n) if lanes.slots > 1 else ():
         for d in range(machines):
-            if slots_in_time(found, v, lanes.of(d)):
+            if slots_in_time(batches, v, lanes.of(d)):
                 here = [v * k + lane for lane in lanes.of(d)]
                 after[np.ix_(here, here)] |= np.triu(np.ones((lanes.slots, lanes.slots), np.bool_), 1)
     head, tail = times.head.ravel(), times.tail.ravel()
@@ -161,12 +161,12 @@ def batch_items(found: BatchTimes, graph: Graph, lanes: Lanes) -> ClashItems:
     )
 
 
-def slots_in_time(found: BatchTimes, v: int, lanes: Iterable[int]) -> bool:
+def slots_in_time(batches: BatchTimes, v: int, lanes: Iterable[int]) -> bool:
     """Return whether the batches of node *v* in the lanes of a device can be numbered by time, one behind the other.
 
     So they can unless some take no time, which may run beside others.
     """
-    return not any((found.takes[v, lane, 1:] == 0).any() for lane in lanes)
+    return not any((batches.takes[v, lane, 1:] == 0).any() for lane in lanes)
 
 
 def copied(graph: Graph, times: LinkTimes, copies: int) -> tuple[Graph, LinkTimes]:

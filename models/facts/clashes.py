@@ -51,7 +51,7 @@ class ClashPairs:
     def named(self, names: Sequence[int]) -> ClashPairs:
         """Return the same of items called *names* in place of 0, 1, …."""
         either, only, never = (
-            [(names[i], names[j], thing) for i, j, thing in found] for found in (self.either, self.only, self.never)
+            [(names[i], names[j], thing) for i, j, thing in pairs] for pairs in (self.either, self.only, self.never)
         )
         return ClashPairs(either, only, never, {(names[i], names[j]): slack for (i, j), slack in self.slack.items()})
 
@@ -71,8 +71,8 @@ def clashes(items: ClashItems, most: float) -> ClashPairs:
         start, length, rest = (x[users, thing] for x in (items.start, items.length, items.rest))
         fits = (start + length)[:, None] + (length + rest)[None, :] <= most
         left = np.triu(~settled[np.ix_(users, users)], 1)
-        for found, which in ((either, fits & fits.T), (never, ~fits & ~fits.T)):
-            found += [(int(users[i]), int(users[j]), thing) for i, j in np.argwhere(left & which)]
+        for triples, which in ((either, fits & fits.T), (never, ~fits & ~fits.T)):
+            triples += [(int(users[i]), int(users[j]), thing) for i, j in np.argwhere(left & which)]
         for i, j in np.argwhere((left | left.T) & fits & ~fits.T):
             only.append((int(users[i]), int(users[j]), thing))
     pairs = {(i, j) for i, j, _ in either} | {(j, i) for i, j, _ in either} | {(i, j) for i, j, _ in only}

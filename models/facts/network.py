@@ -53,12 +53,12 @@ class CutNetwork:
         """Let it cost *cost* to hold *vertex*."""
         self.arc(vertex, self._gate, cost)
 
-    def least(self, held: Iterable[int]) -> float:
-        """Return a cost, at most ``most``, that no set which holds the nodes *held* is below."""
+    def least(self, nodes: Iterable[int]) -> float:
+        """Return a cost, at most ``most``, that no set which holds *nodes* is below."""
         matrix = self._compiled()
         row = slice(matrix.indptr[self._source], matrix.indptr[self._source + 1])
         matrix.data[row] = 0
-        matrix.data[row][list(held)] = INF
+        matrix.data[row][list(nodes)] = INF
         return float(csgraph.maximum_flow(matrix, self._source, self._sink).flow_value * self._unit)
 
     def _compiled(self) -> sparse.csr_array:

@@ -22,12 +22,12 @@ def reach(count: int, edges: Sequence[tuple[int, int]]) -> Bools:
     after: list[list[int]] = [[] for _ in range(count)]
     for u, v in edges:
         after[u].append(v)
-    found = np.zeros((count, count), np.bool_)
+    reached = np.zeros((count, count), np.bool_)
     for u in TopologicalSorter(dict(enumerate(after))).static_order():  # whatever is after u comes first
         for v in after[u]:
-            found[u] |= found[v]
-            found[u, v] = True
-    return found
+            reached[u] |= reached[v]
+            reached[u, v] = True
+    return reached
 
 
 def between(after: Bools, load: Floats) -> Floats:

@@ -41,14 +41,14 @@ def shipped_tensors(problem: Problem, view: Hypergraph) -> list[ShippedTensor]:
         if of[u] != of[v]:
             readers = largest.setdefault(u, {})
             readers[of[v]] = max(readers.get(of[v], 0.0), float(graph.sizes[e]))
-    found = []
+    shipped = []
     for u, readers in largest.items():
         steps = sorted(set(readers.values()))
         sizes = tuple(float(more) for more in np.diff([0.0, *steps]))
-        found.append(
+        shipped.append(
             ShippedTensor(of[u], sizes, tuple(tuple(sorted(v for v in readers if readers[v] >= s)) for s in steps))
         )
-    return found
+    return shipped
 
 
 def network_scale(problem: Problem, view: Hypergraph, ceiling: float | None = None) -> Scale:
@@ -67,15 +67,15 @@ def _dearest(problem: Problem) -> Floats:
     joined = (net.rate > 0) & np.isfinite(net.rate)
     slowest = float(net.rate[joined].min(initial=np.inf))
     late = float(net.latency[net.rate > 0].max(initial=0.0))
-    found: Floats = graph.sizes / slowest + late
-    return found
+    costs: Floats = graph.sizes / slowest + late
+    return costs
 
 
 def greatest_on_network(problem: Problem, unit: float) -> Floats:
     """Return [devices] what no load exceeds, in the model's *unit*, nor do channels and latencies in sum."""
     time = np.where(problem.allowed, problem.time, 0.0).sum(axis=0)
-    found: Floats = (time + 2 * _dearest(problem).sum()) / unit * (1 + 1e-9)
-    return found
+    most: Floats = (time + 2 * _dearest(problem).sum()) / unit * (1 + 1e-9)
+    return most
 
 
 def subtree(tree: Tree, x: int) -> list[int]:
@@ -91,12 +91,12 @@ def private(problem: Problem) -> Bools:
         for e, route in enumerate(routes):
             for c in route:
                 users[c].append((d, e))
-    found = np.zeros(len(net.channels), np.bool_)
+    private_channels = np.zeros(len(net.channels), np.bool_)
     for c, pairs in enumerate(users):
         inverse = (1 - 1e-12) / float(net.bandwidth[c])
         for at in set(pairs[0]) if pairs else ():
             out = [net.out_inverse[d, e] >= inverse for d, e in pairs if d == at]
             into = [net.in_inverse[d, e] >= inverse for d, e in pairs if e == at]
             one_way = not out or not into or net.overlap == "none"
-            found[c] |= len(out) + len(into) == len(pairs) and all(out) and all(into) and one_way
-    return found
+            private_channels[c] |= len(out) + len(into) == len(pairs) and all(out) and all(into) and one_way
+    return private_channels

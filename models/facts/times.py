@@ -96,14 +96,14 @@ def lags(problem: Problem, value: Callable[[Decision], float]) -> list[Lag]:
         problem: of whose constraints :func:`without_horizon` has nothing to say.
         value: of ``on``, ``load`` and ``bottleneck``, and for ``finish(v)`` the duration of v.
     """
-    found = []
+    least = []
     for side in (side for constraint in problem.hard_rows for side in sides(constraint)):
         late = next((v for v, a in side.times.items() if a < 0), None)
         if late is not None:
             before = next((v for v, a in side.times.items() if a > 0), None)
             rest = sum(a * value(decision) for decision, a in side.rest)
-            found.append(Lag(late, before, (rest - side.high) / -side.times[late]))
-    return found
+            least.append(Lag(late, before, (rest - side.high) / -side.times[late]))
+    return least
 
 
 def longest_lags(problem: Problem) -> float:

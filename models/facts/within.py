@@ -256,14 +256,14 @@ class _State:
 
     def _dear(self, pins: list[int], network: CutNetwork) -> bool:
         """Return whether every block that holds *pins* costs too much: that of their closure alone, to begin with."""
-        held = np.zeros(self.n, np.bool_)
-        held |= self.after[pins].any(axis=0) & self.after[:, pins].any(axis=1)
-        held[pins] = True
-        inside = self.pins @ held.astype(np.float32)
+        block = np.zeros(self.n, np.bool_)
+        block |= self.after[pins].any(axis=0) & self.after[:, pins].any(axis=1)
+        block[pins] = True
+        inside = self.pins @ block.astype(np.float32)
         paid = (inside > 0) & (self.split | (inside < self.pins.sum(axis=1)))
-        if self.asked.work[held].sum() + self.costs[paid].sum() <= self.asked.cost:
+        if self.asked.work[block].sum() + self.costs[paid].sum() <= self.asked.cost:
             return False
-        return network.least(np.flatnonzero(held).tolist()) > self.asked.cost * ABOVE
+        return network.least(np.flatnonzero(block).tolist()) > self.asked.cost * ABOVE
 
     def facts(self) -> BlockFacts:
         """Return windows and distances, each made as tight as the others allow."""

@@ -104,13 +104,13 @@ class Batched(Scoped, CutoffFormulation):
         view = hypergraph(problem)
         free = not extended(self, problem) and not lanes.apart
         scale = scale_of(problem, view, self.cost, free=free, devices=asked.k)
-        found = batch_times(problem, view, scale.ceiling, scale.unit)
+        batches = batch_times(problem, view, scale.ceiling, scale.unit)
         count, chunks = view.n, problem.batching.count
         model = pyo.ConcreteModel(name=self.name)
         model.cost_scale, model.cost_margin = scale.unit, FEASIBILITY
         model.view, model.pins, model.lanes = view, pinned(problem), lanes
         model.V, model.D = pyo.RangeSet(0, count * chunks - 1), pyo.RangeSet(0, problem.k - 1)
-        may = found.times.may[view.first]
+        may = batches.times.may[view.first]
         if not may.any(axis=1).all() or (model.pins < -1).any():
             model.C = pyo.Var()
             model.objective = pyo.Objective(expr=model.C)
@@ -120,33 +120,35 @@ class Batched(Scoped, CutoffFormulation):
         model.symmetric = keeps_symmetry(self)
         for v, c in np.argwhere(model.pins >= 0).tolist():
             _settle(model, int(view.of[v]) + c * count, int(model.pins[v, c]))
-        runs = batch_sizes(model, found, view, on)
+        runs = batch_sizes(model, batches, view, on)
         if lanes.slots == 1:
             offer_chunks(model, problem, view.of.tolist(), lambda h, d, c: on(h + c * count, d), model.sizes.b)
-        batch_schedule(model, found, view, on, runs, scale.floor / scale.unit, lanes.machine)
-        self._sequence(model, problem, found, on)
+        batch_schedule(model, batches, view, on, runs, scale.floor / scale.unit, lanes.machine)
+        self._sequence(model, problem, batches, on)
         if lanes.slots == 1:
-            memory(model, problem, *needs_of(model, problem, found, view))
+            memory(model, problem, *needs_of(model, problem, batches, view))
             separate(model, problem, view.of.tolist(), on, [c * count for c in range(chunks)])
         else:
-            lane_rows(model, lanes, found, view, on, runs)
-        self._sort(model, problem, found, on, runs)
+            lane_rows(model, lanes, batches, view, on, runs)
+        self._sort(model, problem, batches, on, runs)
         custom_rows(model, problem)
         return model
 
-    def _sequence(self, model: Any, problem: Problem, found: BatchTimes, on: assignment.On) -> None:
+    def _sequence(self, model: Any, problem: Problem, batches: BatchTimes, on: assignment.On) -> None:
         """Add transfers of chunks, and that no two batches of a device overlap."""
         view, graph, chunks = model.view, problem.graph, problem.batching.count
-        copies, times = copied(graph, found.times, chunks)
+        copies, times = copied(graph, batches.times, chunks)
         home = (np.arange(chunks)[:, None] * view.n + view.of).ravel()
         transfer(model, times, copies, home, on, routed_edges(times, copies, home), [])
         if problem.batching.per_input:
-            growing_transfers(model, found, copies.tails.tolist(), copies.heads.tolist(), graph.m)
-        pairs = clashes(batch_items(found, graph, model.lanes), found.times.most)
+            growing_transfers(model, batches, copies.tails.tolist(), copies.heads.tolist(), graph.m)
+        pairs = clashes(batch_items(batches, graph, model.lanes), batches.times.most)
         items = list(model.batch.s)
         b, k, homes = model.sizes.b, problem.k, view.of.tolist()
         busy = {
-            i: sum(b[homes[i // k], i % k, p] for p in found.menu(i // k, i % k) if found.takes[i // k, i % k, p] > 0)
+            i: sum(
+                b[homes[i // k], i % k, p] for p in batches.menu(i // k, i % k) if batches.takes[i // k, i % k, p] > 0
+            )
             for i in items
         }
         part = model.batch
@@ -160,11 +162,11 @@ class Batched(Scoped, CutoffFormulation):
             lambda i: part.f[i],
         )
 
-    def _sort(self, model: Any, problem: Problem, found: BatchTimes, on: assignment.On, runs: Runs) -> None:
+    def _sort(self, model: Any, problem: Problem, batches: BatchTimes, on: assignment.On, runs: Runs) -> None:
         """Break the symmetry of devices, where that is asked for, and of chunks."""
         view = model.view
         members = np.bincount(view.of).tolist()
-        may = found.times.may
+        may = batches.times.may
 
         def does(by: Measure, d: int) -> list[tuple[float, Any]]:
             if by == "tasks":
@@ -172,7 +174,7 @@ class Batched(Scoped, CutoffFormulation):
             terms = model.sizes.b.items()
             if by == "batches":
                 return [(float(p * members[h]), b) for (h, f, p), b in terms if f == d]
-            total = view.total(found.takes)
+            total = view.total(batches.takes)
             return [(float(total[h, d, p]), b) for (h, f, p), b in terms if f == d and total[h, d, p] > 0]
 
         if model.symmetric:
@@ -239,16 +241,16 @@ def scale_of(
     time; None for those of the problem.
     """
     ceiling = batch_horizon(problem, free=free) if cost is None else cost
-    found = batch_times(problem, view, ceiling, 1.0)
-    times = found.times
+    batches = batch_times(problem, view, ceiling, 1.0)
+    times = batches.times
     path = (times.head + times.time + times.tail).min(axis=1, initial=np.inf)
-    return scheduled(float(max(path.max(initial=0.0), found.least_work.sum() / (devices or problem.k))), ceiling)
+    return scheduled(float(max(path.max(initial=0.0), batches.least_work.sum() / (devices or problem.k))), ceiling)
 
 
-def needs_of(model: Any, problem: Problem, found: BatchTimes, view: Hypergraph) -> tuple[Any, assignment.On]:
+def needs_of(model: Any, problem: Problem, batches: BatchTimes, view: Hypergraph) -> tuple[Any, assignment.On]:
     """Return [classes * (chunks + 1), devices] what batches take in memory, and whether there is such a batch."""
     count = problem.batching.count
-    menus = np.isfinite(found.takes[view.first])
+    menus = np.isfinite(batches.takes[view.first])
     need = np.where(menus, class_memory(problem.batching, view)[:, None, :], 0.0)
     return (
         need.transpose(0, 2, 1).reshape(view.n * (count + 1), problem.k),

@@ -108,8 +108,8 @@ class BatchedAsPublished(Scoped, FormulationBase):
                     model.x[c * n + v, d].fix(0)
 
         def does(by: Measure, d: int) -> list[tuple[float, Any]]:
-            each = {"tasks": np.ones_like(takes), "batches": np.broadcast_to(size, takes.shape), "time": takes}[by]
-            return [(float(each[v, d, p]), b) for (v, f, p), b in model.b.items() if f == d and each[v, d, p] > 0]
+            amount = {"tasks": np.ones_like(takes), "batches": np.broadcast_to(size, takes.shape), "time": takes}[by]
+            return [(float(amount[v, d, p]), b) for (v, f, p), b in model.b.items() if f == d and amount[v, d, p] > 0]
 
         if model.symmetric:
             devices_in_order(model, problem, does)

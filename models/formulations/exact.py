@@ -216,8 +216,8 @@ class Exact(Scoped, CutoffFormulation):
         caps = linear.limited(problem, load, scale.unit)
         for d in np.flatnonzero(np.isfinite(problem.memory_limit) & (problem.memory_limit > 0)).tolist():
             shares = view.memory / (float(problem.memory_limit[d]) * (1 + 2 * PASSED))
-            held = np.flatnonzero(shares > NOTHING).tolist()
-            caps.setdefault(d, []).append(sum(float(shares[v]) * on(v, d) for v in held))
+            large = np.flatnonzero(shares > NOTHING).tolist()
+            caps.setdefault(d, []).append(sum(float(shares[v]) * on(v, d) for v in large))
         used_devices(model, problem, on, caps)
         add_costs(model, problem, value, linear.limits_of(problem, scale.unit, most), scale)
         if any(problem.of(Linear)):
@@ -330,8 +330,8 @@ class Exact(Scoped, CutoffFormulation):
         layout: DeviceNumbering = model.layout
         where, parts, k = plan.assignment[layout.first], layout.parts, problem.k
         if any(problem.stage_memory) and plan.order is not None:
-            held = set(plan.assignment.tolist())
-            last = sorted(range(k), key=lambda d: (d in held, plan.order.index(d)))  # type: ignore[union-attr]
+            busy = set(plan.assignment.tolist())
+            last = sorted(range(k), key=lambda d: (d in busy, plan.order.index(d)))  # type: ignore[union-attr]
             rank: Ints | None = np.argsort(last)
         elif parts:
             order = _order(where, parts[0], k)
@@ -399,8 +399,8 @@ def _in_blocks(problem: Problem, layout: DeviceNumbering) -> Sequence[int] | Non
 
 def _ahead(problem: Problem) -> Floats:
     """Return [n, devices] the times of forward passes; 0 where a node is not supported."""
-    found: Floats = np.where(np.isfinite(problem.time), problem.time, 0.0) * problem.graph.forward_share[:, None]
-    return found
+    times: Floats = np.where(np.isfinite(problem.time), problem.time, 0.0) * problem.graph.forward_share[:, None]
+    return times
 
 
 def _nothing(_: Any) -> float:

@@ -160,16 +160,18 @@ class Moirai(Scoped, CutoffFormulation):
         sent = [e for e, pairs in routes.items() if alone and any(times.carry[e, d, f] > 0 for d, f in pairs)]
         transfer(model, times, graph, home, on, routes, sent)
         after = reach(graph.n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))
-        found = clashes(node_items(times, after), times.most)
+        clash_pairs = clashes(node_items(times, after), times.most)
         disjunction(
-            model, "nodes", found, dict(enumerate(home.tolist())), on, lambda v: model.s[v], lambda v: model.f[v]
+            model, "nodes", clash_pairs, dict(enumerate(home.tolist())), on, lambda v: model.s[v], lambda v: model.f[v]
         )
         model.sent = sent
         if sent:
             items = transfer_items(times, graph, after, sent, routes)
             use = ends(model, times, routes, sent)
-            part, found = model.transfer, clashes(items, times.most).named(sent)
-            disjunction(model, "transfers", found, {e: e for e in sent}, use, lambda e: part.r[e], lambda e: part.a[e])
+            part, clash_pairs = model.transfer, clashes(items, times.most).named(sent)
+            disjunction(
+                model, "transfers", clash_pairs, {e: e for e in sent}, use, lambda e: part.r[e], lambda e: part.a[e]
+            )
 
     def start(self, problem: Problem, model: Any, plan: Plan) -> None:
         """Set the binaries from *plan*: where nodes run, what comes first, and the orders of devices."""

@@ -105,8 +105,8 @@ def _schedules(problem: Problem, assignment: Sequence[int]) -> Iterator[Plan]:
 
     extend({}, {})
     moved = [assignment[u] != assignment[v] for u, v in edges]
-    for found in best[1]:
-        ends = [found[item] for item in range(len(time))]
+    for start in best[1]:
+        ends = [start[item] for item in range(len(time))]
         schedule = Schedule.create(
             graph,
             [end - takes[v] for v, end in enumerate(ends[: graph.n])],
@@ -139,9 +139,9 @@ def _batch_plans(problem: Problem) -> Iterator[Plan]:
     ]
     unlike = any(problem.of(PinChunks)) or not all(custom.symmetric for custom in problem.of(CustomConstraint))
     for where in product([s for s in spreads[0] if unlike or list(s) == sorted(s)], *spreads[1:]):
-        found = _shortest_batches(problem, where)
-        if found is not None and not verify(problem, found):
-            yield found
+        plan = _shortest_batches(problem, where)
+        if plan is not None and not verify(problem, plan):
+            yield plan
 
 
 Lane: TypeAlias = tuple[int, int]
@@ -256,8 +256,8 @@ def route_plans(problem: Problem) -> Iterator[Plan]:
     yield from (plan for plan in alone if not verify(problem, plan))
     n = problem.graph.n
     sets = [frozenset(some) for size in range(n + 1) for some in combinations(range(n), size)]
-    for held in product(sets, repeat=problem.k):
-        inside = [route for route in routes if all(v in held[d] for v, d in enumerate(route))]
+    for nodes_on in product(sets, repeat=problem.k):
+        inside = [route for route in routes if all(v in nodes_on[d] for v, d in enumerate(route))]
         if len(inside) > 1:
             plan = _mixed(problem, inside)
             if not verify(problem, plan):
@@ -270,7 +270,7 @@ def _mixed(problem: Problem, routes: Sequence[tuple[int, ...]]) -> Plan:
 
     load = np.array([loads(problem, list(route)) for route in routes]).T
     k, count = load.shape
-    found = linprog(
+    solution = linprog(
         [0.0] * count + [1.0],
         A_ub=np.hstack([load, -np.ones((k, 1))]),
         b_ub=np.zeros(k),
@@ -278,6 +278,6 @@ def _mixed(problem: Problem, routes: Sequence[tuple[int, ...]]) -> Plan:
         b_eq=[1.0],
         method="highs",
     )
-    shares = [Fraction(float(share)).limit_denominator(DIGITS) for share in found.x[:-1]]
+    shares = [Fraction(float(share)).limit_denominator(DIGITS) for share in solution.x[:-1]]
     total = sum(shares)
     return Plan.of_routes(problem, [(share / total, route) for share, route in zip(shares, routes, strict=True)])

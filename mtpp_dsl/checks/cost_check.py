@@ -54,8 +54,8 @@ def _resources(problem: Problem, device: list[int]) -> list[float]:
     """Return the loads of all devices in one route, and of the channels of a network, in one order for all routes."""
     if not problem.networked:
         return loads(problem, device)
-    found = counted(problem, device)
-    return [*found.load, *(found.channels.get(name, 0.0) for name in problem.network.channels)]
+    counts = counted(problem, device)
+    return [*counts.load, *(counts.channels.get(name, 0.0) for name in problem.network.channels)]
 
 
 def penalties_of(problem: Problem, plan: Plan) -> dict[str, float]:

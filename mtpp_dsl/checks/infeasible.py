@@ -62,20 +62,20 @@ def quick(problem: Problem) -> Infeasibility | None:
     """
     if any(constraint.enlarges and type(constraint) not in COUNTED for constraint in problem.constraints):
         return None
-    found = _first(problem)
-    read = Recognised(problem) if found is not None else recognised(problem)
+    contradiction = _first(problem)
+    read = Recognised(problem) if contradiction is not None else recognised(problem)
     if read.problem is problem:
-        return found
-    found = _first(read.problem)
-    return None if found is None else replace(found, clash=restored(found.clash, read.sources))
+        return contradiction
+    contradiction = _first(read.problem)
+    return None if contradiction is None else replace(contradiction, clash=restored(contradiction.clash, read.sources))
 
 
 def _first(problem: Problem) -> Infeasibility | None:
     """Return the first contradiction that a finder proves, with the constraints it needs; None if none proves any."""
     for find in FINDERS:
-        found = next(find(problem), None)
-        if found is not None:
-            reason, clash = _needed(problem, find, *found)
+        finding = next(find(problem), None)
+        if finding is not None:
+            reason, clash = _needed(problem, find, *finding)
             return Infeasibility(reason, tuple(str(constraint) for constraint in clash))
     return None
 
@@ -106,9 +106,9 @@ def _needed(
         for number in [number for number in kept if by_id[number] not in always]:
             rest = [other for other in kept if other != number]
             others = [by_id[other] for other in rest if by_id[other] not in always]
-            found = next(find(problem.with_constraints([*always, *others])), None)
-            if found is not None:
-                reason, kept = found[0], rest
+            finding = next(find(problem.with_constraints([*always, *others])), None)
+            if finding is not None:
+                reason, kept = finding[0], rest
     return reason, [by_id[number] for number in kept]
 
 
@@ -127,11 +127,11 @@ def forced_together(problem: Problem) -> str | None:
     """Return what to tell of nodes that colocation and ``constraint acyclic`` leave only one device, or None."""
     groups = [group for group in groups_of(problem) if len(group) > 1]
     home = colocated(problem) if groups else None
-    found = [(group, why) for group in groups if (why := closed_cycle(problem, group, home))]
-    if not found:
+    cycles = [(group, why) for group in groups if (why := closed_cycle(problem, group, home))]
+    if not cycles:
         return None
-    group, why = found[0]
-    more = f", and {len(found) - 1} more cycles" if len(found) > 1 else ""
+    group, why = cycles[0]
+    more = f", and {len(cycles) - 1} more cycles" if len(cycles) > 1 else ""
     return f"{why}{more}; 'constraint acyclic' leaves one device for {named(problem, group)}"
 
 
@@ -146,10 +146,10 @@ def _nowhere(problem: Problem) -> Iterator[Finding]:
     held_together = np.flatnonzero(~_allowed(problem, home).any(axis=1)).tolist()
     for group in itertools.chain(alone, (np.flatnonzero(home == number).tolist() for number in held_together)):
         bound = [v for v in group if not problem.allowed[v].all()]
-        held = " together" if len(bound) > 1 else ""
+        jointly = " together" if len(bound) > 1 else ""
         why = _why(problem, group) + _unable(problem, group, runs)
         yield (
-            f"no device is left for {named(problem, bound)}{held}{why}",
+            f"no device is left for {named(problem, bound)}{jointly}{why}",
             holding(problem, group),
         )
 
@@ -167,9 +167,9 @@ def _too_large(problem: Problem) -> Iterator[Finding]:
         heavy = [v for v in group if need[v] > 0]
         one = len(heavy) == 1
         room = problem.size(float(problem.memory_limit[best]))
-        held = " together" if not one else ""
+        jointly = " together" if not one else ""
         reason = (
-            f"{named(problem, heavy)} {'takes' if one else 'take'} {problem.size(total)}{held}"
+            f"{named(problem, heavy)} {'takes' if one else 'take'} {problem.size(total)}{jointly}"
             f"{_why(problem, group)}; the largest device for {'it' if one else 'them'}, "
             f"{problem.devices[best].name}, has {room}"
         )
@@ -303,10 +303,10 @@ def _together_and_apart(problem: Problem) -> Iterator[Finding]:
             other = seen.setdefault(home[v], v)
             if other != v:
                 group = groups[home[v]]
-                held = [c for c in holding(problem, group) if isinstance(c, (Acyclic, Colocate, InOrder))]
+                joining = [c for c in holding(problem, group) if isinstance(c, (Acyclic, Colocate, InOrder))]
                 yield (
                     f"{named(problem, [other, v])} are to be together and apart{_why(problem, group)}",
-                    [apart, *held],
+                    [apart, *joining],
                 )
 
 

@@ -83,12 +83,12 @@ def unreachable(problem: Problem, device: list[int]) -> Iterator[tuple[str, str]
 def _shipped(problem: Problem, device: list[int]) -> dict[int, dict[int, float]]:
     """Return, by tensor and by other device that reads it, the largest size of its edges there."""
     graph = problem.graph
-    found: dict[int, dict[int, float]] = {}
+    largest: dict[int, dict[int, float]] = {}
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
         if device[u] != device[v]:
-            sizes = found.setdefault(u, {})
+            sizes = largest.setdefault(u, {})
             sizes[device[v]] = max(sizes.get(device[v], 0.0), float(graph.sizes[e]))
-    return found
+    return largest
 
 
 def _busy(problem: Problem, part: list[Hop] | Hop, size: float) -> float:
@@ -111,11 +111,11 @@ def _through_tree(problem: Problem, tree: Tree, d: int, e: int) -> list[Hop] | N
     names = [device.name for device in problem.devices] + list(tree.switches)
 
     def above(x: int) -> list[int]:
-        found = []
+        ends = []
         while tree.parents[x] >= 0:
-            found.append(x)
+            ends.append(x)
             x = problem.k + int(tree.parents[x])
-        return [*found, x]
+        return [*ends, x]
 
     rising, falling = above(d), above(e)
     if rising[-1] != falling[-1]:
@@ -164,9 +164,9 @@ def _over_links(problem: Problem, d: int, e: int) -> list[Hop] | None:
                 late, hops, path = best[a]
                 for b in range(problem.k):
                     if b not in path and link.bandwidth[a, b] >= width:
-                        found = (late + float(link.latency[a, b]), hops + 1, (*path, b))
-                        if b not in best or found < best[b]:
-                            best[b], changed = found, True
+                        path_to_b = (late + float(link.latency[a, b]), hops + 1, (*path, b))
+                        if b not in best or path_to_b < best[b]:
+                            best[b], changed = path_to_b, True
         if e in best:
             path = best[e][2]
             return [hop(a, b) for a, b in pairwise(path)]

@@ -109,10 +109,10 @@ def behind(problem: Problem) -> Iterator[Finding]:
         for u, v in zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True)
         if back[u] == back[v] and home[u] != home[v]
     ]
-    found = out_of_place(allowed[:, list(line.devices)], arcs)
-    if found is None:
+    chain_and_place = out_of_place(allowed[:, list(line.devices)], arcs)
+    if chain_and_place is None:
         return
-    chain, place = found
+    chain, place = chain_and_place
     nodes = [v for v in groups[chain[-1]] if not problem.allowed[v].all()]
     far = problem.devices[line.devices[place]].name
     before = named(problem, groups[chain[-2]][:1])
@@ -129,20 +129,20 @@ def too_few(problem: Problem) -> Iterator[Finding]:
     filled = sorted({d for rule in rules for d in listed_devices(rule, problem.k)})
     groups = groups_of(problem)
     allowed = np.array([problem.allowed[group].all(axis=0) for group in groups], np.bool_).reshape(-1, problem.k)
-    found = unfilled(allowed, filled)
-    if found is None:
+    shortage = unfilled(allowed, filled)
+    if shortage is None:
         return
-    devices, few = found
+    devices, few = shortage
     nodes = [v for group in few for v in groups[group]]
     many = [v for v in range(problem.graph.n) if not problem.allowed[v, devices].all()]
-    said = listed([problem.devices[d].name for d in devices])
-    held = any(len(group) > 1 for group in groups)
-    there = f"{counted(len(few), 'group')} of nodes held together" if held else counted(len(few), "node")
+    names = listed([problem.devices[d].name for d in devices])
+    colocated = any(len(group) > 1 for group in groups)
+    there = f"{counted(len(few), 'group')} of nodes held together" if colocated else counted(len(few), "node")
     together_by = [c for group in groups if len(group) > 1 for c in holding(problem, group)]
     verb = "are" if len(few) != 1 else "is"
-    each, them = ("each of ", f"these {len(devices)}") if len(devices) > 1 else ("", "it")
+    prefix, them = ("each of ", f"these {len(devices)}") if len(devices) > 1 else ("", "it")
     yield (
-        f"{each}{said} has to have a node, and there {verb} {there} for {them}",
+        f"{prefix}{names} has to have a node, and there {verb} {there} for {them}",
         [*rules, *together_by, *placing(problem, [*nodes, *many])],
     )
 

@@ -102,17 +102,17 @@ def _overlaps(problem: Problem, replicas: Replicas, device: list[int]) -> Iterat
 
 def lateness(problem: Problem, device: Sequence[int]) -> list[float]:
     """Return for every device the most that its nodes can take longer, if so many of them do as the problem allows."""
-    found = [0.0] * problem.k
+    total = [0.0] * problem.k
     for rule in problem.of(Robust):
-        late: list[list[float]] = [[] for _ in found]
+        late: list[list[float]] = [[] for _ in total]
         for v, d in enumerate(device):
             own, share = float(problem.graph.deviation[v]), float(problem.graph.deviation_share[v])
             if problem.time[v, d] == inf:
                 continue
             late[d].append((rule.share if isnan(share) else share) * float(problem.time[v, d]) if isnan(own) else own)
         for d, times in enumerate(late):
-            found[d] += sum(sorted(times, reverse=True)[: rule.most])
-    return found
+            total[d] += sum(sorted(times, reverse=True)[: rule.most])
+    return total
 
 
 def needs(problem: Problem, device: int, used: float, room: float) -> str:

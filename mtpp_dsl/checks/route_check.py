@@ -25,31 +25,31 @@ def broken_routes(problem: Problem, plan: Plan, tolerance: float) -> Iterator[tu
     if rule is None:
         yield "copies", f"the plan has {len(plan.routes)} routes, and no constraint allows them"
         return
-    said = str(rule)
+    name = str(rule)
     total = Fraction(0)
     for i, route in enumerate(plan.routes):
         total += route.share
         if route.share <= 0:
-            yield said, f"route {i} has the share {route.share}"
+            yield name, f"route {i} has the share {route.share}"
     if total != 1:
-        yield said, f"the shares of the routes add up to {total}, not to 1"
+        yield name, f"the shares of the routes add up to {total}, not to 1"
     assignments = [route.assignment.tolist() for route in plan.routes]
-    held: Held = [set() for _ in range(problem.k)]
+    nodes_on: Held = [set() for _ in range(problem.k)]
     for device in assignments:
         for v, d in enumerate(device):
-            held[d].add(v)
+            nodes_on[d].add(v)
     if rule.share == "ranges":
-        held = [_run(problem, nodes) for nodes in held]
+        nodes_on = [_run(problem, nodes) for nodes in nodes_on]
     for v in range(problem.graph.n):
-        count = sum(v in nodes for nodes in held)
+        count = sum(v in nodes for nodes in nodes_on)
         if count > rule.most:
-            yield said, f"{problem.graph.names[v]} is on {count} devices; at most {rule.most} may hold it"
+            yield name, f"{problem.graph.names[v]} is on {count} devices; at most {rule.most} may hold it"
             break
-    yield from ((said, message) for message in _shared(problem, rule.share, assignments, held))
-    yield from _memory(problem, held, tolerance)
+    yield from ((name, message) for message in _shared(problem, rule.share, assignments, nodes_on))
+    yield from _memory(problem, nodes_on, tolerance)
 
 
-def _shared(problem: Problem, share: str, assignments: Sequence[list[int]], held: Held) -> Iterator[str]:
+def _shared(problem: Problem, share: str, assignments: Sequence[list[int]], nodes_on: Held) -> Iterator[str]:
     """Yield what routes share that they may not."""
     name = [device.name for device in problem.devices]
     if share == "pipelines":
@@ -61,7 +61,7 @@ def _shared(problem: Problem, share: str, assignments: Sequence[list[int]], held
         for i, device in enumerate(assignments):
             if _stages(device) != first:
                 yield f"route {i} has other stages than route 0"
-        for d, nodes in enumerate(held):
+        for d, nodes in enumerate(nodes_on):
             if nodes and frozenset(nodes) not in first:
                 yield f"{name[d]} runs nodes that are no single stage"
 
@@ -89,13 +89,13 @@ def _places(problem: Problem) -> list[int]:
     return place
 
 
-def _memory(problem: Problem, held: Held, tolerance: float) -> Iterator[tuple[str, str]]:
+def _memory(problem: Problem, nodes_on: Held, tolerance: float) -> Iterator[tuple[str, str]]:
     for constraint in problem.of(Memory):
         for d in range(problem.k) if constraint.devices is None else constraint.devices:
             spec = problem.devices[d]
             if spec.memory is None:
                 continue
-            used = sum(Fraction(float(problem.graph.memory[v])) for v in held[d])
+            used = sum(Fraction(float(problem.graph.memory[v])) for v in nodes_on[d])
             if used > Fraction(spec.room) * (1 + Fraction(tolerance)):
                 yield str(constraint), f"{spec.name} holds {float(used):.6g} of {spec.memory:.6g} for all its routes"
 
@@ -104,7 +104,7 @@ def mixed(plan: Plan, loads: Callable[[list[int]], Sequence[float]]) -> list[flo
     """Return what every resource is loaded with by all routes: the sum of share times load, in exact fractions."""
     total: list[Fraction] = []
     for route in plan.routes:
-        found = [Fraction(x) for x in loads(route.assignment.tolist())]
-        total = total or [Fraction(0)] * len(found)
-        total = [so_far + route.share * x for so_far, x in zip(total, found, strict=True)]
+        route_loads = [Fraction(x) for x in loads(route.assignment.tolist())]
+        total = total or [Fraction(0)] * len(route_loads)
+        total = [so_far + route.share * x for so_far, x in zip(total, route_loads, strict=True)]
     return [float(x) for x in total]

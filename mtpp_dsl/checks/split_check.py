@@ -79,10 +79,10 @@ def broken_line(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
             if d not in busy:
                 yield str(rule), f"{problem.devices[d].name} has no node"
         if any(problem.stage_memory) and plan.order is not None:
-            found = [d for d in plan.order if d in busy and d in listed]
+            listed_order = [d for d in plan.order if d in busy and d in listed]
             wanted = [d for d in listed if d in busy]
-            if found != wanted:
-                names = ", ".join(problem.devices[d].name for d in found)
+            if listed_order != wanted:
+                names = ", ".join(problem.devices[d].name for d in listed_order)
                 yield str(rule), f"the order of the plan has its stages as {names}"
 
 

@@ -34,10 +34,10 @@ def _members(plan: Plan, lead: int) -> tuple[int, ...]:
 
 def _nodes(problem: Problem, plan: Plan) -> dict[int, list[int]]:
     """Return the nodes of every stage, by its lead, in the order of the devices."""
-    found: dict[int, list[int]] = {}
+    nodes: dict[int, list[int]] = {}
     for v, d in enumerate(plan.assignment.tolist()):
-        found.setdefault(d, []).append(v)
-    return {d: found[d] for d in range(problem.k) if d in found}
+        nodes.setdefault(d, []).append(v)
+    return {d: nodes[d] for d in range(problem.k) if d in nodes}
 
 
 def _after(plan: Plan) -> dict[int, int]:
@@ -48,12 +48,12 @@ def _after(plan: Plan) -> dict[int, int]:
 
 def _tensors(problem: Problem, plan: Plan) -> dict[int, set[int]]:
     """Return the stages that a tensor goes to from its own, by its producer."""
-    found: dict[int, set[int]] = {}
+    readers: dict[int, set[int]] = {}
     device = plan.assignment.tolist()
     for u, v in zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True):
         if device[u] != device[v]:
-            found.setdefault(u, set()).add(device[v])
-    return found
+            readers.setdefault(u, set()).add(device[v])
+    return readers
 
 
 def broken_groups(problem: Problem, plan: Plan) -> Iterator[str]:
@@ -119,7 +119,7 @@ def broken_order(problem: Problem, plan: Plan) -> Iterator[str]:
 
 def broken_stages(problem: Problem, plan: Plan, tolerance: float) -> Iterator[tuple[str, str]]:
     """Yield (constraint, what is wrong) of stages that recompute, or keep more than fits."""
-    stages, held = _nodes(problem, plan), held_memory(problem, plan)
+    stages, memory = _nodes(problem, plan), held_memory(problem, plan)
     for lead in sorted(plan.recomputed):
         rule = problem.stage_memory[lead]
         if rule is None or rule.recompute == "never":
@@ -133,7 +133,7 @@ def broken_stages(problem: Problem, plan: Plan, tolerance: float) -> Iterator[tu
                 continue
             if rule.recompute == "always" and lead not in plan.recomputed:
                 yield str(rule), f"the stage of {problem.devices[lead].name} does not recompute"
-            used, kept = held[d]
+            used, kept = memory[d]
             if used > spec.room * (1 + tolerance):
                 microbatches = f"{kept} microbatch{'es' if kept != 1 else ''}"
                 yield str(rule), f"{needs(problem, d, used, spec.room)} to keep {microbatches}"
@@ -142,7 +142,7 @@ def broken_stages(problem: Problem, plan: Plan, tolerance: float) -> Iterator[tu
 def held_memory(problem: Problem, plan: Plan) -> dict[int, tuple[float, int]]:
     """Return what is held, and how many microbatches are kept, by every device whose memory is limited by stage."""
     graph, after, shipped = problem.graph, _after(plan), _tensors(problem, plan)
-    found = {}
+    by_stage = {}
     for lead, nodes in _nodes(problem, plan).items():
         saved = sum(float(graph.saved[v]) for v in nodes)
         read = sum(float(graph.output[u]) for u, readers in shipped.items() if lead in readers)
@@ -152,10 +152,10 @@ def held_memory(problem: Problem, plan: Plan) -> dict[int, tuple[float, int]]:
             if rule is None:
                 continue
             kept, copies = _kept(rule, after.get(lead, 0))
-            held = sum(float(graph.state[v]) + (copies - 1) * float(graph.params[v]) for v in nodes)
+            weights = sum(float(graph.state[v]) + (copies - 1) * float(graph.params[v]) for v in nodes)
             again = lead in plan.recomputed
-            found[d] = (held + saved) / t + kept * read if again else (held + kept * saved) / t, kept
-    return found
+            by_stage[d] = (weights + saved) / t + kept * read if again else (weights + kept * saved) / t, kept
+    return by_stage
 
 
 def _kept(rule: StageMemory, after: int) -> tuple[int, int]:
@@ -188,8 +188,8 @@ def iteration_cost(problem: Problem, plan: Plan, objective: Objective) -> float:
 
 def passes_of(problem: Problem, plan: Plan) -> list[tuple[float, float, float]]:
     """Return the forward part, the backward part and the load of every stage, in the order of the plan."""
-    found = _passes(problem, plan)
-    return [found[d] for d in (plan.order or range(problem.k)) if d in found]
+    passes = _passes(problem, plan)
+    return [passes[d] for d in (plan.order or range(problem.k)) if d in passes]
 
 
 def _passes(problem: Problem, plan: Plan) -> dict[int, tuple[float, float, float]]:
@@ -199,7 +199,7 @@ def _passes(problem: Problem, plan: Plan) -> dict[int, tuple[float, float, float
     span, shipped = spans(problem, plan.replicas), _tensors(problem, plan)
     stages = _nodes(problem, plan)
     params = [sum(float(graph.params[v]) for v in stages.get(d, ())) for d in range(problem.k)]
-    found = {}
+    passes = {}
     for lead, nodes in stages.items():
         spec, t = problem.devices[lead], plan.shards.get(lead, 1)
         pays = isinstance(link, Shared) or spec.pays_io
@@ -229,8 +229,8 @@ def _passes(problem: Problem, plan: Plan) -> dict[int, tuple[float, float, float
             forward += max(0.0, params[lead] / t - spec.room) / link.bandwidth
         forward, backward = forward / r, backward / r
         sync = _exchange(problem, plan, lead, params, r)
-        found[lead] = (forward, max(backward, sync - forward), max(forward + backward, sync))
-    return found
+        passes[lead] = (forward, max(backward, sync - forward), max(forward + backward, sync))
+    return passes
 
 
 def _exchange(problem: Problem, plan: Plan, lead: int, params: list[float], r: int) -> float:
@@ -238,7 +238,7 @@ def _exchange(problem: Problem, plan: Plan, lead: int, params: list[float], r: i
     t = plan.shards.get(lead, 1)
     if r == 1:
         return 0.0
-    return exchange(problem, {**plan.replicas, lead: _members(plan, lead)[:r]}, lead, [each / t for each in params])
+    return exchange(problem, {**plan.replicas, lead: _members(plan, lead)[:r]}, lead, [size / t for size in params])
 
 
 MOST_PASSES = 400_000
@@ -268,7 +268,7 @@ def _last_end(problem: Problem, stages: list[tuple[float, float, float]], many: 
         for m in range(many)
         for way in "fb"
     }
-    after: dict[Pass, set[Pass]] = {each: set() for each in takes}
+    after: dict[Pass, set[Pass]] = {run: set() for run in takes}
     last = len(stages) - 1
     for s in range(len(stages)):
         ahead = many if schedule == "gpipe" else last - s + 1
@@ -283,6 +283,6 @@ def _last_end(problem: Problem, stages: list[tuple[float, float, float]], many: 
                 after["f", s, m].add(("b", s, m - ahead))
             after["b", s, m].add(("f", s, min(m + ahead, many) - 1))
     ends: dict[Pass, float] = {}
-    for each in TopologicalSorter(after).static_order():
-        ends[each] = max((ends[other] for other in after[each]), default=0.0) + takes[each]
+    for run in TopologicalSorter(after).static_order():
+        ends[run] = max((ends[other] for other in after[run]), default=0.0) + takes[run]
     return max(ends.values(), default=0.0)

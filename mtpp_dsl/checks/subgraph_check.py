@@ -172,8 +172,8 @@ def _times(
                     yield "schedule", f"{one} and {other} run at once in {runs.name(run)}"
         for one_run, next_run in pairwise(queue):
             if began[next_run] < over[one_run] - slack:
-                told = f"{runs.name(next_run)} starts at {began[next_run]:.6g}"
-                yield "schedule", f"{told}, {runs.name(one_run)} ends at {over[one_run]:.6g}"
+                message = f"{runs.name(next_run)} starts at {began[next_run]:.6g}"
+                yield "schedule", f"{message}, {runs.name(one_run)} ends at {over[one_run]:.6g}"
 
 
 def subgraph_loads(problem: Problem, device: list[int], piece: list[int]) -> list[float]:

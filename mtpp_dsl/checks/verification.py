@@ -110,29 +110,29 @@ def _broken_alone(problem: Problem, plan: Plan) -> list[Violation]:
         broken += [Violation(what, message) for what, message in check(problem, plan)]
     if broken:
         return broken
-    found = [v for copy in copies(plan.replicas, device) for v in _check(problem, copy, plan)]
+    violations = [v for copy in copies(plan.replicas, device) for v in _check(problem, copy, plan)]
     if any(problem.stage_memory) or plan.recomputed:
-        found += [Violation(what, message) for what, message in broken_stages(problem, plan, TOLERANCE)]
+        violations += [Violation(what, message) for what, message in broken_stages(problem, plan, TOLERANCE)]
     for rule in problem.of(Memory) if plan.shards else ():
-        found += [Violation(str(rule), message) for message in broken_memory(problem, plan, rule, TOLERANCE)]
-    found += [Violation(what, message) for what, message in broken_line(problem, plan)]
+        violations += [Violation(str(rule), message) for message in broken_memory(problem, plan, rule, TOLERANCE)]
+    violations += [Violation(what, message) for what, message in broken_line(problem, plan)]
     for constraint in problem.of(Acyclic) if problem.hierarchical else ():
         if constraint.groups == "free":
             continue
         messages = cyclic_groups(problem, plan.replicas, device, constraint)
-        found += (Violation(str(constraint), message) for message in messages)
-    found += _custom(problem, plan)
-    return list(dict.fromkeys(found))
+        violations += (Violation(str(constraint), message) for message in messages)
+    violations += _custom(problem, plan)
+    return list(dict.fromkeys(violations))
 
 
 def _broken_routes(problem: Problem, plan: Plan) -> list[Violation]:
     """Return what breaks the problem in a plan of several routes, each of which is a plan by itself."""
-    found = [Violation(what, message) for what, message in broken_routes(problem, plan, TOLERANCE)]
+    violations = [Violation(what, message) for what, message in broken_routes(problem, plan, TOLERANCE)]
     if plan.replicas or plan.timed:
-        found.append(Violation("copies", "a plan has routes, or replicas or a schedule, not both"))
+        violations.append(Violation("copies", "a plan has routes, or replicas or a schedule, not both"))
     for route in plan.routes:
-        found += _broken_alone(problem, replace(plan, assignment=route.assignment, routes=()))
-    return list(dict.fromkeys(found))
+        violations += _broken_alone(problem, replace(plan, assignment=route.assignment, routes=()))
+    return list(dict.fromkeys(violations))
 
 
 def _ranges_of_one(problem: Problem, plan: Plan) -> Iterator[Violation]:
@@ -158,14 +158,14 @@ def _custom(problem: Problem, plan: Plan) -> Iterator[Violation]:
     """
     for constraint in problem.of(CustomConstraint):
         try:
-            found = constraint.violations(problem, plan)
-            messages = list(found)
+            returned = constraint.violations(problem, plan)
+            messages = list(returned)
         except MtppError:
             raise
         except Exception as error:
             raise PluginError(f"violations() of constraint {constraint} failed: {error!r}") from error
-        if isinstance(found, str) or not all(isinstance(message, str) for message in messages):
-            raise PluginError(f"violations() of constraint {constraint} returned {found!r}, not a list of messages")
+        if isinstance(returned, str) or not all(isinstance(message, str) for message in messages):
+            raise PluginError(f"violations() of constraint {constraint} returned {returned!r}, not a list of messages")
         for message in messages:
             yield Violation(str(constraint), message)
 

@@ -437,7 +437,7 @@ def decisions_in(terms: Iterable[tuple[Decision, float]]) -> Iterator[Decision]:
 
 def phases_in(terms: Iterable[tuple[Decision, float]]) -> set[str | None]:
     """Return the phases that the loads in *terms* are of; None stands for all phases together."""
-    return {each.phase for each in decisions_in(terms) if isinstance(each, (Load, Bottleneck, Latency))}
+    return {decision.phase for decision in decisions_in(terms) if isinstance(decision, (Load, Bottleneck, Latency))}
 
 
 def of_phase(decision: Decision, phase: str | None) -> Decision:

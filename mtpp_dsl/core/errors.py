@@ -169,8 +169,8 @@ def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     >>> did_you_mean("zzz", ["acyclic"])
     ''
     """
-    found = near(word, known, cutoff)
-    return f"; did you mean {found!r}?" if found else ""
+    nearest_word = near(word, known, cutoff)
+    return f"; did you mean {nearest_word!r}?" if nearest_word else ""
 
 
 def near(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
@@ -179,8 +179,8 @@ def near(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     >>> near("acylic", ["acyclic", "memory"])
     'acyclic'
     """
-    found = get_close_matches(word, _comparable(word, known), n=1, cutoff=cutoff) if len(word) <= MAX_WORD else []
-    return found[0] if found else ""
+    matches = get_close_matches(word, _comparable(word, known), n=1, cutoff=cutoff) if len(word) <= MAX_WORD else []
+    return matches[0] if matches else ""
 
 
 def nearest(word: str, known: Collection[str], most: int = 3) -> str:

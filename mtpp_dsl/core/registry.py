@@ -202,15 +202,15 @@ def available(group: str) -> dict[str, EntryPoint]:
     >>> list(available(FORMATS))[0]
     'msr'
     """
-    found = {name: EntryPoint(name, value, group) for name, value in BUILTIN[group].items()}
+    points = {name: EntryPoint(name, value, group) for name, value in BUILTIN[group].items()}
     for point in entry_points(group=group):
-        other = found.setdefault(point.name, point)
+        other = points.setdefault(point.name, point)
         if other.value != point.value:
             raise PluginError(
                 f"two plug-ins call themselves {_NOUN[group]} {point.name!r}: "
                 f"{other.value} and {point.value}; uninstall or rename one"
             )
-    return found
+    return points
 
 
 def load(group: str, name: str) -> Any:

@@ -9,11 +9,11 @@ from typing import Any
 __all__ = ["value_of"]
 
 
-def value_of(said: Mapping[str, Any]) -> float | None:
+def value_of(entry: Mapping[str, Any]) -> float | None:
     """Return the value that an objective or a bound of an answer has; None without one.
 
     >>> value_of({"value": None, "infinite": True})
     inf
     """
-    value: float | None = said["value"]
-    return inf if value is None and said.get("infinite") else value
+    value: float | None = entry["value"]
+    return inf if value is None and entry.get("infinite") else value

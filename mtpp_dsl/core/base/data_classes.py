@@ -26,9 +26,9 @@ class Short:
 
     def __repr__(self) -> str:
         shown = [
-            f"{each.name}={short(getattr(self, each.name))}"
-            for each in fields(self)  # type: ignore[arg-type]
-            if each.repr and not _is_default(getattr(self, each.name), each)
+            f"{field.name}={short(getattr(self, field.name))}"
+            for field in fields(self)  # type: ignore[arg-type]
+            if field.repr and not _is_default(getattr(self, field.name), field)
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
@@ -57,7 +57,7 @@ def short(value: object) -> str:
 
 def in_full(value: object) -> str:
     """Return all fields of a dataclass, for evidence rather than for a screen."""
-    shown = [f"{each.name}={getattr(value, each.name)!r}" for each in fields(value)]  # type: ignore[arg-type]
+    shown = [f"{field.name}={getattr(value, field.name)!r}" for field in fields(value)]  # type: ignore[arg-type]
     return f"{type(value).__name__}({', '.join(shown)})"
 
 

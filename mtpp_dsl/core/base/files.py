@@ -94,7 +94,7 @@ def folders_of(folders: Folders) -> tuple[Path, ...]:
     >>> [path.name for path in folders_of("lib")], [path.name for path in folders_of(["a", Path("b")])]
     (['lib'], ['a', 'b'])
     """
-    return (Path(folders),) if isinstance(folders, (str, os.PathLike)) else tuple(Path(each) for each in folders)
+    return (Path(folders),) if isinstance(folders, (str, os.PathLike)) else tuple(Path(folder) for folder in folders)
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
@@ -303,8 +303,8 @@ def mapped(path: str | os.PathLike[str], most: int, name: str = "") -> Iterator[
 
 def digest(data: bytes | mmap.mmap, end: int | None = None) -> str:
     """Return the SHA-256 of the bytes before *end*, or of all."""
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     end = len(data) if end is None else end
     for start in range(0, end, _STEP):
-        found.update(data[start : min(end, start + _STEP)])
-    return found.hexdigest()
+        sha.update(data[start : min(end, start + _STEP)])
+    return sha.hexdigest()

@@ -40,9 +40,9 @@ class LazyModule(ModuleType):
             before_pyomo()
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
-        found = getattr(import_module(self.__name__), attribute)
-        setattr(self, attribute, found)
-        return found
+        value = getattr(import_module(self.__name__), attribute)
+        setattr(self, attribute, value)
+        return value
 
 
 def before_pyomo() -> None:

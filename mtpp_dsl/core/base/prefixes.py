@@ -68,13 +68,13 @@ class Prefixes:
         if _WORD.match(path).group() not in self._words:  # type: ignore[union-attr]
             return ()
         key = path.translate(_LOW)
-        found = self._below(key)
-        if not found and ("." in path or "/" in path):
+        names = self._below(key)
+        if not names and ("." in path or "/" in path):
             if path not in self._without:
                 ends = self._completed(_COMPONENT.findall(key)[:-1])
                 self._without[path] = tuple(sorted({v for end in ends for v in self._below(end)}))
             return self._without[path]
-        return tuple(sorted(found))
+        return tuple(sorted(names))
 
     def shorter(self, most: int) -> Iterator[str]:
         """Yield what names begin with, each once, for suggestions; those of *most* names."""
@@ -92,23 +92,23 @@ class Prefixes:
         """Return the numbers of the names that begin with *key*; of a subscript also those that have more of them."""
         order = self._sorted[1]
         first, last = self._range(key, key + _BEYOND)
-        found = order[first:last]
+        names = order[first:last]
         if key.endswith("]") and self._several:
             first, last = self._range(f"{key[:-1]},", f"{key[:-1]}-")  # '-' is the character behind ','
-            found += order[first:last]
-        return found
+            names += order[first:last]
+        return names
 
     def _completed(self, components: Sequence[str]) -> list[str]:
         """Return the beginnings of names that consist of components, with the subscripts that these leave out."""
-        found = [""]
+        prefixes = [""]
         for component in components:
-            found = [each for prefix in found for each in self._next(prefix, component)]
-        return found
+            prefixes = [longer for prefix in prefixes for longer in self._next(prefix, component)]
+        return prefixes
 
     def _next(self, prefix: str, component: str) -> list[str]:
         if self._below(prefix + component):
             return [prefix + component]
-        return [each for inner in self._subscripted(prefix) for each in self._next(inner, component)]
+        return [longer for inner in self._subscripted(prefix) for longer in self._next(inner, component)]
 
     def _subscripted(self, prefix: str) -> Iterator[str]:
         """Yield the prefixes that are *prefix* and a subscript: ``layer[0]``, ``layer[1]`` and so on."""

@@ -132,8 +132,8 @@ class JsonRecord:
 
     def _fill(self, field: str, value: object, array: NDArray[np.float64]) -> None:
         if not isinstance(value, list) or len(value) != len(array):
-            found = f"{len(value)}" if isinstance(value, list) else _shown(value)
-            raise self.error(field, f"expected a list of {len(array)} entries, found {found}")
+            given = f"{len(value)}" if isinstance(value, list) else _shown(value)
+            raise self.error(field, f"expected a list of {len(array)} entries, found {given}")
         for i, entry in enumerate(value):
             if array.ndim == 1:
                 array[i] = self._number(f"{field}[{i}]", entry)

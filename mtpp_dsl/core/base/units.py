@@ -132,24 +132,24 @@ def _table() -> dict[str, tuple[Exact, Dimension]]:
 
 def _energies(prefixes: dict[str, Exact]) -> dict[str, tuple[Exact, Dimension]]:
     """Return the units of energy and power: J, Wh and W with their prefixes."""
-    found: dict[str, tuple[Exact, Dimension]] = {}
+    units: dict[str, tuple[Exact, Dimension]] = {}
     for prefix, factor in prefixes.items():
-        found[f"{prefix}J"] = (factor, ENERGY)
-        found[f"{prefix}W"] = (factor, POWER)
+        units[f"{prefix}J"] = (factor, ENERGY)
+        units[f"{prefix}W"] = (factor, POWER)
         if factor >= 1:
-            found[f"{prefix}Wh"] = (3600 * factor, ENERGY)
-    return found
+            units[f"{prefix}Wh"] = (3600 * factor, ENERGY)
+    return units
 
 
 def _prices() -> dict[str, tuple[Exact, Dimension]]:
     """Return the units of money, by themselves, per time and per energy."""
-    found: dict[str, tuple[Exact, Dimension]] = {}
+    units: dict[str, tuple[Exact, Dimension]] = {}
     for name, money in (("USD", DOLLARS), ("EUR", EUROS)):
-        found[name] = (1, money)
-        found[f"{name}/s"] = (1, money / TIME)
-        found[f"{name}/h"] = (Fraction(1, 3600), money / TIME)
-        found[f"{name}/kWh"] = (Fraction(1, 3_600_000), money / ENERGY)
-    return found
+        units[name] = (1, money)
+        units[f"{name}/s"] = (1, money / TIME)
+        units[f"{name}/h"] = (Fraction(1, 3600), money / TIME)
+        units[f"{name}/kWh"] = (Fraction(1, 3_600_000), money / ENERGY)
+    return units
 
 
 UNITS = _table()
@@ -335,9 +335,11 @@ def unit_hint(word: str, dimensions: Collection[Dimension] | None = None) -> str
         if not meant:
             return did_you_mean(word, known)
     kinds = [UNITS[unit][1] for unit in meant]
-    told = len(set(kinds)) == len(kinds) > 1
-    shown = [f"{unit!r}, {_SAID[kind]}" if told else repr(unit) for unit, kind in zip(meant, kinds, strict=True)]
-    return f"; did you mean {(', or ' if told else ' or ').join(shown)}?"
+    dimensions_differ = len(set(kinds)) == len(kinds) > 1
+    shown = [
+        f"{unit!r}, {_SAID[kind]}" if dimensions_differ else repr(unit) for unit, kind in zip(meant, kinds, strict=True)
+    ]
+    return f"; did you mean {(', or ' if dimensions_differ else ' or ').join(shown)}?"
 
 
 def _meant(word: str) -> Iterable[str]:

@@ -294,8 +294,8 @@ def refusal(method: Method, problem: Problem) -> str | None:
     reason = why_not(method, problem)
     if reason is not None or not isinstance(method, Installed):
         return reason
-    found = method.available()
-    return None if found.ok else f"what it needs is not installed; install it with: {found.install}"
+    availability = method.available()
+    return None if availability.ok else f"what it needs is not installed; install it with: {availability.install}"
 
 
 @runtime_checkable

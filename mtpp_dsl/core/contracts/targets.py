@@ -59,18 +59,18 @@ class Stamp:
     def lines(self) -> list[str]:
         """Return the stamp as lines for comments."""
         sha = f" (sha256 {self.model_sha256:.16})" if self.model_sha256 else ""
-        found = [f"made by mtpp from {self.model_name or self.spec or 'a problem'}{sha}"]
+        lines = [f"made by mtpp from {self.model_name or self.spec or 'a problem'}{sha}"]
         if self.answer:
-            found.append(f"answer: {self.answer}, to {self.spec}")
-        found += [
+            lines.append(f"answer: {self.answer}, to {self.spec}")
+        lines += [
             f"devices, in order: {', '.join(self.devices)}",
             f"{self.objective} of the plan: {format_quantity(self.value, self.unit)}",
         ]
         if self.bound is not None:
             under = f" for {self.target}" if self.target else ""
-            said = "by that answer, " if self.answer else ""
-            found.append(f"{said}no plan{under} is better than: {format_quantity(self.bound, self.unit)}")
-        return [on_a_line(line) for line in found]
+            source = "by that answer, " if self.answer else ""
+            lines.append(f"{source}no plan{under} is better than: {format_quantity(self.bound, self.unit)}")
+        return [on_a_line(line) for line in lines]
 
     def to_json(self) -> dict[str, object]:
         """Return the stamp for manifests."""

@@ -180,10 +180,10 @@ def model_traits(model: object) -> ModelTraits:
     Raises:
         PluginError: an attribute is of another type, or the scale is not positive.
     """
-    found = _read(ModelTraits, model, "model")
-    if not found.cost_scale > 0:
-        raise PluginError(f"model {_name(model)!r}: cost_scale is {found.cost_scale!r}, not a positive number")
-    return found
+    traits = _read(ModelTraits, model, "model")
+    if not traits.cost_scale > 0:
+        raise PluginError(f"model {_name(model)!r}: cost_scale is {traits.cost_scale!r}, not a positive number")
+    return traits
 
 
 ATTRIBUTES: dict[type, dict[str, Any]] = {
@@ -199,13 +199,13 @@ WORDS = {
 
 
 def _read(base: type[_Traits], plugin: object, kind: str) -> _Traits:
-    found = base()
+    traits = base()
     for name, wanted in ATTRIBUTES[base].items():
         value = getattr(plugin, name, getattr(base, name))
         if not _fits(value, wanted):
             raise PluginError(f"{kind} {_name(plugin)!r}: {name} is {value!r}, not {WORDS[wanted]}")
-        setattr(found, name, float(value) if wanted is float else value)
-    return found
+        setattr(traits, name, float(value) if wanted is float else value)
+    return traits
 
 
 def _fits(value: Any, wanted: Any) -> bool:

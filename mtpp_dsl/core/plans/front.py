@@ -46,8 +46,8 @@ class Front(Picklable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the front as JSON: what ``mtpp solve --pareto --json`` writes."""
-        found: dict[str, Any] = late("mtpp_dsl.show.report.fronts:front_to_json")(self)
-        return found
+        data: dict[str, Any] = late("mtpp_dsl.show.report.fronts:front_to_json")(self)
+        return data
 
     def to_json(self) -> str:
         """Return the same as text."""

@@ -72,12 +72,12 @@ def pass_ends(
 def _passes(here: int, microbatches: int, schedule: str) -> list[tuple[int, int]]:
     """Return (0 for forward or 1 for backward, microbatch) of a stage in order, with so many stages from *here* on."""
     ahead = microbatches if schedule == "gpipe" else min(microbatches, here)
-    found = [(0, m) for m in range(ahead)]
+    passes = [(0, m) for m in range(ahead)]
     for m in range(microbatches):
-        found.append((1, m))
+        passes.append((1, m))
         if ahead + m < microbatches:
-            found.append((0, ahead + m))
-    return found
+            passes.append((0, ahead + m))
+    return passes
 
 
 def iteration_bound(load: Sequence[float], microbatches: int) -> float:
@@ -90,12 +90,12 @@ def iteration_bound(load: Sequence[float], microbatches: int) -> float:
     return float(max([before[-1], *(before[:-1] + microbatches * np.asarray(load, np.float64))]))
 
 
-def iteration_of(problem: Problem, plan: Plan, found: Evaluation) -> Iteration:
-    """Return what an iteration of *plan* takes; *found* is what the plan costs."""
+def iteration_of(problem: Problem, plan: Plan, evaluation: Evaluation) -> Iteration:
+    """Return what an iteration of *plan* takes; *evaluation* is what the plan costs."""
     objective = problem.objective
     stages = stages_of(problem, plan)
-    load, forward = found.load[stages], found.forward[stages]
-    backward = np.maximum(found.backward[stages], load - forward)
+    load, forward = evaluation.load[stages], evaluation.forward[stages]
+    backward = np.maximum(evaluation.backward[stages], load - forward)
     many = objective.microbatches or 1
     bound = iteration_bound(load.tolist(), many)
     if 2 * many * len(stages) > MOST_PASSES:
@@ -105,5 +105,5 @@ def iteration_of(problem: Problem, plan: Plan, found: Evaluation) -> Iteration:
 
 def stages_of(problem: Problem, plan: Plan) -> list[int]:
     """Return the devices that hold nodes, in the plan's order if it has one."""
-    held = set(plan.assignment.tolist())
-    return [d for d in (plan.order if plan.order is not None else range(problem.k)) if d in held]
+    busy = set(plan.assignment.tolist())
+    return [d for d in (plan.order if plan.order is not None else range(problem.k)) if d in busy]

@@ -123,13 +123,13 @@ class Plan(Picklable):
         Raises:
             UsageError: an assignment of the wrong length, or to a device that does not exist.
         """
-        found = merged(routes)
-        if not found:
+        distinct = merged(routes)
+        if not distinct:
             raise UsageError("a plan has one route at least")
-        plans = [cls.create(problem, route.assignment) for route in found]
-        if len(found) == 1 and found[0].share == 1:
+        plans = [cls.create(problem, route.assignment) for route in distinct]
+        if len(distinct) == 1 and distinct[0].share == 1:
             return plans[0]
-        return replace(plans[0], order=None, routes=found)
+        return replace(plans[0], order=None, routes=distinct)
 
     def of(self, problem: Problem | None) -> Plan:
         """Return this plan as one that knows its problem; None lets it forget it."""
@@ -148,8 +148,8 @@ class Plan(Picklable):
         """The device of every node by their names; of a batch whose inputs are on several, the list of them."""
         if self.problem is None:
             raise UsageError("this plan does not know its problem: write plan.of(problem)")
-        found: Mapping[str, str | list[str]] = self.to_json(self.problem)["assignment"]
-        return found
+        names: Mapping[str, str | list[str]] = self.to_json(self.problem)["assignment"]
+        return names
 
     def __getitem__(self, node: str) -> Any:
         """Return the name of the device that *node* is on; of a batch whose inputs are on several, their names.
@@ -186,14 +186,14 @@ class Plan(Picklable):
 
         Of a batch, a node is on every device that runs an input of it; a replica runs the nodes of its stage.
         """
-        found: list[set[int]] = [set() for _ in range(k)]
+        nodes: list[set[int]] = [set() for _ in range(k)]
         where = self.assignment[:, None] if self.batches is None else self.batches.device
         if self.routes:
             where = np.stack([route.assignment for route in self.routes], axis=1)
         for v, devices in enumerate(where.tolist()):
             for d in devices:
-                found[d].add(v)
-        return [frozenset(found[lead]) for lead in self.leads(k).tolist()]
+                nodes[d].add(v)
+        return [frozenset(nodes[lead]) for lead in self.leads(k).tolist()]
 
     def to_json(self, problem: Problem | None = None) -> dict[str, Any]:
         """Return the ``plan`` of the JSON answer: names in place of numbers; of a *problem*, or of its own.
@@ -232,22 +232,22 @@ class Plan(Picklable):
         """
         names, devices = problem.graph.names, [device.name for device in problem.devices]
         after = stages_after(self.order, self.assignment, problem.k)
-        held: dict[int, list[str]] = {}
+        nodes_by_lead: dict[int, list[str]] = {}
         for v, d in enumerate(self.assignment.tolist()):
-            held.setdefault(d, []).append(names[v])
-        found = []
+            nodes_by_lead.setdefault(d, []).append(names[v])
+        stages = []
         for d in range(problem.k) if self.order is None else self.order:
-            if d in held:
+            if d in nodes_by_lead:
                 members = [devices[member] for member in self.replicas.get(d, (d,))]
                 shards, rule = self.shards.get(d, 1), problem.stage_memory[d]
                 share = dict.fromkeys(members, shards / len(members))
-                stage: dict[str, Any] = {"devices": members, "nodes": held[d], "share": share}
+                stage: dict[str, Any] = {"devices": members, "nodes": nodes_by_lead[d], "share": share}
                 if problem.staged:
                     stage |= {"shards": shards, "replicas": len(members) // shards}
                     stage |= {"recompute": None if rule is None else d in self.recomputed}
                     stage |= {"kept": None if rule is None else rule.kept(int(after[d]))}
-                found.append(stage)
-        return found
+                stages.append(stage)
+        return stages
 
     @classmethod
     def from_json(cls, problem: Problem, data: object) -> Plan:
@@ -332,13 +332,13 @@ def _plan_of(data: object) -> Mapping[str, Any]:
     return data if isinstance(data, Mapping) and not isinstance(data.get("assignment", ""), str) else {}
 
 
-def _agree(said: object, scheduled: Mapping[str, object], what: str = "the schedule") -> None:
+def _agree(assignment: object, scheduled: Mapping[str, object], what: str = "the schedule") -> None:
     """Complain of an assignment that is not that of the schedule, or of the route, beside it."""
-    if not isinstance(said, Mapping):
+    if not isinstance(assignment, Mapping):
         raise UsageError("the assignment of a plan gives each node its device, or its devices")
-    odd = next((v for v in {**scheduled, **said} if said.get(v) != scheduled.get(v)), None)
+    odd = next((v for v in {**scheduled, **assignment} if assignment.get(v) != scheduled.get(v)), None)
     if odd is not None:
-        raise UsageError(f"the assignment has {odd!r} on {said.get(odd)!r}, {what} on {scheduled.get(odd)!r}")
+        raise UsageError(f"the assignment has {odd!r} on {assignment.get(odd)!r}, {what} on {scheduled.get(odd)!r}")
 
 
 def _with_routes(problem: Problem, data: Mapping[str, Any]) -> Plan:
@@ -350,8 +350,8 @@ def _with_routes(problem: Problem, data: Mapping[str, Any]) -> Plan:
     return plan.of(problem)
 
 
-def _schedule_of(problem: Problem, found: object) -> Schedule | None:
-    data = _plan_of(found)
+def _schedule_of(problem: Problem, answer: object) -> Schedule | None:
+    data = _plan_of(answer)
     if data.get("schedule") is None:
         return None
     schedule = Schedule.from_json(problem, data["schedule"], data.get("transfers"))
@@ -378,10 +378,10 @@ def _order_of(problem: Problem, data: object) -> tuple[int, ...] | None:
         return None
     if not isinstance(order, list):
         raise UsageError("the order of a plan is a list of devices")
-    found = [_device(problem, device, "orders") for device in order]
-    if sorted(found) != list(range(problem.k)):
+    numbers = [_device(problem, device, "orders") for device in order]
+    if sorted(numbers) != list(range(problem.k)):
         raise UsageError("the order of a plan names every device once")
-    return tuple(found)
+    return tuple(numbers)
 
 
 def _stages_of(problem: Problem, data: object) -> dict[str, Any]:
@@ -437,9 +437,9 @@ def device_order(problem: Problem, assignment: Ints) -> tuple[int, ...] | None:
     if rules:  # as if every device had one more node, and these were in a row
         before = np.concatenate([tails, *(n + rule[:-1] for rule in rules)])
         after = np.concatenate([heads, *(n + rule[1:] for rule in rules)])
-        found = quotient_order(np.concatenate([assignment, np.arange(k)]), before, after, k)
-        if found is not None:
-            return found
+        order = quotient_order(np.concatenate([assignment, np.arange(k)]), before, after, k)
+        if order is not None:
+            return order
     return quotient_order(assignment, tails, heads, k)
 
 

@@ -242,8 +242,8 @@ class Result(Picklable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON answer as a dictionary: what ``mtpp solve --json`` writes."""
-        found: dict[str, Any] = late("mtpp_dsl.solving.answers.json:result_to_json")(self._asked(), self)
-        return found
+        data: dict[str, Any] = late("mtpp_dsl.solving.answers.json:result_to_json")(self._asked(), self)
+        return data
 
     def to_json(self) -> str:
         """Return the JSON answer as text: what ``mtpp solve --json`` writes."""

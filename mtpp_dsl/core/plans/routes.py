@@ -73,17 +73,17 @@ def _route(problem: Problem, i: int, row: object) -> tuple[Fraction, list[int]]:
     place = f"plan.routes[{i}]"
     if not isinstance(row, Mapping) or set(row) != {"share", "assign"} or not isinstance(row["assign"], Mapping):
         raise UsageError(f"{place} has to have share and assign, which gives each node its device")
-    found: list[int] = []
+    assignment: list[int] = []
     for node in problem.graph.names:
         device = row["assign"].get(node)
         if not isinstance(device, str) or device not in problem.device_index:
             hint = did_you_mean(str(device), problem.device_index)
             raise UsageError(f"{place} puts {node!r} on {device!r}, which is no device{hint}")
-        found.append(problem.device_index[device])
+        assignment.append(problem.device_index[device])
     unknown = next((node for node in row["assign"] if node not in problem.graph.index), None)
     if unknown is not None:
         raise UsageError(f"{place} places {unknown!r}, which is no node{did_you_mean(unknown, problem.graph.names)}")
-    return _share(place, row["share"]), found
+    return _share(place, row["share"]), assignment
 
 
 def _share(place: str, text: object) -> Fraction:

@@ -58,7 +58,7 @@ def _inferred(problem: Problem, devices: Mapping[str, str]) -> dict[str, str]:
     for node, device in devices.items():
         if colors.get(node, -1) >= 0:
             homes.setdefault(colors[node], set()).add(device)
-    found: dict[str, str] = {}
+    inferred: dict[str, str] = {}
     for node in graph.names:
         home = homes.get(colors[node], set()) if node not in devices else set()
         if len(home) > 1:
@@ -66,5 +66,5 @@ def _inferred(problem: Problem, devices: Mapping[str, str]) -> dict[str, str]:
                 f"the split does not place node {node!r}, and has its colour class on {' and '.join(sorted(home))}"
             )
         if home:
-            (found[node],) = home
-    return found
+            (inferred[node],) = home
+    return inferred

@@ -23,11 +23,11 @@ __all__ = ["Keeping", "ring_time", "shard_speedup", "stage_order", "stages_after
 
 def shard_speedup(problem: Problem, shards: Ints) -> Floats:
     """Return [devices] what the work of each is divided by, where it is split over so many *shards*."""
-    found = np.ones(problem.k)
+    speedup = np.ones(problem.k)
     for d in np.flatnonzero(shards > 1).tolist():
         rule, t = problem.shard[d], int(shards[d])
-        found[d] = t if rule is None else rule.faster(t)
-    return found
+        speedup[d] = t if rule is None else rule.faster(t)
+    return speedup
 
 
 def ring_time(problem: Problem, shards: Ints) -> Floats:
@@ -46,11 +46,11 @@ def stages_after(order: Sequence[int] | None, assignment: Ints, k: int) -> Ints:
     after = np.zeros(k, np.int64)
     if order is None:
         return after
-    held = np.bincount(assignment, minlength=k) > 0
+    busy = np.bincount(assignment, minlength=k) > 0
     behind = 0
     for d in reversed(order):
         after[d] = behind
-        behind += int(held[d])
+        behind += int(busy[d])
     return after
 
 
@@ -80,7 +80,7 @@ class Keeping:
         crossing = assignment[graph.tails] != assignment[graph.heads]
         pairs = np.unique(graph.tails[crossing] * k + assignment[graph.heads[crossing]])
         state, params, saved = (
-            np.bincount(assignment, each, k).astype(np.float64) for each in (graph.state, graph.params, graph.saved)
+            np.bincount(assignment, sizes, k).astype(np.float64) for sizes in (graph.state, graph.params, graph.saved)
         )
         read = np.bincount(pairs % k, graph.output[pairs // k], k).astype(np.float64)
         return cls(problem, split, state, params, saved, read)
@@ -94,11 +94,11 @@ class Keeping:
         """Return what each device of the stage of *d* holds, with so many stages *after* it; *again*: it recomputes."""
         rule = self.problem.stage_memory[d]
         assert rule is not None
-        held = self.state[d] + (rule.versions(after) - 1) * self.params[d]
+        weights = self.state[d] + (rule.versions(after) - 1) * self.params[d]
         kept = rule.kept(after)
         if again:
-            return float((held + self.saved[d]) / self.shards[d] + kept * self.read[d])
-        return float((held + kept * self.saved[d]) / self.shards[d])
+            return float((weights + self.saved[d]) / self.shards[d] + kept * self.read[d])
+        return float((weights + kept * self.saved[d]) / self.shards[d])
 
     def recomputes(self, d: int, after: int) -> bool | None:
         """Return whether the stage of *d* has to recompute; None where it does not fit at all."""
@@ -113,12 +113,12 @@ class Keeping:
     def settled(self, assignment: Ints, order: Sequence[int] | None) -> frozenset[int]:
         """Return the leads that recompute: those that must, and no other."""
         after = stages_after(order, assignment, self.problem.k)
-        found = set()
+        recomputing = set()
         for d in np.unique(assignment).tolist():
             again, rule = self.recomputes(d, int(after[d])), self.problem.stage_memory[d]
             if again or (again is None and rule is not None and rule.recompute == "always"):
-                found.add(d)
-        return frozenset(found)
+                recomputing.add(d)
+        return frozenset(recomputing)
 
 
 def _loads(problem: Problem, assignment: Ints, keeping: Keeping) -> Floats:
@@ -130,8 +130,8 @@ def _loads(problem: Problem, assignment: Ints, keeping: Keeping) -> Floats:
     written = np.bincount(assignment[crossing], graph.output[crossing], k)
     pays = np.array([isinstance(link, Shared) or device.pays_io for device in problem.devices])
     work = np.bincount(assignment, time * (1 + graph.forward_share), k)
-    found: Floats = np.add(work, np.where(pays, (keeping.read + written) / link.bandwidth, 0.0), dtype=np.float64)
-    return found
+    loads: Floats = np.add(work, np.where(pays, (keeping.read + written) / link.bandwidth, 0.0), dtype=np.float64)
+    return loads
 
 
 def stage_order(
@@ -147,10 +147,10 @@ def stage_order(
     if usual is None or not rules or rules[0].schedule == "gpipe":
         return usual
     keeping, k = Keeping.of(problem, assignment, shards), problem.k
-    held = np.unique(assignment)
+    busy = np.unique(assignment)
     again = _loads(problem, assignment, keeping)
     pairs = np.unique(assignment[problem.graph.tails] * k + assignment[problem.graph.heads])
-    before: dict[int, set[int]] = {d: set() for d in held.tolist()}
+    before: dict[int, set[int]] = {d: set() for d in busy.tolist()}
     for pair in pairs[pairs // k != pairs % k].tolist():
         before[pair % k].add(pair // k)
     left, order = set(before), []

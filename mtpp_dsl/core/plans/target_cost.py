@@ -45,11 +45,11 @@ class TargetCost(Short):
 
         The costs of a throughput are periods; *of_rate*, shares are of the throughput, which is one over them.
 
-        >>> found = TargetCost.between("vllm", (11.0, 11.0), (10.0, 10.0))
-        >>> found.share
+        >>> price = TargetCost.between("vllm", (11.0, 11.0), (10.0, 10.0))
+        >>> price.share
         0.1
-        >>> found = TargetCost.between("vllm", (11.0, 10.5), (10.0, 8.0))
-        >>> found.share, found.least, found.most
+        >>> price = TargetCost.between("vllm", (11.0, 10.5), (10.0, 8.0))
+        >>> price.share, price.least, price.most
         (None, 0.05, 0.375)
         >>> TargetCost.between("vllm", (2.0, 2.0), (1.0, 1.0), of_rate=True).share
         0.5

@@ -204,13 +204,13 @@ def _repeat(constraints: Sequence[Constraint], count: int, sizes: Sequence[Seque
 
     More than all chunks in the smallest batches are of no use.
     """
-    found = [1] * len(sizes)
+    allowed = [1] * len(sizes)
     for rule in constraints:
         if isinstance(rule, Repeat):
             for d in range(len(sizes)) if rule.devices is None else rule.devices:
-                found[d] = rule.most
+                allowed[d] = rule.most
     useful = [max(1, count // menu[0]) if menu else 1 for menu in sizes]
-    return tuple(min(most, use) for most, use in zip(found, useful, strict=True))
+    return tuple(min(most, use) for most, use in zip(allowed, useful, strict=True))
 
 
 def _each(repeat: Sequence[int]) -> str:
@@ -237,14 +237,14 @@ def menus(objective: Objective, k: int, constraints: Sequence[Constraint]) -> li
 
 def _sizes(inputs: int, k: int, constraints: Sequence[Constraint]) -> list[set[int] | None]:
     """Return [devices] which batch sizes constraints leave each; None for all."""
-    found: list[set[int] | None] = [None] * k
+    menus: list[set[int] | None] = [None] * k
     for rule in constraints:
         if isinstance(rule, BatchSizes):
             for d in range(k) if rule.devices is None else rule.devices:
                 sizes = {size for size in rule.sizes if size <= inputs}
-                known = found[d]
-                found[d] = sizes if known is None else known & sizes
-    return found
+                known = menus[d]
+                menus[d] = sizes if known is None else known & sizes
+    return menus
 
 
 def _chunks(objective: Objective, known: Sequence[set[int] | None]) -> tuple[int, tuple[tuple[int, ...], ...]]:

@@ -71,7 +71,7 @@ def convex_edges(problem: Problem) -> dict[bool, tuple[Ints, Ints, tuple[int, ..
     A part is there, by whether it is the backward one, if ``constraint contiguous`` speaks of it, and ``acyclic`` does
     not: an acyclic quotient graph has convex sets only.
     """
-    found: dict[bool, tuple[Ints, Ints, tuple[int, ...]]] = {}
+    parts: dict[bool, tuple[Ints, Ints, tuple[int, ...]]] = {}
     for backward in (False, True) if problem.graph.backward.any() else (False,):
         kinds = {"both"} if backward else {"both", "forward"}
         asked = [constraint for constraint in problem.of(Contiguous) if constraint.parts in kinds]
@@ -80,8 +80,8 @@ def convex_edges(problem: Problem) -> dict[bool, tuple[Ints, Ints, tuple[int, ..
         }
         acyclic = any(constraint.parts in kinds for constraint in problem.of(Acyclic))
         if devices and not acyclic and problem.line is None:
-            found[backward] = (*_edges_of_part(problem, backward=backward), tuple(sorted(devices)))
-    return found
+            parts[backward] = (*_edges_of_part(problem, backward=backward), tuple(sorted(devices)))
+    return parts
 
 
 def _edges_of_part(problem: Problem, *, backward: bool) -> tuple[Ints, Ints]:
@@ -99,14 +99,14 @@ def cycle(problem: Problem, nodes: Sequence[int]) -> list[int]:
     inside = np.zeros(problem.graph.n, np.bool_)
     inside[list(nodes)] = True
     group = colocated(problem)
-    found: list[list[int]] = []
+    walks: list[list[int]] = []
     for tails, heads in ordered_edges(problem):
         kept = inside[tails] & inside[heads] & (group[tails] != group[heads])
         exits: dict[int, list[tuple[int, int]]] = {}
         for u, v in zip(tails[kept].tolist(), heads[kept].tolist(), strict=True):
             exits.setdefault(int(group[u]), []).append((u, v))
-        found += [walk for first in sorted(exits) if (walk := _around(first, exits, group))]
-    return min(found, key=len, default=[])
+        walks += [walk for first in sorted(exits) if (walk := _around(first, exits, group))]
+    return min(walks, key=len, default=[])
 
 
 def _around(first: int, exits: dict[int, list[tuple[int, int]]], group: Ints) -> list[int]:

@@ -121,8 +121,8 @@ class Costs(Picklable):
     @property
     def nodes(self) -> Ints:
         """The numbers of the nodes that have items, ascending."""
-        found: Ints = self.owner[self.offsets[:-1]]
-        return found
+        nodes: Ints = self.owner[self.offsets[:-1]]
+        return nodes
 
     def items_of(self, v: int) -> range:
         """Return the items of node *v*; none where nothing is said of what it does."""

@@ -83,15 +83,15 @@ def recognised(problem: Problem) -> Recognised:
     open_rows = {id(row) for row in left}
     dropped = {id(row.source) for row in rows if id(row) not in open_rows or _holds(row, allowed)}
     dropped |= {id(row) for _, sources in (*pairs, *sets) for row in sources}
-    found = [*pins, *_joined(pairs), *sets]
-    if not dropped and not found:
+    derived = [*pins, *_joined(pairs), *sets]
+    if not dropped and not derived:
         return Recognised(problem)
     names: dict[str, tuple[Linear, ...]] = {}
-    for constraint, sources in found:
+    for constraint, sources in derived:
         names[str(constraint)] = tuple(dict.fromkeys((*names.get(str(constraint), ()), *sources)))
     kept = [constraint for constraint in problem.constraints if id(constraint) not in dropped]
     return Recognised(
-        problem.with_constraints([*kept, *(constraint for constraint, _ in found)]), MappingProxyType(names)
+        problem.with_constraints([*kept, *(constraint for constraint, _ in derived)]), MappingProxyType(names)
     )
 
 
@@ -182,7 +182,7 @@ def _pairs(rows: Sequence[_Row], allowed: Bools) -> Iterator[Finding]:
 
 def _at_most_one(rows: Sequence[_Row], allowed: Bools) -> Iterator[Finding]:
     """Yield sets of three nodes or more of which every device may have one."""
-    found: dict[tuple[int, ...], dict[int, Linear]] = {}
+    rows_by_nodes: dict[tuple[int, ...], dict[int, Linear]] = {}
     for row in rows:
         limited = row.limit() if len(row.weights) > 2 else None
         if limited is None:
@@ -191,8 +191,8 @@ def _at_most_one(rows: Sequence[_Row], allowed: Bools) -> Iterator[Finding]:
         light = sorted(weights.values())[:2]
         alone = max(weights.values()) <= most
         if alone and sum(light) - most > TOLERANCE * max(abs(most), *light):
-            found.setdefault(row.nodes, {})[d] = row.source
-    for nodes, by_device in found.items():
+            rows_by_nodes.setdefault(row.nodes, {})[d] = row.source
+    for nodes, by_device in rows_by_nodes.items():
         shared = np.flatnonzero(allowed[list(nodes)].sum(axis=0) > 1).tolist()
         if set(shared) <= by_device.keys():
             sources = tuple(by_device.values())

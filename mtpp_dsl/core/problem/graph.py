@@ -379,10 +379,10 @@ def _times(tables: Mapping[str, ArrayLike], n: int, names: Sequence[str]) -> Map
 
 
 def _batch_times(tables: Mapping[str, Mapping[int, ArrayLike]], n: int, names: Sequence[str]) -> BatchTimes:
-    found: dict[str, Mapping[int, Floats]] = {}
+    by_kind: dict[str, Mapping[int, Floats]] = {}
     for kind, rows in tables.items():
-        found[kind] = MappingProxyType({size: _batch_row(kind, size, rows[size], n, names) for size in sorted(rows)})
-    return MappingProxyType(found)
+        by_kind[kind] = MappingProxyType({size: _batch_row(kind, size, rows[size], n, names) for size in sorted(rows)})
+    return MappingProxyType(by_kind)
 
 
 def _batch_row(kind: str, size: int, row: ArrayLike, n: int, names: Sequence[str]) -> Floats:

@@ -63,4 +63,4 @@ def in_line(constraints: Sequence[Constraint], k: int) -> Line | None:
 
 def ordered_devices(constraints: Sequence[Constraint], k: int) -> bool:
     """Return whether the quotient graph has no cycle, by ``acyclic`` or as all of *k* devices stand in an order."""
-    return any(isinstance(each, Acyclic) for each in constraints) or in_line(constraints, k) is not None
+    return any(isinstance(rule, Acyclic) for rule in constraints) or in_line(constraints, k) is not None

@@ -146,7 +146,7 @@ def _paths(links: Links) -> list[list[tuple[int, ...]]]:
     np.fill_diagonal(wide, np.inf)
     for via in range(k):
         wide = np.maximum(wide, np.minimum(wide[:, via, None], wide[None, via, :]))
-    found: list[list[tuple[int, ...]]] = []
+    paths: list[list[tuple[int, ...]]] = []
     for d in range(k):
         row: list[tuple[int, ...]] = [(d, e) if direct[d, e] > 0 else () for e in range(k)]
         row[d] = (d,)
@@ -156,8 +156,8 @@ def _paths(links: Links) -> list[list[tuple[int, ...]]]:
             for e in far:
                 if wide[d, e] == width:
                     row[e] = reached[e]
-        found.append(row)
-    return found
+        paths.append(row)
+    return paths
 
 
 def _shortest(d: int, usable: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], latency: Floats) -> dict[int, Route]:

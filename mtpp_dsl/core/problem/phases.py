@@ -157,11 +157,11 @@ def only_phase(objectives: Sequence[Objective], constraints: Sequence[Constraint
     terms = list(_all_terms(objectives, constraints))
     if len(objectives) > 1 or any(isinstance(one, PluginConstraint) for one in constraints):
         return None
-    if any(isinstance(x, Largest) for each in terms for x in decisions_in(each)):
+    if any(isinstance(x, Largest) for sums in terms for x in decisions_in(sums)):
         return None
-    found = {phase for each in terms for phase in phases_in(each)}
+    phases = {phase for sums in terms for phase in phases_in(sums)}
     asked = phases_in(objectives[0].terms)
-    return next(iter(found)) if found == asked and len(found) == 1 else None
+    return next(iter(phases)) if phases == asked and len(phases) == 1 else None
 
 
 def summed_latencies(

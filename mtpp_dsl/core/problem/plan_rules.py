@@ -163,9 +163,9 @@ def check_copies(
         )
     objective = objectives[0]
     if objectives[1:] or objective.quantity != "bottleneck" or objective.batch is not None or objective.is_linear:
-        said = " and ".join(f"'{one}'" for one in objectives)
+        stated = " and ".join(f"'{one}'" for one in objectives)
         raise ConstraintError(
-            f"copies share the inputs of a pipeline: say 'maximize throughput', not {said}", rule.origin
+            f"copies share the inputs of a pipeline: say 'maximize throughput', not {stated}", rule.origin
         )
     other = next((constraint for constraint in constraints if not isinstance(constraint, BESIDE)), None)
     if other is not None:

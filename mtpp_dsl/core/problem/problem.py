@@ -251,10 +251,10 @@ class Problem(Picklable):
 
         Rows that speak of other loads than those of the phase are left out, and so are soft ones.
         """
-        found = {}
+        problems = {}
         for phase in self.graph.phases:
             time = np.where(np.isfinite(self.time), running_times(phase.graph, self.devices), np.inf)
-            found[phase.name] = replace(
+            problems[phase.name] = replace(
                 self,
                 graph=phase.graph,
                 time=frozen(time, np.float64),
@@ -262,7 +262,7 @@ class Problem(Picklable):
                 later=(),
                 constraints=tuple(rows_of_phase(self.constraints, phase.name)),
             )
-        return MappingProxyType(found)
+        return MappingProxyType(problems)
 
     def phase(self, name: str) -> Problem:
         """Return one phase alone; see :attr:`each_phase`.
@@ -283,11 +283,11 @@ class Problem(Picklable):
 
         A sum of latencies of several phases is asked of one, too: of their mean, see :meth:`_in_their_mean`.
         """
-        found = only_phase(self.objectives, self.constraints) if self.phases else None
-        if found is None:
+        name = only_phase(self.objectives, self.constraints) if self.phases else None
+        if name is None:
             return self._in_their_mean() if self.phases and self.phased else None
         rows = (of_one_phase(rule) for rule in self.constraints)
-        return replace(self.phase(found), objective=plain_objective(self.objective), constraints=tuple(rows))
+        return replace(self.phase(name), objective=plain_objective(self.objective), constraints=tuple(rows))
 
     def _in_their_mean(self) -> Problem | None:
         """Return a sum of latencies as a multiple of the latency of one phase, the mean of the others; None elsewhere.
@@ -409,29 +409,29 @@ class Problem(Picklable):
     @cached_property
     def replicate(self) -> tuple[Replicate | None, ...]:
         """[devices] what lets the stage of each be replicated; None where nothing does."""
-        found: list[Replicate | None] = [None] * self.k
+        rules: list[Replicate | None] = [None] * self.k
         for rule in self.of(Replicate):
             for d in range(self.k) if rule.devices is None else rule.devices:
-                found[d] = rule
-        return tuple(found)
+                rules[d] = rule
+        return tuple(rules)
 
     @cached_property
     def shard(self) -> tuple[Shard | None, ...]:
         """[devices] what lets the nodes of each be split over a group of devices; None where nothing does."""
-        found: list[Shard | None] = [None] * self.k
+        rules: list[Shard | None] = [None] * self.k
         for rule in self.of(Shard):
             for d in range(self.k) if rule.devices is None else rule.devices:
-                found[d] = rule
-        return tuple(found)
+                rules[d] = rule
+        return tuple(rules)
 
     @cached_property
     def stage_memory(self) -> tuple[StageMemory | None, ...]:
         """[devices] what says how much each keeps as a stage of a pipeline; None where nothing does."""
-        found: list[StageMemory | None] = [None] * self.k
+        rules: list[StageMemory | None] = [None] * self.k
         for rule in self.of(StageMemory):
             for d in range(self.k) if rule.devices is None else rule.devices:
-                found[d] = rule
-        return tuple(found)
+                rules[d] = rule
+        return tuple(rules)
 
     @cached_property
     def stage_limit(self) -> Floats:

@@ -57,8 +57,8 @@ def settled_objectives(
     notes: list[str] = []
     settled = []
     for number, one in enumerate(several):
-        objective, said = settled_parts(settled_iteration(one, graph, constraints), graph, constraints)
-        notes += said
+        objective, warnings = settled_parts(settled_iteration(one, graph, constraints), graph, constraints)
+        notes += warnings
         _check_terms(objective, graph.n, k)
         settled.append(objective if len(several) == 1 else replace(objective, penalised=number == 0))
     _check_together(settled)

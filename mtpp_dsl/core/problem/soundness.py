@@ -281,10 +281,10 @@ def _barred_times(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
         own = graph.device_times.get(device.name)
         if own is None or not device.unsupported:
             continue
-        found = np.flatnonzero(_barred(graph, device) & np.isfinite(own))
-        if found.size:
-            v = int(found[0])
-            more = f" ({found.size - 1} more such nodes)" if found.size > 1 else ""
+        barred = np.flatnonzero(_barred(graph, device) & np.isfinite(own))
+        if barred.size:
+            v = int(barred[0])
+            more = f" ({barred.size - 1} more such nodes)" if barred.size > 1 else ""
             yield (
                 f"the time of {graph.names[v]} on {device.name} has no effect{more}: {device.name} does not support "
                 f"the kind {graph.kinds[v]!r}; remove that kind from 'unsupported', or remove the time"
@@ -302,7 +302,7 @@ def _barred(graph: Graph, device: Device) -> Bools:
 
 def _unsupported(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
     """Yield that a batch has a time where its node's kind is not supported."""
-    found = [
+    unsupported = [
         (v, device)
         for device in devices
         if device.unsupported
@@ -310,9 +310,9 @@ def _unsupported(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
             _barred(graph, device) & np.array([np.isfinite(row) for row in _table(graph, device).values()]).any(axis=0)
         ).tolist()
     ]
-    if found:
-        v, device = found[0]
-        more = f" ({len(found) - 1} more such nodes)" if found[1:] else ""
+    if unsupported:
+        v, device = unsupported[0]
+        more = f" ({len(unsupported) - 1} more such nodes)" if unsupported[1:] else ""
         yield (
             f"the times of batches of {graph.names[v]} on {device.name} have no effect{more}: {device.name} does not "
             f"support the kind {graph.kinds[v]!r}; remove that kind from 'unsupported', or remove the times"
@@ -321,15 +321,15 @@ def _unsupported(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
 
 def _sizes(graph: Graph, devices: Sequence[Device], sizes: Sequence[Sequence[int]]) -> Iterator[str]:
     """Yield that there are times for sizes that no batch has."""
-    found: list[tuple[Device, list[int], Sequence[int]]] = []
+    without_time: list[tuple[Device, list[int], Sequence[int]]] = []
     for device, menu in zip(devices, sizes, strict=True):
         known = set(menu)
         idle = [p for p, row in _table(graph, device).items() if p not in known and np.isfinite(row).any()]
         if idle:
-            found.append((device, idle, menu))
-    if found:
-        device, idle, menu = found[0]
-        more = f" (nor on {len(found) - 1} more devices)" if found[1:] else ""
+            without_time.append((device, idle, menu))
+    if without_time:
+        device, idle, menu = without_time[0]
+        more = f" (nor on {len(without_time) - 1} more devices)" if without_time[1:] else ""
         runs = f"runs batches of {_listed(menu)}" if menu else "runs none"
         yield (
             f"the times of batches of {_listed(idle)} on {device.name} have no effect{more}: it {runs}; see "
@@ -360,10 +360,10 @@ def _listed(sizes: Sequence[int], most: int = 6) -> str:
 
 def untimed(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
     """Yield a warning where nodes have costs and nobody has made times of them: they would take no time at all."""
-    for each in [phase.graph for phase in graph.phases] or [graph]:
-        if each.costs is None or each.work.any():
+    for part in [phase.graph for phase in graph.phases] or [graph]:
+        if part.costs is None or part.work.any():
             continue
-        lacking = [device.name for device in devices if not _timed(each, device)]
+        lacking = [device.name for device in devices if not _timed(part, device)]
         if lacking:
             yield (
                 f"nodes have costs, and no times were made of them on {lacking[0]}, where they take none: give "

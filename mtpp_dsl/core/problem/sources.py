@@ -20,10 +20,10 @@ def sources_of(problem: Problem) -> Ints:
     """
     graphs = [phase.graph for phase in problem.graph.phases] or [problem.graph]
     parts = np.stack([_alone(graph, problem) for graph in graphs])
-    found = np.full(parts.shape[1:], TimeSource.GIVEN)
+    sources = np.full(parts.shape[1:], TimeSource.GIVEN)
     for source in (TimeSource.MEASURED, TimeSource.MODELLED):
-        found[(parts == source).any(axis=0)] = source
-    return frozen(found, np.int64)
+        sources[(parts == source).any(axis=0)] = source
+    return frozen(sources, np.int64)
 
 
 def counted_sources(problem: Problem) -> Mapping[str, int]:

@@ -34,15 +34,15 @@ def with_objectives(problem: Problem, names: Sequence[str]) -> Problem:
     if len(names) != 2 or names[0] == names[1]:
         raise UsageError(f"a front is of two objectives, such as bottleneck,cost; not of {', '.join(names) or 'none'}")
     stated = {objective.called: objective for objective in problem.objectives}
-    found = []
+    objectives = []
     for name in names:
         if name not in stated and name not in NAMED:
             known = [*stated, *(other for other in NAMED if other not in stated)]
             near = nearest(name, known)
             label = f"; label one: minimize {name}: …" if name.isidentifier() and not near else ""
             raise UsageError(f"the spec has no objective {name!r}{near}{label}")
-        found.append(replace(stated.get(name) or Objective(name), within=0.0))
-    settled, _ = settled_objectives(found, problem.graph, problem.k, problem.interconnect, problem.constraints)
+        objectives.append(replace(stated.get(name) or Objective(name), within=0.0))
+    settled, _ = settled_objectives(objectives, problem.graph, problem.k, problem.interconnect, problem.constraints)
     return replace(problem, objective=settled[0], later=settled[1:])
 
 
@@ -62,16 +62,16 @@ def targeted(problem: Problem, name: str, restrict: Callable[[Problem], Problem]
         PluginError: *restrict* took a constraint away, or changed something else.
     """
     problem = free_of(problem)
-    found = restrict(problem)
+    limited = restrict(problem)
     same = all(
-        getattr(found, one.name) is getattr(problem, one.name) for one in fields(problem) if one.name not in ADDED
+        getattr(limited, one.name) is getattr(problem, one.name) for one in fields(problem) if one.name not in ADDED
     )
-    if not same or found.constraints[: len(problem.constraints)] != problem.constraints:
+    if not same or limited.constraints[: len(problem.constraints)] != problem.constraints:
         raise PluginError(f"target {name!r} changes more of a problem than that it adds constraints")
-    warnings = found.warnings
-    if any(isinstance(rule, Memory) for rule in found.constraints[len(problem.constraints) :]):
-        warnings = tuple(each for each in warnings if UNUSED_MEMORY not in each)  # it is used now
-    return replace(found, warnings=warnings, target=Targeted(name, problem.constraints))
+    warnings = limited.warnings
+    if any(isinstance(rule, Memory) for rule in limited.constraints[len(problem.constraints) :]):
+        warnings = tuple(warning for warning in warnings if UNUSED_MEMORY not in warning)  # it is used now
+    return replace(limited, warnings=warnings, target=Targeted(name, problem.constraints))
 
 
 def free_of(problem: Problem) -> Problem:
@@ -90,7 +90,7 @@ def new_name(devices: Sequence[Device], like: int) -> str:
     indexed = re.fullmatch(r"(.*)\[(\d+)\]", name, re.DOTALL)
     numbers = range(int(indexed[2]) + 1 if indexed else 2, len(taken) + 10**6)
     made = (f"{indexed[1]}[{i}]" if indexed else f"{name}_{i}" for i in numbers)
-    return next(each for each in made if each not in taken)
+    return next(candidate for candidate in made if candidate not in taken)
 
 
 @dataclass(frozen=True)

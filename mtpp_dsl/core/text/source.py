@@ -147,9 +147,9 @@ def _included_from(source: Source | None) -> list[str]:
     while source is not None and source.included_from is not None:
         origins.append(source.included_from)
         source = source.included_from.source
-    told = [f"  = included from {origin}" for origin in origins]
-    left = len(told) - 2 * MAX_ORIGINS
-    return told if left <= 1 else [*told[:MAX_ORIGINS], f"  = … {left} more", *told[-MAX_ORIGINS:]]
+    lines = [f"  = included from {origin}" for origin in origins]
+    left = len(lines) - 2 * MAX_ORIGINS
+    return lines if left <= 1 else [*lines[:MAX_ORIGINS], f"  = … {left} more", *lines[-MAX_ORIGINS:]]
 
 
 def shortened(text: str, most: int = MAX_MESSAGE) -> str:
@@ -304,14 +304,14 @@ class MovingSpan(Span):
     @property
     def start(self) -> int:
         """Where it begins now."""
-        found: int = self.__dict__["anchor"].offset + self.__dict__["first"]
-        return found
+        offset: int = self.__dict__["anchor"].offset + self.__dict__["first"]
+        return offset
 
     @property
     def stop(self) -> int:
         """Where it ends now."""
-        found: int = self.__dict__["anchor"].offset + self.__dict__["last"]
-        return found
+        offset: int = self.__dict__["anchor"].offset + self.__dict__["last"]
+        return offset
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Span) and (self.source, self.start, self.stop) == (

@@ -57,13 +57,13 @@ def device_types(problem: Problem) -> DeviceTypes:
     shared = isinstance(problem.interconnect, Shared)
     memory = problem.memory_room
     pays = np.array([shared or device.pays_io for device in problem.devices])
-    found: dict[tuple[bytes | float, ...], list[int]] = {}
+    alike: dict[tuple[bytes | float, ...], list[int]] = {}
     for d in range(problem.k):
         grouped = (id(problem.replicate[d]), id(problem.shard[d]), id(problem.stage_memory[d]))
         sizes = (float(memory[d]), float(problem.overflow_limit[d]), float(problem.stage_limit[d]))
         phases = b"".join(phase.time[:, d].tobytes() for phase in problem.each_phase.values())
-        found.setdefault((time[:, d].tobytes(), phases, *sizes, bool(pays[d]), *grouped), []).append(d)
-    members = tuple(map(tuple, found.values()))
+        alike.setdefault((time[:, d].tobytes(), phases, *sizes, bool(pays[d]), *grouped), []).append(d)
+    members = tuple(map(tuple, alike.values()))
     first = [devices[0] for devices in members]
     rules = [problem.replicate[d] for d in first]
     syncs = [rule is not None and synchronises(rule, problem.graph) for rule in rules]

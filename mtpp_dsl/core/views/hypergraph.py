@@ -101,10 +101,10 @@ class Hypergraph:
     @cached_property
     def members(self) -> tuple[tuple[int, ...], ...]:
         """The nodes of each supernode, in ascending order."""
-        found: list[list[int]] = [[] for _ in range(self.n)]
+        members: list[list[int]] = [[] for _ in range(self.n)]
         for v, supernode in enumerate(self.of.tolist()):
-            found[supernode].append(v)
-        return tuple(map(tuple, found))
+            members[supernode].append(v)
+        return tuple(map(tuple, members))
 
     @cached_property
     def first(self) -> Ints:
@@ -160,13 +160,13 @@ class Hypergraph:
     @property
     def conflicts(self) -> list[set[int]]:
         """For each supernode, the others that must not be on its device."""
-        found: list[set[int]] = [set() for _ in range(self.n)]
+        conflicts: list[set[int]] = [set() for _ in range(self.n)]
         for members in self.conflict_sets:
             for supernode in members:
-                found[supernode].update(members)
-        for supernode, others in enumerate(found):
+                conflicts[supernode].update(members)
+        for supernode, others in enumerate(conflicts):
             others.discard(supernode)
-        return found
+        return conflicts
 
     def total(self, values: Floats, *, exact: bool = False) -> Floats:
         """Return [n, ...] the sums of *values* over the nodes of each supernode.
@@ -206,17 +206,17 @@ class Hypergraph:
         separate = self.problem.objective.parts == "separate"
         pins, cost, tensors = self._nets(costs, parts=separate)
         backward = self.problem.graph.backward if separate else np.zeros(len(self.of), np.bool_)
-        found = []
+        nets = []
         for its, paid, made in zip(pins, cost, tensors, strict=True):
             first = int(self.of[made[0]])
             ordered = its if its[0] == first else (first, *(pin for pin in its if pin != first))
-            found.append(Net(ordered, min(paid, most), bool(backward[made[0]]), tuple(made)))
-        return found
+            nets.append(Net(ordered, min(paid, most), bool(backward[made[0]]), tuple(made)))
+        return nets
 
     def sorted_nets(self, costs: Floats) -> list[Net]:
         """Return the nets of both parts together, pins in ascending order, sorted by pins."""
-        found = sorted(zip(*self._nets(costs, parts=False), strict=True))
-        return [Net(pins, cost, False, tuple(tensors)) for pins, cost, tensors in found]
+        rows = sorted(zip(*self._nets(costs, parts=False), strict=True))
+        return [Net(pins, cost, False, tuple(tensors)) for pins, cost, tensors in rows]
 
     def on_types(self, types: DeviceTypes, *, exact: bool = False, nets: bool = True) -> Supernodes:
         """Return the supernodes with their costs on each type of device.

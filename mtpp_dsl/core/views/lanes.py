@@ -99,7 +99,7 @@ def lanes_of(problem: Problem) -> Lanes:
         return Lanes(problem, problem if same else problem.with_constraints(rest), 1)
     idle = tuple(d * slots + q for d, most in enumerate(problem.batching.repeat) for q in range(most, slots))
     nodes = tuple(range(problem.graph.n))
-    rules = [found for rule in rest if (found := _in_lanes(rule, slots)) is not None]
+    rules = [row for rule in rest if (row := _in_lanes(rule, slots)) is not None]
     rules += [Forbid(nodes=nodes, devices=idle)] * bool(idle)
     expanded = replace(
         problem,

@@ -110,12 +110,12 @@ def rankings(problem: Problem) -> list[Ranking]:
     """
     within, between = _asked(problem)
     classes, alike = _orders(problem, within, between)
-    found: list[Ranking] = []
+    pairs: list[Ranking] = []
     if within is not None:
-        found += [Ranking(within, (d,), (e,)) for row in classes for d, e in pairwise(row)]
+        pairs += [Ranking(within, (d,), (e,)) for row in classes for d, e in pairwise(row)]
     if between is not None:
-        found += [Ranking(between, one, two) for row in alike for one, two in pairwise(row)]
-    return found
+        pairs += [Ranking(between, one, two) for row in alike for one, two in pairwise(row)]
+    return pairs
 
 
 def measured(problem: Problem, plan: Plan, by: Measure) -> Floats:
@@ -220,11 +220,11 @@ def _orders(
 
 
 def _groups(problem: Problem) -> Mapping[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for d, device in enumerate(problem.devices):
         if device.group is not None:
-            found.setdefault(device.group, []).append(d)
-    return found
+            groups.setdefault(device.group, []).append(d)
+    return groups
 
 
 def _told_apart(problem: Problem) -> bool:
