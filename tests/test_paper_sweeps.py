@@ -9,7 +9,7 @@ import pytest
 
 from mtpp_dsl.sweeps.file.expansion import Expansion
 from mtpp_dsl.sweeps.file.file import read_sweep
-from mtpp_dsl.sweeps.tables.published import read_published
+from mtpp_dsl.sweeps.tables.page_file import read_published
 
 PAPERS = Path(__file__).parent.parent / "benchmarks" / "papers"
 SWEEPS = sorted(

@@ -12,8 +12,8 @@ import numpy as np
 from rich.text import Text
 
 from mtpp_dsl.checks.infeasible import forced_together, quick
-from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.mending import MadeFix, mend
+from mtpp_dsl.cli.parameters import key_values
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.core.base.units import counted, format_quantity, format_share
 from mtpp_dsl.core.constraints import StageMemory
@@ -83,28 +83,28 @@ def check_spec(
 
     if json:
         return print_messages(str(spec), find)
-    found, made = find()
+    analysis, made = find()
     for change in made:
         say(f"fixed {change.fix.edits[0].span}: {change.fix.title}", stderr=True)
-    problem = found.problem
+    problem = analysis.problem
     if problem is None:
-        raise SpecError(found.diagnostics)
+        raise SpecError(analysis.diagnostics)
     tell_warnings(problem)
     if quiet:
         return 0
     width = screen_width()
     others = [name for name in find_scenarios(spec, include) if name != problem.origin.scenario]
-    members = _members(found, verbose=verbose)
+    members = _members(analysis, verbose=verbose)
     facts_found = [
         *_facts(problem, members),
         *([("scenarios", ", ".join(others))] if others else []),
         *_findings(problem),
     ]
-    told = [(label, Text(text)) for label, text in facts_found]
-    told += [("law", Text(law)) for law in _law(problem) if verbose]
-    told += [(label, Text(text)) for label, text in (_all_methods(problem) if verbose else _methods(problem))]
+    labelled = [(label, Text(text)) for label, text in facts_found]
+    labelled += [("law", Text(law)) for law in _law(problem) if verbose]
+    labelled += [(label, Text(text)) for label, text in (_all_methods(problem) if verbose else _methods(problem))]
     say(f"{spec}: {_verdict(problem, impossible=quick(problem) is not None)}\n")
-    show(facts(told, width))
+    show(facts(labelled, width))
     lines = time_table(problem, width) if verbose else []
     show([Text(line) for line in ["", *lines] if lines])
     return 0
@@ -121,20 +121,22 @@ def _verdict(problem: Problem, *, impossible: bool) -> str:
     return "the spec is sound" + (f", with {counted(len(problem.warnings), 'warning')}" if problem.warnings else "")
 
 
-def _members(found: Analysis, *, verbose: bool) -> list[tuple[str, str]]:
+def _members(analysis: Analysis, *, verbose: bool) -> list[tuple[str, str]]:
     """Return what each constraint is about, where that is not one node: how many nodes its members are."""
-    counted_here = sorted(found.scope.counted.items(), key=lambda each: each[0].start)
-    told = []
-    for statement in found.places.statements:
+    counted_here = sorted(analysis.scope.counted.items(), key=lambda entry: entry[0].start)
+    lines = []
+    for statement in analysis.places.statements:
         if isinstance(statement, (ConstraintStatement, LabelledConstraint)):
             span = statement.span
             inside = [(at, sizes) for at, sizes in counted_here if at.source is span.source and at.start >= span.start]
-            said = [_number(at.text, sizes) for at, sizes in inside if at.stop <= span.stop and at.text != "nodes"]
-            if any(said):
+            sizes_said = [
+                _number(at.text, sizes) for at, sizes in inside if at.stop <= span.stop and at.text != "nodes"
+            ]
+            if any(sizes_said):
                 word = statement.rule if isinstance(statement, ConstraintStatement) else statement.label
-                told.append(f"{word.text} ({span.place}): {', '.join(filter(None, said))}")
-    few = told if verbose or len(told) <= MAX_MEMBERS + 1 else told[:MAX_MEMBERS]
-    more = [] if len(few) == len(told) else [f"and {len(told) - len(few):,} more: --verbose"]
+                lines.append(f"{word.text} ({span.place}): {', '.join(filter(None, sizes_said))}")
+    few = lines if verbose or len(lines) <= MAX_MEMBERS + 1 else lines[:MAX_MEMBERS]
+    more = [] if len(few) == len(lines) else [f"and {len(lines) - len(few):,} more: --verbose"]
     return [("members", line) for line in [*few, *more]]
 
 
@@ -154,7 +156,7 @@ def _facts(problem: Problem, members: list[tuple[str, str]]) -> list[tuple[str, 
     constraints = Counter(getattr(c, "label", c.keyword).partition("[")[0] for c in problem.constraints)
     listed = ", ".join(f"{name} ×{count:,}" if count > 1 else name for name, count in constraints.items())
     params = ", ".join(f"{name} = {value}" for name, value in problem.origin.params.items())
-    found = [
+    pairs = [
         ("objective" if not problem.later else "objectives", ", then ".join(map(str, problem.objectives))),
         ("graph", f"{counted(problem.graph.n, 'node')}, {counted(problem.graph.m, 'edge')}"),
         ("devices", f"{problem.k:,}: {fold_names([device.name for device in problem.devices])}"),
@@ -168,7 +170,7 @@ def _facts(problem: Problem, members: list[tuple[str, str]]) -> list[tuple[str, 
         ("params", params),
         ("scenario", problem.origin.scenario or ""),
     ]
-    return [(label, text) for label, text in found if text]
+    return [(label, text) for label, text in pairs if text]
 
 
 def _law(problem: Problem) -> list[str]:
@@ -217,8 +219,8 @@ def _memory(problem: Problem) -> str:
 def _findings(problem: Problem) -> list[tuple[str, str]]:
     """Return what can be said without a search: that there is no plan, or what has to be together."""
     impossible, forced = quick(problem), forced_together(problem)
-    found = [("no plan", impossible.reason)] if impossible is not None else []
-    return found + ([("note", forced)] if forced is not None else [])
+    findings = [("no plan", impossible.reason)] if impossible is not None else []
+    return findings + ([("note", forced)] if forced is not None else [])
 
 
 def _methods(problem: Problem) -> list[tuple[str, str]]:
@@ -248,8 +250,8 @@ def _in_words(names: tuple[str, ...]) -> str:
 def _all_methods(problem: Problem) -> list[tuple[str, str]]:
     """Return every method, by what it can do for the problem, or with the reason why it cannot."""
     can, cannot = _sorted(problem, method_names())
-    found = [(kind, ", ".join(names) or "no method yet") for kind, names in can.items() if names or kind == SOLVE]
-    return found + [("cannot", f"{', '.join(names)}: {reason}") for names, reason in _together(cannot)]
+    kinds = [(kind, ", ".join(names) or "no method yet") for kind, names in can.items() if names or kind == SOLVE]
+    return kinds + [("cannot", f"{', '.join(names)}: {reason}") for names, reason in _together(cannot)]
 
 
 def _sorted(problem: Problem, names: Iterable[str]) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
@@ -291,8 +293,8 @@ def print_messages(name: str, read: Callable[[], tuple[Analysis, list[MadeFix]]]
     """Print what *read* finds as JSON, a file that cannot be read as well; return the exit code."""
     diagnostics: tuple[Diagnostic, ...]
     try:
-        found, made = read()
-        diagnostics, sound = found.diagnostics, found.problem is not None
+        analysis, made = read()
+        diagnostics, sound = analysis.diagnostics, analysis.problem is not None
     except UsageError as error:
         diagnostics, made, sound = (Diagnostic(str(error), code="MTPP-E701"),), [], False
     fixed = [(change.fix.edits[0].span, change.fix.title) for change in made]

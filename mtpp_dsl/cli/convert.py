@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.cli.arguments import key_values
+from mtpp_dsl.cli.calls import ConvertCall
+from mtpp_dsl.cli.parameters import key_values
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.base.units import counted
@@ -22,33 +22,14 @@ from mtpp_dsl.exchange.formats.reading import read as read_graph_file
 from mtpp_dsl.exchange.formats.reading import read_model
 from mtpp_dsl.exchange.formats.workload import Workload
 
-__all__ = ["Conversion", "convert"]
+__all__ = ["convert_file"]
 
 
-@dataclass(frozen=True)
-class Conversion:
-    """What is asked of ``mtpp convert``.
-
-    Attributes:
-        source, target: the files.
-        read_as, write_as: names of formats; None: by the names of the files.
-        options: of a model: how it becomes a graph.
-        sizes: values of its symbols, as ``NAME=NUMBER``.
-        sum_costs: whether the costs of a node's operators are added up.
-        quiet: whether only warnings are printed.
-    """
-
-    source: Path
-    target: Path
-    read_as: str | None = None
-    write_as: str | None = None
-    options: Mapping[str, str | None] = field(default_factory=dict)
-    sizes: list[str] = field(default_factory=list)
-    sum_costs: bool = False
-    quiet: bool = False
+OPTIONS = ("group_by", "phase", "weight_type", "ties", "experts_read")
+"""How a model becomes a graph."""
 
 
-def convert(call: Conversion) -> int:
+def convert_file(call: ConvertCall) -> int:
     """Read a file, write it in another format and say what was written; return the exit code.
 
     A model stays a model where the new format holds models and nothing is chosen of it; else it becomes a graph.
@@ -57,7 +38,8 @@ def convert(call: Conversion) -> int:
         UsageError: a file that cannot be read or written, or a format that cannot say what is in the graph.
     """
     check_writable(call.target)
-    options = {name: value for name, value in call.options.items() if value is not None} | _symbols(call.sizes)
+    chosen = {name: getattr(call, name) for name in OPTIONS}
+    options = {name: value for name, value in chosen.items() if value is not None} | _symbols(call.size)
     model = read_model(call.source, call.read_as)
     name = call.write_as or _target_format(call.target, model is not None and not options and not call.sum_costs)
     writer = registry.load(registry.FORMATS, name)()
@@ -74,19 +56,19 @@ def convert(call: Conversion) -> int:
     workload = read_graph_file(call.source, call.read_as, options)
     graph = _summed(workload.graph) if call.sum_costs else workload.graph
     files = writer.write(Workload(_alone(graph, name)), call.target)
-    said = f"{counted(graph.n, 'node')}, {counted(graph.m, 'edge')}"
-    _tell(call, files, said, (*workload.warnings, *_lost(workload)))
+    counts = f"{counted(graph.n, 'node')}, {counted(graph.m, 'edge')}"
+    _tell(call, files, counts, (*workload.warnings, *_lost(workload)))
     return 0
 
 
 def _symbols(sizes: list[str]) -> dict[str, int]:
     """Return the values of symbols that ``--size`` gives."""
-    found = {}
+    values = {}
     for name, text in key_values(sizes, "--size").items():
         if not (text.isascii() and text.isdigit() and len(text) < 19):
             raise OptionError(f"--size {name}={text[:30]}: expected a whole number", name)
-        found[name] = int(text)
-    return found
+        values[name] = int(text)
+    return values
 
 
 def _target_format(target: Path, as_model: bool) -> str:
@@ -105,7 +87,7 @@ def _writable() -> list[str]:
     plugins: dict[str, type[Format]] = {
         name: registry.load(registry.FORMATS, name) for name in registry.available(registry.FORMATS)
     }
-    return [name for name, each in plugins.items() if hasattr(each, "write") or hasattr(each, "write_model")]
+    return [name for name, plugin in plugins.items() if hasattr(plugin, "write") or hasattr(plugin, "write_model")]
 
 
 def _alone(graph: Graph, name: str) -> Graph:
@@ -140,19 +122,21 @@ def _summed(graph: Graph) -> Graph:
 
 def _lost(workload: Workload) -> list[str]:
     """Return what of a file is not in the new one."""
-    found = []
+    warnings = []
     if workload.devices:
-        found.append("the devices of the file and what joins them are not in the new file, which is of the graph alone")
+        warnings.append(
+            "the devices of the file and what joins them are not in the new file, which is of the graph alone"
+        )
     origin = workload.graph.origin
     if origin is not None:
-        found.append("the new file does not know the model: plans of it cannot be exported to runtimes")
+        warnings.append("the new file does not know the model: plans of it cannot be exported to runtimes")
         for tie in origin.ties:
             nodes = ", ".join(f'"{workload.graph.names[v]}"' for v in tie.nodes)
-            found.append(f"{tie.name}: say in the spec 'constraint colocate {nodes}', or convert with --ties copy")
-    return found
+            warnings.append(f"{tie.name}: say in the spec 'constraint colocate {nodes}', or convert with --ties copy")
+    return warnings
 
 
-def _tell(call: Conversion, files: tuple[Path, ...], what: str, warnings: tuple[str, ...] | list[str]) -> None:
+def _tell(call: ConvertCall, files: tuple[Path, ...], what: str, warnings: tuple[str, ...] | list[str]) -> None:
     for warning in warnings:
         say(f"warning: {warning}", stderr=True)
     if not call.quiet:

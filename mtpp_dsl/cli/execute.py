@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.cli.arguments import key_values
+from mtpp_dsl.cli.calls import ExecuteCall
 from mtpp_dsl.cli.listing import print_table
+from mtpp_dsl.cli.parameters import key_values
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.core.base.amounts import seconds
 from mtpp_dsl.core.base.units import counted, format_quantity
@@ -30,70 +31,51 @@ CLOCKS: tuple[Clock, ...] = ("wall", "cpu")
 DIFFERENT = 7
 
 
-def execute(
-    answer: Path,
-    model: str,
-    backend: str | None,
-    *,
-    spec: Path | None,
-    include: Sequence[Path],
-    processes: str,
-    microbatches: int,
-    repeats: int,
-    sizes: Sequence[str],
-    inputs: Path | None,
-    seed: int,
-    threads: int,
-    clock: str,
-    optimise: bool,
-    time_limit: str,
-    json: Path | None,
-    quiet: bool,
-) -> int:
+def execute(call: ExecuteCall) -> int:
     """Run the plan of an answer, print what was found, and return the exit code."""
-    backend = backend or ("onnx" if model.endswith(".onnx") else "torch")
+    backend = call.backend or ("onnx" if call.model.endswith(".onnx") else "torch")
     one_of("--backend", backend, BACKENDS)
-    one_of("--processes", processes, PROCESSES)
-    one_of("--clock", clock, CLOCKS)
-    if optimise and backend != "onnx":
+    one_of("--processes", call.processes, PROCESSES)
+    one_of("--clock", call.clock, CLOCKS)
+    if call.optimise and backend != "onnx":
         raise UsageError("--optimise is for --backend onnx: torch runs each operator as it is")
-    if clock == "cpu" and threads > 1:
+    if call.clock == "cpu" and call.threads > 1:
         raise UsageError("--clock cpu counts what one thread spends: it is for --threads 1")
-    if json is not None and json != Path("-"):
-        check_writable(json)
-    problem, plan, _ = read_again(answer, spec, search=include)
+    if call.json is not None and call.json != Path("-"):
+        check_writable(call.json)
+    problem, plan, _ = read_again(call.answer, call.spec, search=call.include)
     options = RunOptions(
-        processes="stages" if processes == "stages" else "1",
-        microbatches=microbatches,
-        repeats=repeats,
-        seed=seed,
-        threads=threads,
-        clock="cpu" if clock == "cpu" else "wall",
-        symbols=sizes_of(sizes),
-        inputs={} if inputs is None else _arrays(inputs),
-        optimise=optimise,
-        time_limit=seconds(time_limit, "--time-limit"),
+        processes="stages" if call.processes == "stages" else "1",
+        microbatches=call.microbatches,
+        repeats=call.repeats,
+        seed=call.seed,
+        threads=call.threads,
+        clock="cpu" if call.clock == "cpu" else "wall",
+        symbols=sizes_of(call.size),
+        inputs={} if call.inputs is None else _arrays(call.inputs),
+        optimise=call.optimise,
+        time_limit=seconds(call.time_limit, "--time-limit"),
     )
     load = ForeignLoad()
     if backend == "torch":
         from mtpp_dsl.runtimes.execution.torch_run import run_torch
 
-        report = run_torch(problem, plan, model, options)
+        report = run_torch(problem, plan, call.model, options)
     else:
         from mtpp_dsl.runtimes.execution.onnx_plan import run_onnx
 
-        report = run_onnx(problem, plan, Path(model), options)
-    instead = "--clock cpu" if threads == 1 else "--threads 1 --clock cpu"
-    warning = busy(1.0, load.others(), threads * report.processes, os.cpu_count() or 1, instead)
-    if warning is not None and clock == "wall":
+        report = run_onnx(problem, plan, Path(call.model), options)
+    instead = "--clock cpu" if call.threads == 1 else "--threads 1 --clock cpu"
+    warning = busy(1.0, load.others(), call.threads * report.processes, os.cpu_count() or 1, instead)
+    if warning is not None and call.clock == "wall":
         say(f"warning: {warning}", stderr=True)
-    if json is not None:
-        text = dumps(report.to_json(), sys.stdout.encoding if json == Path("-") else "utf-8")
-        if json == Path("-"):
+    if call.json is not None:
+        text = dumps(report.to_json(), sys.stdout.encoding if call.json == Path("-") else "utf-8")
+        if call.json == Path("-"):
             sys.stdout.write(text)
         else:
-            write_text(json, text)
-    if not quiet and json != Path("-"):
+            write_text(call.json, text)
+    if not call.quiet and call.json != Path("-"):
         print_report(report)
     return 0 if report.sound else DIFFERENT
 
@@ -110,12 +92,12 @@ def sizes_of(texts: Sequence[str]) -> dict[str, int]:
     Raises:
         UsageError: one is not of that form.
     """
-    found = {}
+    sizes = {}
     for name, text in key_values(texts, "--size").items():
         if not (text.isascii() and text.isdigit() and 0 < len(text) <= 9 and int(text)):
             raise UsageError(f"--size {name}={text}: a size is a whole number, 1 or more")
-        found[name] = int(text)
-    return found
+        sizes[name] = int(text)
+    return sizes
 
 
 def _arrays(path: Path) -> Mapping[str, Any]:
@@ -157,11 +139,12 @@ def print_report(report: RunReport) -> None:
 
 
 def _results(report: RunReport) -> str:
-    found = report.comparison
-    numbers = f"{found.values:,} numbers"
-    if found.equal:
+    comparison = report.comparison
+    numbers = f"{comparison.values:,} numbers"
+    if comparison.equal:
         return f"{numbers}, equal bit for bit to those of the whole model"
     if report.sound:
-        return f"{numbers}, within {found.relative:.1e} of the largest result of the whole model ({found.largest:.3g})"
-    worst = f"one differs by {found.largest:.3g}, {found.relative:.1e} of the largest"
+        within = f"{comparison.relative:.1e} of the largest result"
+        return f"{numbers}, within {within} of the whole model ({comparison.largest:.3g})"
+    worst = f"one differs by {comparison.largest:.3g}, {comparison.relative:.1e} of the largest"
     return f"NOT those of the whole model: of {numbers} {worst}"

@@ -1,22 +1,21 @@
-"""``mtpp explain``."""
+"""``mtpp explain`` and ``mtpp diff``: what holds an answer where it is, and how two answers differ."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.cli.arguments import read_problem, seconds
-from mtpp_dsl.cli.ending import NOTHING_FOUND, elapsed
+from mtpp_dsl.cli.calls import ExplainCall
+from mtpp_dsl.cli.parameters import read_problem
 from mtpp_dsl.cli.progress import ProgressWriter
-from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
-from mtpp_dsl.cli.signals import listener
-from mtpp_dsl.cli.streams import UNWRITTEN
+from mtpp_dsl.cli.screen import UNWRITTEN, say, screen_width, show, tell_warnings
+from mtpp_dsl.cli.signals import NOTHING_FOUND, elapsed, listener
+from mtpp_dsl.core.base.amounts import seconds
 from mtpp_dsl.core.base.files import read_json
 from mtpp_dsl.core.base.writing import check_writable, write_text
 from mtpp_dsl.core.contracts.limits import Progress
@@ -24,6 +23,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.show.explaining.comparing import check_point, diff
 from mtpp_dsl.show.explaining.explain import Explanation, explained, node_of, parts_named
 from mtpp_dsl.show.explaining.question import Question, question_of
 from mtpp_dsl.show.report.columns import wrapped
@@ -31,34 +31,13 @@ from mtpp_dsl.solving.answers.again import Answered, points_of, read_answer
 from mtpp_dsl.solving.answers.json import dumps
 from mtpp_dsl.solving.api import find_method, solve
 
-__all__ = ["ExplainCall", "explain_and_report", "show_words"]
+__all__ = ["ExplainCall", "diff_answers", "explain_and_report", "show_words"]
 
 STDOUT = Path("-")
 SAYING = "stopping, with what has been found out so far"
 SOLVING = 0.5
 """Of the time limit, what solving takes at most where no answer is given."""
 LEAST_SECONDS = 0.3
-
-
-@dataclass(frozen=True)
-class ExplainCall:
-    """The arguments of ``mtpp explain``, as given."""
-
-    spec: Path
-    answer: Path | None
-    define: list[str]
-    scenario: str | None
-    include: list[Path]
-    node: str | None
-    only: str | None
-    time_limit: str
-    method: str
-    solver: str
-    threads: int | None
-    seed: int
-    point: int | None
-    json: Path | None
-    quiet: bool
 
 
 def explain_and_report(call: ExplainCall) -> int:
@@ -93,14 +72,14 @@ def explain_and_report(call: ExplainCall) -> int:
                 progress=progress,
                 search=tuple(call.include),
             )
-            found = explained(question, only)
+            explanation = explained(question, only)
         listener.found()
-        written = _report(call, question, found)
+        written = _report(call, question, explanation)
     if not written:
         return UNWRITTEN
     if listener.stopped_by is not None:
         return listener.exit_code(listener.stopped_by)
-    if question.plan is not None or found.parts:
+    if question.plan is not None or explanation.parts:
         return 0
     if not call.quiet:
         say(_without_plan(call, known is None), stderr=True)
@@ -141,8 +120,8 @@ def _given(call: ExplainCall) -> tuple[Problem, Answered | Plan | None]:
     plan = Plan.from_json(problem, data)
     broken = verify(problem, plan)
     if broken:
-        told = "\n".join(f"  {each}" for each in broken[:20])
-        raise UsageError(f"{call.answer} is not a plan for {call.spec}:\n{told}")
+        violations = "\n".join(f"  {violation}" for violation in broken[:20])
+        raise UsageError(f"{call.answer} is not a plan for {call.spec}:\n{violations}")
     return problem, plan
 
 
@@ -162,14 +141,14 @@ def _solved(call: ExplainCall, problem: Problem, limit: float, progress: Progres
     )
 
 
-def _report(call: ExplainCall, question: Question, found: Explanation) -> bool:
+def _report(call: ExplainCall, question: Question, explanation: Explanation) -> bool:
     """Print and write the explanation; return whether all files could be written."""
-    data = found.to_json()
+    data = explanation.to_json()
     if call.json == STDOUT:
         sys.stdout.write(dumps(data, sys.stdout.encoding or "ascii"))
         return True
     heading = question.problem.origin.path or str(call.spec)
-    show_words([f"{heading}: {question.answer['status']}", "", *found.words()])
+    show_words([f"{heading}: {question.answer['status']}", "", *explanation.words()])
     if call.json is None:
         return True
     try:
@@ -188,3 +167,25 @@ def show_words(words: Iterable[str]) -> None:
         indent = len(word) - len(word.lstrip(" "))
         lines += wrapped(Text(word[indent:]), width, indent, indent + 2) or [Text()]
     show(lines)
+
+
+def diff_answers(a: Path, b: Path, spec: Path | None, include: list[Path], point: str | None, json: Path | None) -> int:
+    """Compare two answers, print and write how they differ; return the exit code."""
+    points = check_point(point)
+    if point is not None and all(points_of(read_json(path)) is None for path in (a, b)):
+        raise UsageError(f"--point {point}: neither {a} nor {b} is a front that has points")
+    if json is not None and json != STDOUT:
+        check_writable(json)
+    difference = diff(a, b, spec=spec, search=include, points=points)
+    if json == STDOUT:
+        sys.stdout.write(dumps(difference.to_json(), sys.stdout.encoding or "ascii"))
+        return 0
+    show_words(difference.words())
+    if json is None:
+        return 0
+    try:
+        write_text(json, dumps(difference.to_json()))
+    except OSError as error:
+        say(f"error: cannot write {json}: {error.strerror or error}", stderr=True)
+        return UNWRITTEN
+    return 0

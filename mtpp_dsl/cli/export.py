@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from mtpp_dsl.cli.screen import say
-from mtpp_dsl.cli.streams import UNWRITTEN
+from mtpp_dsl.cli.screen import UNWRITTEN, say
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.solving.drivers.export import export, write_files
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from mtpp_dsl.cli.arguments import key_values
+from mtpp_dsl.cli.parameters import key_values
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.core.base.units import counted, format_quantity
 from mtpp_dsl.core.base.writing import check_writable
@@ -104,8 +104,8 @@ def _total(amounts: Iterable[Amount | None], phase: str, usual: dict[str, int], 
     """Return a sum of amounts with the usual values of symbols, None where it depends on others, or is not known."""
     if len(usual) < symbols:
         return None
-    found = 0.0
+    total = 0.0
     for amount in amounts:
         size: Size | None = amount if isinstance(amount, (int, float, str, type(None))) else amount.get(phase, 0)
-        found += float(value(size, usual)) if size is not None else 0.0
-    return found
+        total += float(value(size, usual)) if size is not None else 0.0
+    return total

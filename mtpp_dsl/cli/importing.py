@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from mtpp_dsl.cli.commands import commands_of
+from mtpp_dsl.cli.parameters import argument, option
 
 __all__ = ["import_app"]
 
@@ -22,10 +23,7 @@ import_app = typer.Typer(
 command = commands_of(import_app)
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the model here, as .json.")]
-Spec = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write here, as .mtpp; else print.", show_default=False),
-]
+Spec = Annotated[Path | None, option("FILE", "Write here, as .mtpp; else print.", "--output", "-o")]
 
 
 def _group_by(word: str | None) -> str | None:
@@ -50,50 +48,36 @@ def _experts_read(word: str | None) -> str | None:
 
 GroupBy = Annotated[
     str | None,
-    typer.Option(
-        metavar="layer|module|operator",
-        help="What a node stands for, where a spec does not say; the file keeps all operators.",
-        show_default=False,
+    option(
+        "layer|module|operator",
+        "What a node stands for, where a spec does not say; the file keeps all operators.",
         callback=_group_by,
     ),
 ]
 ExpertsRead = Annotated[
     str | None,
-    typer.Option(
-        metavar="expected|all_distinct",
-        help="Experts that tokens read, where a spec does not say: on average, or as many as there can be.",
-        show_default=False,
+    option(
+        "expected|all_distinct",
+        "Experts that tokens read, where a spec does not say: on average, or as many as there can be.",
         callback=_experts_read,
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")]
 Flop = Annotated[
     list[str],
-    typer.Option(
-        metavar="NAME=FORMULA",
-        help="FLOP of an operation or operator that nobody counts; may be repeated.",
-        show_default=False,
-    ),
+    option("NAME=FORMULA", "FLOP of an operation or operator that nobody counts; may be repeated."),
 ]
 Sizes = Annotated[
     list[str],
-    typer.Option(
-        "--size",
-        metavar="NAME=SIZE",
-        help="Give a symbol of the model a value, such as batch=8; may be repeated.",
-        show_default=False,
-    ),
+    option("NAME=SIZE", "Give a symbol of the model a value, such as batch=8; may be repeated.", "--size"),
 ]
 
 
 @command
 def links(
-    path: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A table of links.", show_default=False)],
+    path: Annotated[Path, argument("FILE.csv", "A table of links.")],
     output: Spec = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(metavar="UNIT", help="Unit of the bandwidths, if the table has none.", show_default=False),
-    ] = None,
+    unit: Annotated[str | None, option("UNIT", "Unit of the bandwidths, if the table has none.")] = None,
     both_ways: Annotated[bool, typer.Option("--both-ways", help="Each row holds for both directions.")] = False,
 ) -> int:
     """Turn a table of links into link statements, for include "links.mtpp".
@@ -109,24 +93,21 @@ def links(
 
 @command
 def topo(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="What nvidia-smi topo -m printed.", show_default=False)],
+    path: Annotated[Path, argument("FILE", "What nvidia-smi topo -m printed.")],
     output: Spec = None,
     devices: Annotated[str, typer.Option(metavar="NAME", help="The GPUs are NAME[0], NAME[1] and so on.")] = "gpu",
     types: Annotated[
         list[str],
-        typer.Option(
+        option(
+            "TYPE",
+            "Type of the GPUs in the library, or repeated, of each; otherwise that of the spec's devices counts.",
             "--type",
-            metavar="TYPE",
-            help="Type of the GPUs in the library, or repeated, of each; otherwise that of the spec's devices counts.",
-            show_default=False,
         ),
     ] = [],  # noqa: B006
     rate: Annotated[
         list[str],
-        typer.Option(
-            metavar="CODE=RATE",
-            help="Take this bandwidth for PIX, PXB, PHB, NODE or SYS, or for one NVLink (NV); may be repeated.",
-            show_default=False,
+        option(
+            "CODE=RATE", "Take this bandwidth for PIX, PXB, PHB, NODE or SYS, or for one NVLink (NV); may be repeated."
         ),
     ] = [],  # noqa: B006
 ) -> int:
@@ -256,3 +237,113 @@ def gguf(
         experts_read=experts_read,
         quiet=quiet,
     )
+
+
+Optimizer = Annotated[
+    str,
+    typer.Option(metavar="adam|sgd|BYTES", help="train: the optimizer, or bytes held for each number of a parameter."),
+]
+Ratio = Annotated[
+    float | None, option("NUMBER", "train: the backward pass costs so many forward passes; otherwise torch derives it.")
+]
+
+
+@command
+def torch(
+    target: Annotated[str, argument("MODULE:CALLABLE", "What makes the torch.nn.Module.")],
+    output: Output,
+    inputs: Annotated[
+        list[str],
+        option(
+            "'NAME: TYPE[SIZE, …]'",
+            "An input of forward, such as 'ids: int64\\[batch, seq]'; may be repeated.",
+            "--input",
+        ),
+    ] = [],  # noqa: B006
+    values: Annotated[
+        list[str],
+        option("NAME=NUMBER", "The default of a size, such as batch=1.", "--set"),
+    ] = [],  # noqa: B006
+    device: Annotated[str, typer.Option(help="Make the module on meta (without memory) or cpu.")] = "meta",
+    phase: Annotated[str, typer.Option(metavar="forward|train", help="What the model does.")] = "forward",
+    optimizer: Optimizer = "adam",
+    backward_ratio: Ratio = None,
+    flop: Flop = [],  # noqa: B006
+    group_by: GroupBy = None,
+    experts_read: ExpertsRead = None,
+    quiet: Quiet = False,
+) -> int:
+    """Import a model of torch. This runs the code of MODULE, as Python does when it imports it.
+
+    MODULE is a package or module that Python finds, from the current folder too, or a file such as model.py. CALLABLE
+    is called without arguments and returns a torch.nn.Module. Sizes of inputs that are names stay open: a spec
+    chooses them.
+    """
+    from mtpp_dsl.cli.imported import finish, prepare
+    from mtpp_dsl.cli.screen import say
+    from mtpp_dsl.exchange.importers.torch_inputs import formulas_given, numbers_given, read_input
+    from mtpp_dsl.exchange.importers.torch_model import check_target, import_torch
+
+    prepare(output)
+    check_target(target)
+    given = [read_input(text) for text in inputs]
+    numbers, formulas = numbers_given(values), formulas_given(flop)
+    if not quiet:
+        say(f"mtpp: running the code of {target.rpartition(':')[0] or target}", stderr=True)
+    model = import_torch(
+        target,
+        given,
+        numbers,
+        device=device,
+        phase=phase,
+        optimizer=optimizer,
+        backward_ratio=backward_ratio,
+        flops=formulas,
+    )
+    return finish(model, output, group_by=group_by, experts_read=experts_read, quiet=quiet)
+
+
+@command
+def hf(
+    config: Annotated[Path, argument("CONFIG", "A config.json, or its folder.")],
+    output: Output,
+    phase: Annotated[
+        str, typer.Option(metavar="PHASES", help="prefill, decode or train; several with commas.")
+    ] = "prefill",
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Default of batch.")] = 1,
+    seq: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Default of seq: tokens of a prompt, or in the cache of a decode.")
+    ] = 2048,
+    dtype: Annotated[
+        str | None,
+        typer.Option(help="Of the weights: bf16, fp16, fp32; else what the file says.", show_default=False),
+    ] = None,
+    layers: Annotated[int | None, option("N", "So many layers instead.", min=1)] = None,
+    optimizer: Optimizer = "adam",
+    backward_ratio: Ratio = None,
+    flop: Flop = [],  # noqa: B006
+    group_by: GroupBy = None,
+    experts_read: ExpertsRead = None,
+    quiet: Quiet = False,
+) -> int:
+    """Import a model of Hugging Face by its configuration alone: no weights, no network, no code of the file.
+
+    seq and batch stay open where torch can keep them so: a spec chooses them.
+    """
+    from mtpp_dsl.cli.imported import finish, prepare
+    from mtpp_dsl.exchange.importers.hf import from_hf
+    from mtpp_dsl.exchange.importers.torch_inputs import formulas_given
+
+    prepare(output)
+    model = from_hf(
+        config,
+        phase,
+        batch=batch,
+        seq=seq,
+        dtype=dtype,
+        layers=layers,
+        optimizer=optimizer,
+        backward_ratio=backward_ratio,
+        flops=formulas_given(flop),
+    )
+    return finish(model, output, group_by=group_by, experts_read=experts_read, quiet=quiet)

@@ -27,7 +27,7 @@ def main() -> None:
     except KeyboardInterrupt:  # until somebody listens, a Ctrl-C is an exception
         _interrupted()
     from mtpp_dsl.cli.run import run
-    from mtpp_dsl.cli.streams import finish, outlive_readers
+    from mtpp_dsl.cli.screen import finish, outlive_readers
     from mtpp_dsl.core.base.leaving import leave_at_once
 
     outlive_readers()

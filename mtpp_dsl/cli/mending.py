@@ -48,29 +48,33 @@ def mend(read: Callable[[Texts], Analysis]) -> tuple[Analysis, list[MadeFix]]:
     texts: Texts = {}
     edits: list[list[Edit]] = []
     made: list[MadeFix] = []
-    found = read(texts)
+    analysis = read(texts)
     for _ in range(MAX_ROUNDS):
-        step = _step(read, found, texts)
+        step = _step(read, analysis, texts)
         if step is None:
             break
-        found, chosen, texts = step
+        analysis, chosen, texts = step
         made += chosen
-        edits.append([edit for each in chosen for edit in each.fix.edits])
+        edits.append([edit for change in chosen for edit in change.fix.edits])
     _write(edits)
-    return found, made
+    return analysis, made
 
 
 def _step(
-    read: Callable[[Texts], Analysis], found: Analysis, texts: Texts
+    read: Callable[[Texts], Analysis], before: Analysis, texts: Texts
 ) -> tuple[Analysis, list[MadeFix], Texts] | None:
     """Return the spec with as many fixes made as can be made together; None if there are none that help."""
-    safe = {each.fix: each for each in found.diagnostics if each.fix is not None and _may_be_made(each.fix)}
+    safe = {
+        diagnostic.fix: diagnostic
+        for diagnostic in before.diagnostics
+        if diagnostic.fix is not None and _may_be_made(diagnostic.fix)
+    }
     chosen = [MadeFix(fix, safe[fix]) for fix in apart(safe)]
     attempts = [chosen] if len(chosen) > 1 else []
-    for attempt in [*attempts, *([each] for each in chosen[:MAX_TRIED])]:
-        changed = _changed(texts, [edit for each in attempt for edit in each.fix.edits])
+    for attempt in [*attempts, *([change] for change in chosen[:MAX_TRIED])]:
+        changed = _changed(texts, [edit for change in attempt for edit in change.fix.edits])
         after = read(changed)
-        if _better(found, after, attempt):
+        if _better(before, after, attempt):
             return after, attempt, changed
     return None
 
@@ -95,7 +99,9 @@ def _changed(texts: Texts, edits: Iterable[Edit]) -> Texts:
 def _better(before: Analysis, after: Analysis, made: list[MadeFix]) -> bool:
     """Return whether the changes have mended what they answer, and no kind of message before it has become more."""
     old, new = _messages(before), _messages(after)
-    answered = all(new.count(message) < old.count(message) for message in {_said(each.diagnostic) for each in made})
+    answered = all(
+        new.count(message) < old.count(message) for message in {_message(change.diagnostic) for change in made}
+    )
     return answered and not _left(after, made) and _score(after) <= _score(before)
 
 
@@ -106,22 +112,22 @@ def _left(after: Analysis, made: list[MadeFix]) -> bool:
         for edit in fix.edits:
             source = edit.span.source
             changed.add((source.name, source.position(edit.span.start)[0]))
-    syntax = [each.span for each in after.errors if each.code.startswith("MTPP-E0") and each.span is not None]
+    syntax = [error.span for error in after.errors if error.code.startswith("MTPP-E0") and error.span is not None]
     return any((span.source.name, span.source.position(span.start)[0]) in changed for span in syntax)
 
 
-def _said(diagnostic: Diagnostic) -> tuple[str, str]:
+def _message(diagnostic: Diagnostic) -> tuple[str, str]:
     return diagnostic.code, diagnostic.message
 
 
-def _messages(found: Analysis) -> list[tuple[str, str]]:
-    return [_said(diagnostic) for diagnostic in found.diagnostics]
+def _messages(analysis: Analysis) -> list[tuple[str, str]]:
+    return [_message(diagnostic) for diagnostic in analysis.diagnostics]
 
 
-def _score(found: Analysis) -> tuple[int, int, int]:
+def _score(analysis: Analysis) -> tuple[int, int, int]:
     """Return how many syntax errors there are, other errors, and warnings."""
-    syntax = sum(each.code.startswith("MTPP-E0") for each in found.errors)
-    return syntax, len(found.errors) - syntax, len(found.warnings)
+    syntax = sum(error.code.startswith("MTPP-E0") for error in analysis.errors)
+    return syntax, len(analysis.errors) - syntax, len(analysis.warnings)
 
 
 def _write(rounds: list[list[Edit]]) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from mtpp_dsl.cli.calls import SolveCall
 from mtpp_dsl.cli.screen import say, write_file
-from mtpp_dsl.cli.solve_call import SolveCall
 from mtpp_dsl.core.base.writing import write_text
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.errors import UsageError
@@ -102,12 +102,12 @@ def _trace(call: SolveCall, problem: Problem, result: Result) -> str | None:
     from mtpp_dsl.show.report.steady import steady
     from mtpp_dsl.show.report.trace import trace
 
-    plan, found = result.plan, result.evaluation
-    if plan is None or found is None:
+    plan, evaluation = result.plan, result.evaluation
+    if plan is None or evaluation is None:
         say(f"{call.trace} was not written: there is no plan to show", stderr=True)
         return None
     try:
-        timeline = Timeline(problem, plan) if plan.timed else steady(problem, plan, found, call.microbatches)
+        timeline = Timeline(problem, plan) if plan.timed else steady(problem, plan, evaluation, call.microbatches)
     except UsageError as error:
         say(f"{call.trace} was not written: {error}", stderr=True)
         return None
@@ -122,7 +122,7 @@ def result_of(answered: Answered) -> Result:
     def cost(value: float | None) -> float | None:
         return None if value is None else cost_of_value(objective, value)
 
-    log = tuple(LogEntry(each["time"], cost(each["incumbent"]), cost(each["bound"])) for each in answer["log"])
+    log = tuple(LogEntry(entry["time"], cost(entry["incumbent"]), cost(entry["bound"])) for entry in answer["log"])
     return Result(
         answer["termination"],
         plan=plan,
@@ -147,11 +147,13 @@ def front_of(points: Sequence[Answered], *, complete: bool) -> Front:
 def _point(answered: Answered) -> Result:
     """Return a point of a front with the values and the bounds of both objectives."""
     reached = []
-    for objective, said in zip(answered.problem.objectives, answered.answer["objectives"], strict=True):
-        cost, best = (None if said[key] is None else cost_of_value(objective, said[key]) for key in ("value", "best"))
-        of = said["bound"]
+    for objective, recorded in zip(answered.problem.objectives, answered.answer["objectives"], strict=True):
+        cost, best = (
+            None if recorded[key] is None else cost_of_value(objective, recorded[key]) for key in ("value", "best")
+        )
+        of = recorded["bound"]
         bound = of and Bound(
             cost_of_value(objective, of["value"]), of["method"], of["proof"], of["by"], of["detail"] or ""
         )
-        reached.append(Reached(objective, cost, best, bound, said["gap"], said["under"] or ""))
+        reached.append(Reached(objective, cost, best, bound, recorded["gap"], recorded["under"] or ""))
     return replace(result_of(answered), objectives=tuple(reached))

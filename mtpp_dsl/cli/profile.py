@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from mtpp_dsl.cli.calls import ProfileCall
 from mtpp_dsl.cli.execute import CLOCKS, one_of, sizes_of
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.core.base.amounts import seconds
@@ -29,62 +30,53 @@ __all__ = ["profile_model"]
 MAX_SHOWN = 60
 
 
-def profile_model(
-    code: str | None,
-    *,
-    model: Path | None,
-    output: Path,
-    trace: Path | None,
-    table: Path | None,
-    device: str,
-    type_name: str | None,
-    sizes: Sequence[str],
-    threads: int,
-    clock: str,
-    effort: str,
-    quiet: bool,
-) -> int:
+def profile_model(call: ProfileCall) -> int:
     """Write the profile of a model, and return the exit code."""
-    one_of("--clock", clock, CLOCKS)
-    ways = [name for name, given in (("SOURCE", code), ("--trace", trace), ("--csv", table)) if given is not None]
+    code = call.source
+    one_of("--clock", call.clock, CLOCKS)
+    ways = [
+        name for name, given in (("SOURCE", code), ("--trace", call.trace), ("--csv", call.csv)) if given is not None
+    ]
     if len(ways) != 1:
         raise UsageError(
             "say where times come from: a SOURCE to run, --trace FILE or --csv FILE, and one of them alone"
         )
-    check_writable(output)
-    found = _model(code, model)
-    label = type_name or device
-    if trace is not None:
-        return _written(profile_of_trace(trace, found, label), None, output, quiet=quiet)
-    if table is not None:
-        return _written(profile_of_table(table, found, label), None, output, quiet=quiet)
+    check_writable(call.output)
+    model = _model(code, call.model)
+    label = call.type_name or call.device
+    if call.trace is not None:
+        return _written(profile_of_trace(call.trace, model, label), None, call.output, quiet=call.quiet)
+    if call.csv is not None:
+        return _written(profile_of_table(call.csv, model, label), None, call.output, quiet=call.quiet)
     assert code is not None
-    chosen = MeasuringEffort(seconds=seconds(effort, "--effort") or 0.1, clock="cpu" if clock == "cpu" else "wall")
-    if chosen.clock == "cpu" and (threads > 1 or device != "cpu"):
+    chosen = MeasuringEffort(
+        seconds=seconds(call.effort, "--effort") or 0.1, clock="cpu" if call.clock == "cpu" else "wall"
+    )
+    if chosen.clock == "cpu" and (call.threads > 1 or call.device != "cpu"):
         raise UsageError("--clock cpu counts what one thread spends: it is for --threads 1 --device cpu")
-    symbols = _symbols(found, sizes)
+    symbols = _symbols(model, call.size)
     if code.endswith(".onnx"):
         from mtpp_dsl.runtimes.profiling.onnx_profile import onnx_jobs
 
-        if device != "cpu":
+        if call.device != "cpu":
             raise UsageError("--device cuda is for models of torch; ONNX files are measured on the CPU")
-        jobs = onnx_jobs(Path(code), found, symbols, chosen, threads)
-        facts = machine_facts(threads, chosen.clock, ("onnx", "onnxruntime"))
+        jobs = onnx_jobs(Path(code), model, symbols, chosen, call.threads)
+        facts = machine_facts(call.threads, chosen.clock, ("onnx", "onnxruntime"))
     else:
         from mtpp_dsl.runtimes.profiling.torch_profile import check_device, torch_jobs
 
-        called = check_device(device)
-        jobs = torch_jobs(code, found, symbols, device, chosen, threads)
-        facts = machine_facts(threads, chosen.clock, ("torch",), called)
+        device_name = check_device(call.device)
+        jobs = torch_jobs(code, model, symbols, call.device, chosen, call.threads)
+        facts = machine_facts(call.threads, chosen.clock, ("torch",), device_name)
     facts["seconds"] = chosen.seconds
-    tell = _silent if quiet or not sys.stderr.isatty() else _tell
+    tell = _silent if call.quiet or not sys.stderr.isatty() else _tell
     load = ForeignLoad()
-    journal_path = output.with_name(f"{output.name}.part")
-    profile, journal = profile_of_jobs(jobs, found, label, symbols, facts, journal_path, tell)
-    written = _written(profile, journal, output, quiet=quiet)
-    if chosen.clock == "wall" and device == "cpu":
-        instead = "--clock cpu" if threads == 1 else "--threads 1 --clock cpu"
-        warning = busy(profile.slower, load.others(), threads, os.cpu_count() or 1, instead)
+    journal_path = call.output.with_name(f"{call.output.name}.part")
+    profile, journal = profile_of_jobs(jobs, model, label, symbols, facts, journal_path, tell)
+    written = _written(profile, journal, call.output, quiet=call.quiet)
+    if chosen.clock == "wall" and call.device == "cpu":
+        instead = "--clock cpu" if call.threads == 1 else "--threads 1 --clock cpu"
+        warning = busy(profile.slower, load.others(), call.threads, os.cpu_count() or 1, instead)
         if warning is not None:
             say(f"warning: {warning}", stderr=True)
     return written
@@ -107,11 +99,11 @@ def _symbols(model: Model, sizes: Sequence[str]) -> dict[str, int]:
     unknown = [name for name in given if name not in model.symbols]
     if unknown:
         raise UsageError(f"--size {unknown[0]}: the model has the sizes {', '.join(model.symbols) or 'of no name'}")
-    found = {name: given.get(name, symbol.default) for name, symbol in model.symbols.items()}
-    missing = [name for name, size in found.items() if size is None]
+    sizes_chosen = {name: given.get(name, symbol.default) for name, symbol in model.symbols.items()}
+    missing = [name for name, size in sizes_chosen.items() if size is None]
     if missing:
         raise UsageError(f"say what {missing[0]} is: --size {missing[0]}=8")
-    return {name: size for name, size in found.items() if size is not None}
+    return {name: size for name, size in sizes_chosen.items() if size is not None}
 
 
 def _written(profile: Profile, journal: Journal | None, output: Path, *, quiet: bool) -> int:

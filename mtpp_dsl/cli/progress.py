@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from mtpp_dsl.cli.live_line import live_line, spinner
-from mtpp_dsl.cli.screen import console, say
+from mtpp_dsl.cli.screen import answers_only, console, encodes, say
 from mtpp_dsl.core.base.units import format_gap
 from mtpp_dsl.core.plans.result import relative_gap
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.core.contracts.limits import Progress
     from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["ProgressWriter"]
+__all__ = ["ProgressWriter", "live_line", "spinner"]
 
 _EVERY = 1.0  # seconds between plain lines
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -134,3 +134,32 @@ def bar(share: float, width: int = _WIDTH) -> str:
     eighths = round(min(max(share, 0.0), 1.0) * 8 * width)
     full, rest = divmod(eighths, 8)
     return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+@contextmanager
+def live_line(picture: Callable[[], Table], *, quiet: bool, per_second: float) -> Iterator[Live | None]:
+    """Show the line on stderr while the block runs; nothing where that is no terminal, or *quiet*.
+
+    What plug-ins and solvers print meanwhile goes to stderr: stdout carries only the answer.
+
+    Args:
+        picture: makes the line, so many times *per_second*.
+        quiet: show nothing.
+        per_second: how often.
+    """
+    with answers_only():
+        if quiet or not sys.stderr.isatty():
+            yield None
+            return
+        from rich.live import Live
+
+        screen = console(stderr=True)
+        with Live(get_renderable=picture, console=screen, refresh_per_second=per_second, transient=True) as live:
+            yield live
+
+
+def spinner() -> Spinner:
+    """Return what turns at the beginning of the line, in characters that stderr can show."""
+    from rich.spinner import Spinner
+
+    return Spinner("dots" if encodes(sys.stderr, "⠋") else "line")

@@ -3,94 +3,24 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from mtpp_dsl.cli.calls import ReportCall
 from mtpp_dsl.cli.screen import write_file
 from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = ["ReportCall", "report", "report_answer", "searched_page", "what_if_seconds", "write_page"]
+__all__ = ["report_answer", "searched_page", "what_if_seconds", "write_page"]
 
 STDOUT = Path("-")
 SAYING = "stopping, with the page of what has been found so far"
 
 
-def report(
-    answer: Annotated[
-        Path, typer.Argument(metavar="ANSWER.json", help="An answer of mtpp, or a front.", show_default=False)
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE|-",
-            help="The page; left out, beside the answer; - is stdout.",
-            show_default=False,
-        ),
-    ] = None,
-    spec: Annotated[
-        Path | None, typer.Option(metavar="SPEC", help="Where the spec is now.", show_default=False)
-    ] = None,
-    what_if: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="In this time, also solve it with more devices, bandwidth and memory, and without constraints.",
-            show_default=False,
-        ),
-    ] = None,
-    point: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Of a front: the answer that is shown.", show_default=False)
-    ] = None,
-    plot: Annotated[
-        list[str],
-        typer.Option(
-            metavar="[KIND:]FILE",
-            help="Draw loads, gantt, graph, gap or memory: .svg, .png or .pdf; without -o, no page; may be repeated.",
-            show_default=False,
-        ),
-    ] = [],  # noqa: B006
-    include: Annotated[
-        list[Path],
-        typer.Option(
-            "-I", metavar="DIR", help="Also look here for included files; may be repeated.", show_default=False
-        ),
-    ] = [],  # noqa: B006
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")] = False,
-) -> int:
-    """Make one page of an answer: plan, loads, schedule, spec and certificate, for any browser and without a network.
-
-    The spec and its files are read again, and must be as they were. Of a front, the page shows all points; with --point
-    it is that of one of them.
-
-    Exit codes: 0 written · 2 the answer, its spec or the call is wrong · 130 interrupted, with what had been found.
-    """
-    return report_answer(ReportCall(answer, output, spec, what_if, point, plot, include, quiet))
-
-
-@dataclass(frozen=True)
-class ReportCall:
-    """The arguments of ``mtpp report``, as given."""
-
-    answer: Path
-    output: Path | None
-    spec: Path | None
-    what_if: str | None
-    point: int | None
-    plot: list[str]
-    include: list[Path]
-    quiet: bool
-
-
 def report_answer(call: ReportCall) -> int:
     """Read an answer again, and write its page; return the exit code."""
+    from mtpp_dsl.cli.screen import UNWRITTEN
     from mtpp_dsl.cli.signals import listener
-    from mtpp_dsl.cli.streams import UNWRITTEN
     from mtpp_dsl.core.base.files import read_json
     from mtpp_dsl.core.base.writing import check_writable
     from mtpp_dsl.show.pictures.plotting import parse_plot
@@ -168,7 +98,7 @@ def _front(call: ReportCall, data: Any) -> str:
     from mtpp_dsl.checks.verification import costs_of
     from mtpp_dsl.show.page.front import front_page
     from mtpp_dsl.solving.answers.again import read_answer
-    from mtpp_dsl.solving.answers.front import answers_of, dominated, unlike
+    from mtpp_dsl.solving.answers.shape import answers_of, dominated, unlike
 
     answers = answers_of(data, str(call.answer))
     wrong = list(unlike(answers))
@@ -180,8 +110,8 @@ def _front(call: ReportCall, data: Any) -> str:
         ]
         wrong += dominated([tuple(costs_of(one.problem, one.plan)) if one.plan else None for one in points])
     if wrong:
-        told = "\n".join(f"  {each}" for each in wrong)
-        raise UsageError(f"{call.answer} is no front:\n{told}")
+        faults = "\n".join(f"  {fault}" for fault in wrong)
+        raise UsageError(f"{call.answer} is no front:\n{faults}")
     return front_page(data, call.answer.name)
 
 

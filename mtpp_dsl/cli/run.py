@@ -8,8 +8,8 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-from mtpp_dsl.cli.ending import INTERRUPTED, begin
 from mtpp_dsl.cli.screen import say
+from mtpp_dsl.cli.signals import INTERRUPTED, begin
 from mtpp_dsl.core.base.writing import guarding
 from mtpp_dsl.core.errors import MtppError, SpecError, VerificationError
 from mtpp_dsl.core.text.visible import visible
@@ -23,7 +23,7 @@ def run(arguments: Sequence[str]) -> int:
     import typer
 
     from mtpp_dsl.cli.app import app
-    from mtpp_dsl.cli.plain import be_plain
+    from mtpp_dsl.cli.screen import be_plain
 
     be_plain()
 

@@ -1,4 +1,4 @@
-"""Define what Ctrl-C, SIGTERM and a terminal that goes away do to ``mtpp``, at any moment of a run.
+"""Define how ``mtpp`` ends: its exit codes, and what Ctrl-C, SIGTERM and a terminal that goes away do at any moment.
 
 A thread waits for signals, so that they are heard at once, also while compiled code keeps the main thread: the
 interpreter calls handlers of its own only between two steps of that one.
@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from threading import Thread
 from time import monotonic
 
-__all__ = ["Listener", "listener"]
+__all__ = ["INTERRUPTED", "NOTHING_FOUND", "PROVEN_INFEASIBLE", "Listener", "begin", "elapsed", "listener"]
 
 TWICE = 0.25
 """Seconds within which a signal counts once: ``timeout`` and other wrappers send theirs to us and to our group."""
@@ -23,6 +23,11 @@ HEARD = {int(getattr(signal, name)): word for name, word in WORDS.items() if has
 """The signals that are listened to, of those that the system has, and what is said of them."""
 STOPPING = "stopping, with the best plan and bound so far"
 SHOW_CURSOR = "\x1b[?25h"
+
+
+PROVEN_INFEASIBLE = 3
+NOTHING_FOUND = 4
+INTERRUPTED = 130
 
 
 class Listener:
@@ -123,3 +128,17 @@ def _say(message: str) -> None:
 
 listener = Listener()
 """Of this process; hears nothing before :meth:`Listener.listen`."""
+
+
+_began = monotonic()
+
+
+def begin() -> None:
+    """Count the time of a command from now."""
+    global _began
+    _began = monotonic()
+
+
+def elapsed() -> float:
+    """Return the seconds since the command began: its imports and the reading of files count."""
+    return monotonic() - _began

@@ -9,7 +9,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from mtpp_dsl.cli.arguments import read_problem
+from mtpp_dsl.cli.calls import TrainCall
+from mtpp_dsl.cli.parameters import read_problem
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.core.base.amounts import seconds
@@ -32,47 +33,40 @@ LOOK = 2.0
 """Seconds between lines of progress."""
 
 
-def train_and_report(
-    sources: Sequence[Path],
-    *,
-    output: Path,
-    define: Sequence[str],
-    include: Sequence[Path],
-    updates: int,
-    time_limit: str,
-    seed: int,
-    start: Path | None,
-    quiet: bool,
-) -> int:
+def train_and_report(call: TrainCall) -> int:
     """Train, write the policy, print what it makes of each problem, and return the exit code."""
-    limit = seconds(time_limit, "--time-limit")
-    check_writable(output)
-    policy = None if start is None else _policy(start, output)
-    problems = {name: problem for source in sources for name, problem in _problems(source, define, include)}
+    limit = seconds(call.time_limit, "--time-limit")
+    check_writable(call.output)
+    policy = None if call.start is None else _policy(call.start, call.output)
+    problems = {
+        name: problem for source in call.sources for name, problem in _problems(source, call.define, call.include)
+    }
     method = built_in(METHOD)()
     for name, problem in problems.items():
         why = refusal(method, problem)
         if why is not None:
             raise UsageError(f"{name}: {why}")
-    telling = _Telling(updates, quiet=quiet)
-    limits = Limits(time=limit, seed=seed)
+    telling = _Telling(call.updates, quiet=call.quiet)
+    limits = Limits(time=limit, seed=call.seed)
     with listener.searching(telling.stop):
-        found = built_in(TRAIN)(list(problems.values()), limits=limits, updates=updates, policy=policy, told=telling)
+        training = built_in(TRAIN)(
+            list(problems.values()), limits=limits, updates=call.updates, policy=policy, told=telling
+        )
         listener.found()
     spent = telling.spent
     trained = {
         "on": [Path(name).name for name in problems],
-        "updates": found.updates,
+        "updates": training.updates,
         "seconds": round(spent, 3),
-        "seed": seed,
-        "from": None if start is None else start.name,
+        "seed": call.seed,
+        "from": None if call.start is None else call.start.name,
         "versions": versions(),
     }
-    write_text(output, json.dumps({**found.policy.to_json(), "trained": trained}) + "\n")
-    if not quiet:
-        _report(problems, found.lessons)
-        why = "" if found.updates else ": none ended within the time limit, and the policy is as it began"
-        say(f"{output}: {counted(found.updates, 'update')} in {format_quantity(spent, 's')}{why}")
+    write_text(call.output, json.dumps({**training.policy.to_json(), "trained": trained}) + "\n")
+    if not call.quiet:
+        _report(problems, training.lessons)
+        why = "" if training.updates else ": none ended within the time limit, and the policy is as it began"
+        say(f"{call.output}: {counted(training.updates, 'update')} in {format_quantity(spent, 's')}{why}")
     return 0 if telling.signal is None else listener.exit_code(telling.signal)
 
 
@@ -93,13 +87,16 @@ def _problems(source: Path, define: Sequence[str], include: Sequence[Path]) -> l
     from mtpp_dsl.sweeps.file.problem_files import problem_of
 
     runs = {run.problem: run for run in reversed(expand(read_sweep(source)))}
-    found = [(name, problem_of(run)) for name, run in reversed(runs.items())]
+    problems = [(name, problem_of(run)) for name, run in reversed(runs.items())]
     method = built_in(METHOD)()
-    fit = [(name, problem) for name, problem in found if refusal(method, problem) is None]
+    fit = [(name, problem) for name, problem in problems if refusal(method, problem) is None]
     if not fit:
-        raise UsageError(f"{source} has no problem to train on; of {found[0][0]!r}: {refusal(method, found[0][1])}")
-    if len(fit) < len(found):
-        say(f"{source}: {len(found) - len(fit)} of {len(found)} problems are left out: they are no makespans on links")
+        raise UsageError(
+            f"{source} has no problem to train on; of {problems[0][0]!r}: {refusal(method, problems[0][1])}"
+        )
+    if len(fit) < len(problems):
+        absent = f"{len(problems) - len(fit)} of {len(problems)} problems are left out"
+        say(f"{source}: {absent}: they are no makespans on links")
     return fit
 
 

@@ -37,16 +37,18 @@ def validate_split(
         source = source_of(file)
         with listener.searching(progress.stop):
             with watcher.shown():
-                found = validate(source, form, problem, time_limit=limit, method=method, seed=seed, progress=progress)
+                validation = validate(
+                    source, form, problem, time_limit=limit, method=method, seed=seed, progress=progress
+                )
             listener.found()
     except UnsoundSplit as error:
         say(f"{_called(file)} is no split of {problem.origin.path} for {form}: {error}", stderr=True)
         return error.exit_code
-    if not (quiet and found.sound):
-        _print(found, file, form)
+    if not (quiet and validation.sound):
+        _print(validation, file, form)
     if listener.stopped_by is not None:
         return listener.exit_code(listener.stopped_by)
-    return 0 if found.sound else UnsoundSplit.exit_code
+    return 0 if validation.sound else UnsoundSplit.exit_code
 
 
 def source_of(file: str) -> Path | str:
@@ -71,26 +73,30 @@ def _called(file: str) -> str:
     return file if len(file) <= 60 and "\n" not in file else "the text given"
 
 
-def _print(found: Validation, file: str, form: str) -> None:
-    problem, width = found.problem, screen_width()
+def _print(validation: Validation, file: str, form: str) -> None:
+    problem, width = validation.problem, screen_width()
 
     def shown(cost: float | None) -> str:
         return "none" if cost is None else problem.valued(cost)
 
     head = f"{_called(file)}: a split of {problem.origin.path or 'the problem'} for {form}; every layer is there once"
-    best, bound = found.best, found.best.bound
-    pairs = [("yours", Text(f"{problem.objective.shown} {shown(found.evaluation.cost)}", "bold"))]
+    best, bound = validation.best, validation.best.bound
+    pairs = [("yours", Text(f"{problem.objective.shown} {shown(validation.evaluation.cost)}", "bold"))]
     if best.infeasibility is not None:
         pairs.append(("best", Text(f"no plan exists: {best.infeasibility.reason}")))
     else:
         word = "below" if problem.objective.sense == "minimize" else "above"
         limit = "no bound was proved" if bound is None else f"no plan is {word} {shown(bound.cost)}"
         pairs.append(("best", Text(f"{shown(best.cost)} by mtpp; {limit}")))
-    lines = [*wrapped(Text(head), width, hanging=2), Text(), *loads(problem, found.plan, found.evaluation, width)]
-    lines += [Text(), *facts(pairs, width), *wrapped(Text(_verdict(found), "bold"), width)]
-    for note in found.notes:
+    lines = [
+        *wrapped(Text(head), width, hanging=2),
+        Text(),
+        *loads(problem, validation.plan, validation.evaluation, width),
+    ]
+    lines += [Text(), *facts(pairs, width), *wrapped(Text(_verdict(validation), "bold"), width)]
+    for note in validation.notes:
         lines += wrapped(Text(f"note: {note}"), width)
-    other = _beside_memory(found)
+    other = _beside_memory(validation)
     for violation in other[:MAX_SHOWN]:
         lines += wrapped(Text(str(violation)), width, 2, 4)
     if len(other) > MAX_SHOWN:
@@ -98,21 +104,25 @@ def _print(found: Validation, file: str, form: str) -> None:
     show(lines)
 
 
-def _beside_memory(found: Validation) -> list[Violation]:
+def _beside_memory(validation: Validation) -> list[Violation]:
     """Return the constraints that are broken, apart from memories whose devices are named."""
-    return [violation for violation in found.broken if not (found.over and violation.constraint.startswith("memory"))]
+    return [
+        violation
+        for violation in validation.broken
+        if not (validation.over and violation.constraint.startswith("memory"))
+    ]
 
 
-def _verdict(found: Validation) -> str:
+def _verdict(validation: Validation) -> str:
     """Return in a sentence how good the split is, and what is wrong with it."""
-    least, most = found.ratios
+    least, most = validation.ratios
     parts = []
-    if found.ratio is not None and found.ratio < 1 - 1e-6 and not found.sound:
+    if validation.ratio is not None and validation.ratio < 1 - 1e-6 and not validation.sound:
         parts.append("is better than any plan that is sound")
-    elif found.ratio is not None and found.ratio <= 1 + 1e-6:
+    elif validation.ratio is not None and validation.ratio <= 1 + 1e-6:
         parts.append("is as fast as the best possible")
-    elif found.ratio is not None:
-        parts.append(f"is {_times(found.ratio)} times the best possible")
+    elif validation.ratio is not None:
+        parts.append(f"is {_times(validation.ratio)} times the best possible")
     elif least is not None and most is not None:
         close = _times(least) == _times(most)
         found_is = "" if close else f"{_beside_found(least)}, and at most "
@@ -121,10 +131,10 @@ def _verdict(found: Validation) -> str:
         parts.append(f"is at most {_times(most)} times the best possible")
     elif least is not None:
         parts.append(f"is {_beside_found(least)}")
-    if found.over:
-        names = ", ".join(found.problem.devices[d].name for d in found.over)
+    if validation.over:
+        names = ", ".join(validation.problem.devices[d].name for d in validation.over)
         parts.append(f"runs out of memory on {names}")
-    other = _beside_memory(found)
+    other = _beside_memory(validation)
     if other:
         parts.append(f"breaks {len(other)} {'constraint' if len(other) == 1 else 'constraints'}")
     return f"yours {', and '.join(parts)}" if parts else "yours is sound"

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import fill
 from time import monotonic
 from typing import Any
 
-from mtpp_dsl.checks.verification import costs_of
-from mtpp_dsl.cli.arguments import read_problem
-from mtpp_dsl.cli.examine import Examined, examine, print_wrong
+from mtpp_dsl.checks.stage_check import broken_groups
+from mtpp_dsl.checks.verification import costs_of, verify
+from mtpp_dsl.cli.parameters import key_values, read_problem
 from mtpp_dsl.cli.screen import say, screen_width
 from mtpp_dsl.core.base.files import read_json
 from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.errors import VerificationError
+from mtpp_dsl.core.errors import UsageError, VerificationError
+from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.variants import with_objectives
-from mtpp_dsl.solving.answers.again import recorded_params, under_target
-from mtpp_dsl.solving.answers.claims import NOT_CHECKED
-from mtpp_dsl.solving.answers.front import answers_of, dominated
-from mtpp_dsl.solving.answers.proofs import ProofFinding
-from mtpp_dsl.solving.answers.shape import check_shape
+from mtpp_dsl.solving.answers.again import path_of, recorded_params, under_target
+from mtpp_dsl.solving.answers.claims import NOT_CHECKED, false_claims, false_source
+from mtpp_dsl.solving.answers.plans import false_plan
+from mtpp_dsl.solving.answers.proofs import BoundClaim, ProofFinding, check_bound, check_infeasible
+from mtpp_dsl.solving.answers.shape import answers_of, check_shape, dominated
 
-__all__ = ["verify_plan"]
+__all__ = ["Examined", "examine", "print_wrong", "verify_plan"]
+
+
+MAX_SHOWN = 20
+"""Faults of one answer that are told."""
 
 
 def verify_plan(
@@ -46,18 +52,18 @@ def verify_plan(
         return verify_front(spec, plan_file, data, define, include, time_limit, quiet=quiet, scenario=scenario)
     answer = _answer_of(data, str(plan_file))
     recorded = {} if answer is None else recorded_params(answer["spec"], spec)
-    said = None if answer is None else answer["spec"].get("scenario")
-    problem = read_problem(spec, define, include, recorded, said if scenario is None else scenario)
+    recorded_scenario = None if answer is None else answer["spec"].get("scenario")
+    problem = read_problem(spec, define, include, recorded, recorded_scenario if scenario is None else scenario)
     if answer is not None and answer.get("target") is not None:
         problem = under_target(problem, answer["target"]["name"])
-    found = examine(problem, data, answer, spec, define, Limits(time=time_limit))
-    if found.broken or found.wrong:
-        head = f"{plan_file}: not a plan for {spec}" if found.broken else f"{plan_file}: it contradicts {spec}"
-        print_wrong(head, [*found.broken, *found.wrong])
+    examined = examine(problem, data, answer, spec, define, Limits(time=time_limit))
+    if examined.broken or examined.wrong:
+        head = f"{plan_file}: not a plan for {spec}" if examined.broken else f"{plan_file}: it contradicts {spec}"
+        print_wrong(head, [*examined.broken, *examined.wrong])
         return VerificationError.exit_code
     if not quiet:
-        costs = None if found.plan is None else costs_of(problem, found.plan)
-        _print_right(problem, spec, plan_file, costs, answer, found.findings)
+        costs = None if examined.plan is None else costs_of(problem, examined.plan)
+        _print_right(problem, spec, plan_file, costs, answer, examined.findings)
     return 0
 
 
@@ -165,11 +171,11 @@ def verify_front(
         asked = read_problem(spec, define, include, recorded_params(answer["spec"], spec), chosen)
         problem = with_objectives(asked, names)
         left = Limits(time=None if end is None else max(0.0, end - monotonic()))
-        found = examine(problem, answer, answer, spec, define, left, in_front=True)
-        wrong += (f"point {number}: {message}" for message in (*found.broken, *found.wrong))
-        wrong += [f"point {number}: there is no plan"] if found.plan is None and not found.wrong else []
-        proved += bool(found.findings) and all(finding.proved for finding in found.findings)
-        costs.append(_costs(problem, found))
+        examined = examine(problem, answer, answer, spec, define, left, in_front=True)
+        wrong += (f"point {number}: {message}" for message in (*examined.broken, *examined.wrong))
+        wrong += [f"point {number}: there is no plan"] if examined.plan is None and not examined.wrong else []
+        proved += bool(examined.findings) and all(finding.proved for finding in examined.findings)
+        costs.append(_costs(problem, examined))
     wrong += dominated(costs)
     if wrong:
         print_wrong(f"{front_file}: no front for {spec}", wrong)
@@ -183,5 +189,100 @@ def verify_front(
     return 0
 
 
-def _costs(problem: Problem, found: Examined) -> tuple[float, ...] | None:
-    return None if found.plan is None or found.broken else tuple(costs_of(problem, found.plan))
+def _costs(problem: Problem, examined: Examined) -> tuple[float, ...] | None:
+    return None if examined.plan is None or examined.broken else tuple(costs_of(problem, examined.plan))
+
+
+@dataclass
+class Examined:
+    """What was found of an answer, or of a plan alone.
+
+    Attributes:
+        plan: that it has; None without one.
+        broken: constraints that the plan breaks.
+        wrong: what the answer says that is not so.
+        findings: what could be proved again.
+    """
+
+    plan: Plan | None = None
+    broken: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    findings: list[ProofFinding] = field(default_factory=list)
+
+
+def examine(
+    problem: Problem,
+    data: Any,
+    answer: Mapping[str, Any] | None,
+    spec: Path,
+    define: list[str],
+    limits: Limits,
+    *,
+    in_front: bool = False,
+) -> Examined:
+    """Check an answer, or a plan alone, against a problem.
+
+    Args:
+        problem: what is asked, with the params of the answer.
+        data: the JSON that the plan is read from.
+        answer: the same, if it is an answer, of the right shape.
+        spec: the file of the problem.
+        define: values of params as given.
+        limits: of the time that certificates may take.
+        in_front: whether it is a point of a front.
+
+    Raises:
+        UsageError: it holds no plan that can be read, and nothing else is wrong with it.
+    """
+    examined = Examined()
+    if answer is not None:
+        examined.wrong += [*_contradicted(problem, answer, define, spec), *false_source(problem, answer["spec"])]
+    try:
+        examined.plan = None if answer is not None and answer["plan"] is None else Plan.from_json(problem, data)
+    except UsageError as error:
+        if not examined.wrong:
+            raise
+        examined.wrong.append(str(error))
+        return examined
+    examined.broken = [] if examined.plan is None else [str(violation) for violation in verify(problem, examined.plan)]
+    if answer is not None and not (
+        examined.plan is not None and examined.plan.shards and any(broken_groups(problem, examined.plan))
+    ):
+        examined.wrong += false_claims(
+            problem, answer, examined.plan, in_front=in_front
+        )  # of devices in no groups: no costs
+        examined.wrong += false_plan(problem, examined.plan, answer) if not examined.broken else ()
+    if not examined.broken and not examined.wrong and answer is not None:
+        try:
+            examined.findings += _proofs(problem, answer, limits)
+        except VerificationError as error:
+            examined.wrong.append(str(error))
+    return examined
+
+
+def _contradicted(problem: Problem, answer: Mapping[str, Any], define: list[str], spec: Path) -> Iterator[str]:
+    """Yield the params that ``-D`` gives another value than the answer has."""
+    here = problem.origin.params
+    for name in key_values(define, "-D"):
+        recorded = answer["spec"]["params"].get(name)
+        same = recorded == here[name] and isinstance(recorded, bool) == isinstance(here[name], bool)
+        where = path_of(recorded, answer["spec"]["path"], spec)
+        if not same and where is not None and where.exists():
+            same = where.resolve() == Path(str(here[name])).resolve()
+        if not same:
+            yield f"spec.params: {name} is {recorded!r} in the answer, and -D says {here[name]!r}"
+
+
+def _proofs(problem: Problem, answer: Mapping[str, Any], limits: Limits) -> Iterator[ProofFinding]:
+    """Yield what could be proved again of the bound, or of there being no plan."""
+    claim = BoundClaim.of(problem, answer)
+    if claim is not None:
+        yield check_bound(problem, claim, limits)
+    if answer["infeasible"] is not None:
+        yield check_infeasible(problem, answer["infeasible"]["clash"])
+
+
+def print_wrong(head: str, wrong: list[str]) -> None:
+    """Print what is wrong with an answer, one line each, below a heading; of very many the first."""
+    more = [f"… and {len(wrong) - MAX_SHOWN} more"] if len(wrong) > MAX_SHOWN else []
+    say("\n".join([head, *(f"  {message}" for message in [*wrong[:MAX_SHOWN], *more])]))

@@ -173,27 +173,17 @@ def solve(
     )
     if isinstance(scheduler, str):
         with opened(scheduler) as executor:
-            options = call.options()
-            return solve(problem, chosen, time_limit=call.left, target=target, scheduler=executor, **options)
+            return solve(problem, chosen, time_limit=call.left, target=target, scheduler=executor, **call.options())
     if target is not None:
         problem = late("mtpp_dsl.solving.answers.again:under_target")(problem, target)
     if problem.target is not None:
-        return _under_target(problem, chosen, time_limit=time_limit, scheduler=scheduler, **call.options())
+        under: Result = late("mtpp_dsl.solving.drivers.target_cost:solve_under")(
+            problem, chosen, time_limit=time_limit, scheduler=scheduler, **call.options()
+        )
+        return under
     if not problem.later:
         return call.solve(problem, scheduler)
     if write_model is not None:
         raise UsageError("each of several objectives has a model of its own: leave all but one out to write it")
-    each = _several(chosen, solver, gap, threads, seed, solver_options, checkpoint, scheduler)
-    several: Result = each.in_order(problem, time_limit, start, progress)
+    several: Result = late("mtpp_dsl.solving.drivers.several:Several")(call, scheduler).in_order(problem)
     return several
-
-
-def _under_target(*arguments: Any, **options: Any) -> Result:
-    """Return the result of a problem that is for a runtime, with what its limits cost."""
-    found: Result = late("mtpp_dsl.solving.drivers.target_cost:solve_under")(*arguments, **options)
-    return found
-
-
-def _several(*arguments: Any) -> Any:
-    """Return what solves for several objectives, with the arguments of one call of :func:`solve`."""
-    return late("mtpp_dsl.solving.drivers.several:Several")(*arguments)

@@ -56,11 +56,11 @@ class SolveArguments:
     gap: float
     threads: int | None
     seed: int
-    start: Plan | Mapping[str, object] | None
-    solver_options: Mapping[str, Any] | None
-    write_model: Path | str | None
-    progress: Progress | None
-    checkpoint: Path | str | None
+    start: Plan | Mapping[str, object] | None = None
+    solver_options: Mapping[str, Any] | None = None
+    write_model: Path | str | None = None
+    progress: Progress | None = None
+    checkpoint: Path | str | None = None
 
     @property
     def left(self) -> float | None:
@@ -161,10 +161,10 @@ class SolveArguments:
         """
         if self.write_model is None or progress.models:
             return ()
-        said = f"no model was written to {self.write_model}"
+        message = f"no model was written to {self.write_model}"
         if not progress.stopped:
-            raise UsageError(f"{said}: the time was up before it was built; give it more time")
-        return (f"{said}: the search was stopped before it was built",)
+            raise UsageError(f"{message}: the time was up before it was built; give it more time")
+        return (f"{message}: the search was stopped before it was built",)
 
 
 def finish(
@@ -294,8 +294,8 @@ def _evidence(problem: Problem, result: Result) -> dict[str, Any]:
 
 
 def _best_plan(problem: Problem, plans: Sequence[Plan | None]) -> Plan | None:
-    found = [plan for plan in plans if plan is not None]
-    return min(found, key=lambda plan: evaluate(problem, plan).cost, default=None)
+    there = [plan for plan in plans if plan is not None]
+    return min(there, key=lambda plan: evaluate(problem, plan).cost, default=None)
 
 
 def _best_bound(bounds: Sequence[Bound | None]) -> Bound | None:

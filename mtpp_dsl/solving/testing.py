@@ -50,8 +50,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.formats.workload import Workload
 from mtpp_dsl.exchange.generators.generate import parameters
 from mtpp_dsl.solving.plugins.claims import claimed
-from mtpp_dsl.solving.plugins.constraint_laws import broken_laws
-from mtpp_dsl.solving.plugins.executor_laws import broken_laws as broken_executor_laws
+from mtpp_dsl.solving.plugins.laws import broken_constraint_laws, broken_executor_laws, broken_target_laws
 from mtpp_dsl.solving.plugins.own_optimum import broken_rows, complaint, lost_by_below, own_optimum
 from mtpp_dsl.solving.plugins.samples import (
     MORE_THAN_VERIFIED,
@@ -62,7 +61,6 @@ from mtpp_dsl.solving.plugins.samples import (
     small,
     verifiable,
 )
-from mtpp_dsl.solving.plugins.target_laws import broken_laws as broken_target_laws
 
 __all__ = [
     "check_backend",
@@ -178,9 +176,9 @@ def check_backend(backend: Backend) -> None:
     for name, problem in small().items():
         if formulation.accepts(problem) is None:
             model = formulation.build(problem)
-            told: list[float | None] = []
-            outcome = backend.solve(model, fresh_limits(), Progress(), lambda _, bound: told.append(bound))  # noqa: B023
-            _check_outcome(name, outcome, told, formulation, model)
+            bounds: list[float | None] = []
+            outcome = backend.solve(model, fresh_limits(), Progress(), lambda _, bound: bounds.append(bound))  # noqa: B023
+            _check_outcome(name, outcome, bounds, formulation, model)
     _check_backend_limits(backend, formulation)
 
 
@@ -244,7 +242,7 @@ def check_constraint(constraint: CustomConstraint, solver: str = "highs") -> Non
     symmetric, swapping equal devices changes nothing.
     """
     _law(isinstance(constraint, CustomConstraint), f"{constraint!r} is no CustomConstraint")
-    for broken in broken_laws(constraint, solver):
+    for broken in broken_constraint_laws(constraint, solver):
         _law(False, f"constraint {constraint.keyword}: {broken}")
 
 
@@ -312,16 +310,16 @@ def _check_solving(
 
 def _accepted(asked: Any) -> dict[str, Problem]:
     """Return the small problems that are accepted, and whose answers can be verified."""
-    found = {}
+    accepted = {}
     bounds_only = getattr(asked, "gives", "") == "bound" or getattr(asked, "role", "") == "relaxation"
     for name, problem in small().items():
         reason = asked.accepts(problem)
         _law(reason is None or (isinstance(reason, str) and bool(reason.strip())), f"{name}: accepts gave {reason!r}")
         if reason is None and verifiable(problem):
-            found[name] = problem
+            accepted[name] = problem
         elif reason is None:
             _law(bounds_only and name in MORE_THAN_VERIFIED, f"{name}: accepted, and nothing can verify an answer")
-    return found
+    return accepted
 
 
 def _check_answer(name: str, problem: Problem, result: Result, best: float | None, *, known: bool) -> None:
@@ -377,7 +375,9 @@ def _endings() -> Iterator[tuple[str, Limits, Progress]]:
     yield "given a second", Limits(time=1.0), Progress()
 
 
-def _check_outcome(name: str, outcome: Outcome, told: list[float | None], formulation: Formulation, model: Any) -> None:
+def _check_outcome(
+    name: str, outcome: Outcome, bounds: list[float | None], formulation: Formulation, model: Any
+) -> None:
     best, problem = optimum(name), sample(name)
     _law(isinstance(outcome, Outcome), f"{name}: returned a {type(outcome).__name__}, not an Outcome")
     if best is None:
@@ -387,16 +387,17 @@ def _check_outcome(name: str, outcome: Outcome, told: list[float | None], formul
     scale = model_traits(model).cost_scale
     slack = TOLERANCE * max(best, scale)  # a solver's own: the caller takes it off before a bound is shown
     _law(outcome.termination in ("gap", "complete"), f"{name}: solved, and it says {outcome.termination!r}")
-    for bound in (outcome.bound, *told):
+    for bound in (outcome.bound, *bounds):
         _law(bound is None or bound * scale <= best + slack, f"{name}: the bound {bound} x {scale} is above {best!r}")
     plan = formulation.extract(problem, model)
     broken = verify(problem, plan)
     _law(not broken, f"{name}: the values in the model are no plan: {'; '.join(map(str, broken))}")
     cost = cost_of(problem, plan)
     _law(cost <= best + 100 * slack, f"{name}: the values cost {cost!r}, the optimum is {best!r}")
-    said = None if outcome.objective is None else outcome.objective * scale
+    objective = None if outcome.objective is None else outcome.objective * scale
     _law(
-        said is not None and abs(said - cost) <= 100 * slack, f"{name}: the objective is {said}, the values cost {cost}"
+        objective is not None and abs(objective - cost) <= 100 * slack,
+        f"{name}: the objective is {objective}, the values cost {cost}",
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mtpp_dsl.cli.app import complete_method, complete_solver
+from mtpp_dsl.cli.parameters import complete_method, complete_solver
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.solving.api import find_method, load, method_names
 from tests.tree import ROOT

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.cli.run import run
+from mtpp_dsl.cli.screen import Lossy
 from mtpp_dsl.cli.signals import HEARD, TWICE, Listener
-from mtpp_dsl.cli.streams import Lossy
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
 from tests.tree import ROOT
 

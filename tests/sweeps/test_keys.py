@@ -15,12 +15,12 @@ from mtpp_dsl.core.contracts.traits import method_traits
 from mtpp_dsl.core.errors import MtppError, SpecError, UsageError
 from mtpp_dsl.language.lowering.lower import load
 from mtpp_dsl.solving.api import find_method, method_names
-from mtpp_dsl.sweeps.file.choosing import parts_of, shard_of, with_time_limit
 from mtpp_dsl.sweeps.file.expansion import expand
 from mtpp_dsl.sweeps.file.file import read_sweep
 from mtpp_dsl.sweeps.file.keys import check_unchanged
 from mtpp_dsl.sweeps.file.problem_files import Changed, problem_of
 from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.file.sweep import parts_of, shard_of, with_time_limit
 from mtpp_dsl.sweeps.run import one_run
 
 SWEEP = """mtpp-sweep = 1

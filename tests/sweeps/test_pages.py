@@ -7,9 +7,8 @@ import pytest
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.store.store import Store
 from mtpp_dsl.sweeps.tables.page import page_text
-from mtpp_dsl.sweeps.tables.page_file import read_page
+from mtpp_dsl.sweeps.tables.page_file import Printed, read_page, rounding
 from mtpp_dsl.sweeps.tables.page_rows import read_rows, rows_text, take_rows
-from mtpp_dsl.sweeps.tables.published import Printed, rounding
 from tests.sweeps.made_runs import columns
 from tests.sweeps.rows import a_run, an_outcome
 

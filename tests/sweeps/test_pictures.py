@@ -7,8 +7,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.sweeps.tables.panels import KINDS, PanelRequest
-from mtpp_dsl.sweeps.tables.pictures import COLOURS, MARKERS, STYLES, draw_runs
+from mtpp_dsl.sweeps.tables.pictures import COLOURS, KINDS, MARKERS, STYLES, PanelRequest, draw_runs
 from mtpp_dsl.sweeps.tables.runs import Runs
 from tests.sweeps.made_runs import columns
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.tables.figures import Column, FigureRule
 from mtpp_dsl.sweeps.tables.measures import MEASURES
+from mtpp_dsl.sweeps.tables.page_rows import with_together
 from mtpp_dsl.sweeps.tables.rendering import latex_escaped, table_lines, to_csv, to_latex, to_markdown
 from mtpp_dsl.sweeps.tables.runs import Runs
 from mtpp_dsl.sweeps.tables.tables import make_table
-from mtpp_dsl.sweeps.tables.together import with_together
 from tests.sweeps.made_runs import columns
 
 FEW = Runs(

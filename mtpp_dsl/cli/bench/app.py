@@ -7,15 +7,12 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from mtpp_dsl.cli.bench.calls import BenchCall, ImproveCall
+from mtpp_dsl.cli.bench.databases import export, merge
 from mtpp_dsl.cli.bench.diff import diff
-from mtpp_dsl.cli.bench.export import export
-from mtpp_dsl.cli.bench.improve import improve
-from mtpp_dsl.cli.bench.merge import merge
 from mtpp_dsl.cli.bench.page import page
-from mtpp_dsl.cli.bench.plot import plot
-from mtpp_dsl.cli.bench.run import run
 from mtpp_dsl.cli.bench.slurm import slurm
-from mtpp_dsl.cli.bench.table import table
+from mtpp_dsl.cli.bench.tables import plot, table
 from mtpp_dsl.cli.commands import commands_of
 
 __all__ = ["bench_app"]
@@ -49,10 +46,44 @@ bench_app = typer.Typer(
 )
 command = commands_of(bench_app)
 
-command(run)
+
+@command
+def run(call: BenchCall) -> int:
+    """Do the runs of a sweep that have no result yet, each in a process of its own, and keep what comes of them.
+
+    A run that fails, is killed or runs out of memory is a result too. After an interrupt, or whatever ended it, the
+    same command goes on where it was.
+
+    Exit codes: 0 every run has a result · 2 the sweep or the call is wrong, or the results cannot be written · 4 other
+    processes are at the rest · 5 no worker can be started · 7 two answers contradict each other · 130 interrupted,
+    143 terminated (results are kept).
+    """
+    from mtpp_dsl.cli.bench.sweeping import run_and_report
+
+    return run_and_report(call)
+
+
 command(diff)
 command(export)
-command(improve)
+
+
+@command
+def improve(call: ImproveCall) -> int:
+    """Run methods on the problems of a library, and record every plan and bound that is better than the best known.
+
+    Each answer is checked from scratch: the plan by code that shares nothing with what found it, the bound from its
+    certificate if it has one. Records are only ever replaced by better ones. The same command goes on where it was
+    ended. Problems that are proved optimal are left out unless --all says so.
+
+    Exit codes: 0 done, whether anything became better or not · 2 the call is wrong, or the library cannot be read or
+    written · 4 other processes are at the rest · 7 an answer, or what is stored, is wrong or contradicts what is known
+    (the evidence is kept) · 130 interrupted, 143 terminated (all results are kept).
+    """
+    from mtpp_dsl.cli.bench.improving import improve_or_check
+
+    return improve_or_check(call)
+
+
 command(merge)
 command(page)
 command(plot)

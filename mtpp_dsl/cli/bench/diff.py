@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mtpp_dsl.cli.bench.options import Only
+from mtpp_dsl.cli.parameters import Only, option
 
 if TYPE_CHECKING:
     from mtpp_dsl.sweeps.store.rows import RunRow
@@ -37,9 +37,7 @@ def diff(
     ] = "50ms",
     cpu: Annotated[bool, typer.Option("--cpu", help="Compare processor time in place of wall time.")] = False,
     every: Annotated[bool, typer.Option("--all", help="List every difference, not the first 20.")] = False,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE|-", help="Write it as JSON; - is stdout.", show_default=False)
-    ] = None,
+    json: Annotated[Path | None, option("FILE|-", "Write it as JSON; - is stdout.")] = None,
 ) -> int:
     """Say what has become worse or better from database A to database B: values, bounds, times, failures.
 
@@ -114,5 +112,5 @@ def _share(flag: str, text: str) -> float:
 
 def _versions(rows: list[RunRow]) -> str:
     """Return by which versions of mtpp rows were made, with a comma before."""
-    found = sorted({row.versions.get("mtpp-dsl", "") for row in rows} - {""})
-    return f", mtpp {', '.join(found)}" if found else ""
+    versions = sorted({row.versions.get("mtpp-dsl", "") for row in rows} - {""})
+    return f", mtpp {', '.join(versions)}" if versions else ""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from mtpp_dsl.cli.bench.durations import said
+from mtpp_dsl.cli.bench.live import duration
 from mtpp_dsl.cli.screen import screen_width, show
 from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.show.report.columns import wrapped
@@ -38,14 +38,14 @@ def show_plan(sweep: Sweep, runs: Sequence[Run], database: Path, retry: Collecti
     done = len(runs) - len(todo)
     lines = [head, f"{done:,} have a result in {database}, {len(todo):,} would be run" if done else ""]
     lines += [_longest(todo, jobs), *_limits(todo)]
-    same = len({_methods(each) for each in problems.values()}) == 1
+    same = len({_methods(own_runs) for own_runs in problems.values()}) == 1
     if same and problems:
         lines.append(f"methods: {_methods(next(iter(problems.values())))}")
     width = screen_width()
-    show(each for line in lines if line for each in wrapped(Text(line), width, hanging=2))
+    show(part for line in lines if line for part in wrapped(Text(line), width, hanging=2))
     show([Text()])
-    for name, each in problems.items():
-        show(_problem(name, each, width, methods=not same))
+    for name, own_runs in problems.items():
+        show(_problem(name, own_runs, width, methods=not same))
     return 0
 
 
@@ -57,7 +57,9 @@ def _longest(todo: Sequence[Run], jobs: int) -> str:
     if None in limits:
         return f"{counted(jobs, 'run')} at once; some have no time limit"
     total = sum(limit for limit in limits if limit is not None)
-    return f"{counted(jobs, 'run')} at once: at most {said(max(total / jobs, max(filter(None, limits), default=0.0)))}"
+    return (
+        f"{counted(jobs, 'run')} at once: at most {duration(max(total / jobs, max(filter(None, limits), default=0.0)))}"
+    )
 
 
 def _limits(todo: Iterable[Run]) -> list[str]:
@@ -65,10 +67,11 @@ def _limits(todo: Iterable[Run]) -> list[str]:
     counts = Counter(run.time_limit for run in todo)
     if len(counts) < 2:
         return []
-    told = [
-        f"{counted(count, 'run')} with {'none' if limit is None else said(limit)}" for limit, count in counts.items()
+    shown = [
+        f"{counted(count, 'run')} with {'none' if limit is None else duration(limit)}"
+        for limit, count in counts.items()
     ]
-    return [f"time limits: {', '.join(told)}"]
+    return [f"time limits: {', '.join(shown)}"]
 
 
 def _methods(runs: Sequence[Run]) -> str:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import Any
 
+from mtpp_dsl.cli.bench.calls import ImproveCall
 from mtpp_dsl.cli.bench.dry_run import command_of
 from mtpp_dsl.cli.bench.live import Live
 from mtpp_dsl.cli.bench.outcomes import failures_among
-from mtpp_dsl.cli.ending import NOTHING_FOUND
 from mtpp_dsl.cli.screen import say, screen_width, show
-from mtpp_dsl.cli.signals import listener
+from mtpp_dsl.cli.signals import NOTHING_FOUND, listener
 from mtpp_dsl.core.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.core.errors import UsageError, VerificationError
 from mtpp_dsl.core.executors.addresses import open_executor
@@ -30,37 +29,45 @@ from mtpp_dsl.sweeps.run.loop import default_jobs
 from mtpp_dsl.sweeps.store.selection import chosen, statuses
 from mtpp_dsl.sweeps.store.store import Store
 
-__all__ = ["ImproveCall", "audit_and_report", "improve_and_report", "submit_and_report"]
+__all__ = ["improve_or_check"]
 
 DATABASE = "improve.sqlite"
 SAYING = "stopping; what has a result is kept, and the same command goes on"
 
 
-@dataclass(frozen=True)
-class ImproveCall:
-    """The arguments of ``mtpp bench --improve LIBRARY``, as given."""
+def _request(call: ImproveCall) -> SessionRequest:
+    """Return what a call asks for."""
+    settings = {
+        "seeds": _seeds(call.seed),
+        "time_limit": call.time_limit,
+        "memory_limit": call.memory_limit,
+        "threads": call.threads,
+    }
+    return SessionRequest.of(_words(call.method), _words(call.solver), settings, call.only, closed=call.every)
 
-    library: str
-    only: Sequence[str] = ()
-    methods: Sequence[str] = ()
-    solvers: Sequence[str] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    closed: bool = False
-    jobs: int | None = None
-    db: Path | None = None
-    retry: str | None = None
-    scheduler: str | None = None
-    dry_run: bool = False
-    quiet: bool = False
 
-    def asked(self) -> SessionRequest:
-        """Return what it asks for."""
-        return SessionRequest.of(self.methods, self.solvers, self.settings, self.only, closed=self.closed)
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def _seeds(text: str | None) -> object:
+    """Return seeds as a sweep file has them: a number, numbers, or a range such as "0..4"."""
+    if text is None or ".." in text:
+        return text
+    words = _words(text)
+    return [int(word) if word.isdigit() else word for word in words]
+
+
+def improve_or_check(call: ImproveCall) -> int:
+    """Run methods, or check what was submitted or is stored, as the call says; return the exit code."""
+    if call.submit is not None:
+        return submit_and_report(call, call.submit)
+    return audit_and_report(call) if call.audit else improve_and_report(call)
 
 
 def improve_and_report(call: ImproveCall) -> int:
     """Run what is asked, and say which records have become better; return the exit code."""
-    library, asked = _opened(call), call.asked()
+    library, asked = _opened(call), _request(call)
     retry = statuses(call.retry) if call.retry is not None else frozenset[str]()
     if call.dry_run:
         return _show(library, runs_of(library, replace(asked, closed=True))[0])
@@ -72,7 +79,7 @@ def improve_and_report(call: ImproveCall) -> int:
             count = call.jobs or default_jobs(executor, todo)
             live, stop = Live(todo, count, quiet=call.quiet, verbose=False), Event()
             with listener.searching(stop.set, SAYING), live.shown():
-                found = improve(
+                improved = improve(
                     library, store, executor, asked, jobs=count, retry=retry, say=live.write, watcher=live, stop=stop
                 )
                 listener.found()
@@ -82,12 +89,12 @@ def improve_and_report(call: ImproveCall) -> int:
             executor.close()
     if not call.quiet:
         show(lost)
-        _show_found(library, found)
-    if found.wrong:
+        _show_improved(library, improved)
+    if improved.wrong:
         return VerificationError.exit_code
     if listener.stopped_by is not None:
         return listener.exit_code(listener.stopped_by)
-    return NOTHING_FOUND if found.summary.left else 0
+    return NOTHING_FOUND if improved.summary.left else 0
 
 
 def submit_and_report(call: ImproveCall, path: Path) -> int:
@@ -151,14 +158,14 @@ def _known(record: BestKnown) -> str:
     return ", ".join(parts)
 
 
-def _show_found(library: Library, found: Improved) -> None:
+def _show_improved(library: Library, improved: Improved) -> None:
     """Print what came of a session."""
     counts = Counter(record.status for record in library.records.read().values())
-    closed = f"; {counted(found.closed, 'problem')} left out, as proved optimal" if found.closed else ""
-    before = f", {found.summary.skipped:,} of them done before" if found.summary.skipped else ""
-    say(f"{counted(found.runs, 'run')}{before}, {counted(len(found.better), 'record')} better{closed}")
+    closed = f"; {counted(improved.closed, 'problem')} left out, as proved optimal" if improved.closed else ""
+    before = f", {improved.summary.skipped:,} of them done before" if improved.summary.skipped else ""
+    say(f"{counted(improved.runs, 'run')}{before}, {counted(len(improved.better), 'record')} better{closed}")
     say(f"{library.folder} now has {_counted(counts)}")
-    for line in found.wrong:
+    for line in improved.wrong:
         say(f"WRONG: {line}", stderr=True)
 
 

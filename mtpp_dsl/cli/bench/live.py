@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from mtpp_dsl.cli.bench.durations import said
-from mtpp_dsl.cli.live_line import live_line, spinner
-from mtpp_dsl.cli.progress import bar
+from mtpp_dsl.cli.progress import bar, live_line, spinner
 from mtpp_dsl.cli.screen import console, say
 from mtpp_dsl.core.base.units import format_gap, format_quantity
 from mtpp_dsl.sweeps.file.run import Run
@@ -19,7 +17,7 @@ from mtpp_dsl.sweeps.store.outcome import FAILED, STATUS_MEANINGS, RunOutcome
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Live"]
+__all__ = ["Live", "duration"]
 
 FIRST, EVERY = 2.0, 10.0
 """Seconds until the first plain line, and between two."""
@@ -85,12 +83,12 @@ class Live:
         if self.done == self.total:
             return "done"
         seconds, known = self.forecast.left()
-        return f"{'about' if known else 'at most'} {said(seconds)} left"
+        return f"{'about' if known else 'at most'} {duration(seconds)} left"
 
     def line(self) -> str:
         """Return how far the sweep is, for a plain line."""
         failed = f", {self.failed:,} failed" if self.failed else ""
-        clock = said(monotonic() - self.start)
+        clock = duration(monotonic() - self.start)
         return (
             f"{self.done:,} of {self.total:,} runs in {clock}{failed}, {len(self.under_way)} under way, {self.rest()}"
         )
@@ -119,7 +117,7 @@ class Live:
             left -= min(_BAR, left - 2) + 2
         cells.append(Text(figures, no_wrap=True))
         if left >= _LEAST + 2 and self.under_way:
-            run, began = min([*self.under_way.values()], key=lambda each: each[1])
+            run, began = min([*self.under_way.values()], key=lambda entry: entry[1])
             more = f" +{len(self.under_way) - 1}" if len(self.under_way) > 1 else ""
             doing = Text(f"{monotonic() - began:.0f} s {run.problem}, {run.label}{more}", style="dim", no_wrap=True)
             doing.truncate(left - 2, overflow="ellipsis")
@@ -142,5 +140,21 @@ def line_of(run: Run, outcome: RunOutcome) -> str:
     if outcome.status in FAILED or outcome.status == "refused":
         parts.append((outcome.error.strip().partition("\n")[0] or STATUS_MEANINGS[outcome.status])[:200])
     elif outcome.seconds is not None:
-        parts.append(said(outcome.seconds))
+        parts.append(duration(outcome.seconds))
     return f"{parts[0]}: {', '.join(parts[1:])}" if parts[1:] else parts[0]
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in words that fit a line.
+
+    >>> duration(4.2), duration(95), duration(7400), duration(200_000)
+    ('4 s', '1 min 35 s', '2 h 3 min', '2 d 7 h')
+    """
+    whole = round(seconds)
+    if whole < 1:
+        return f"{seconds * 1000:.0f} ms"
+    for size, unit, below, small in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= size:
+            rest = whole % size // below
+            return f"{whole // size} {unit}" + (f" {rest} {small}" if rest else "")
+    return f"{whole} s"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from mtpp_dsl.cli.bench.durations import said
+from mtpp_dsl.cli.bench.live import duration
 from mtpp_dsl.cli.screen import say, screen_width, show
 from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.show.report.columns import wrapped
@@ -28,11 +28,11 @@ MOST_FAILURES, MOST_LETTERS = 5, 200
 def show_outcomes(store: Store, runs: Sequence[Run], summary: Summary) -> None:
     """Print how many runs of each method have ended in which way, the first failures, and what to do next."""
     wanted = {run.key: run for run in runs}
-    found = store.columns(["key", "status", "seconds", "error"])
-    places = {key: place for place, key in enumerate(found["key"])}
+    columns = store.columns(["key", "status", "seconds", "error"])
+    places = {key: place for place, key in enumerate(columns["key"])}
     at = [places[key] for key in wanted if key in places]
     width = screen_width()
-    rows = [(wanted[found["key"][i]], found["status"][i], found["seconds"][i], found["error"][i]) for i in at]
+    rows = [(wanted[columns["key"][i]], columns["status"][i], columns["seconds"][i], columns["error"][i]) for i in at]
     if rows:
         show(table_lines(_table(rows), width))
     failed = [(run, status, error) for run, status, _, error in rows if status in FAILED]
@@ -44,33 +44,33 @@ def show_outcomes(store: Store, runs: Sequence[Run], summary: Summary) -> None:
         lines.append("the same command reads the sweep anew, and does what has changed")
     if rows:
         lines.append(f"{store.path} has the results: mtpp bench table {store.path}")
-    show(each for line in lines for each in wrapped(Text(line), width, hanging=2))
+    show(part for line in lines for part in wrapped(Text(line), width, hanging=2))
 
 
-def say_contradictions(found: Sequence[Contradiction]) -> None:
+def say_contradictions(wrong: Sequence[Contradiction]) -> None:
     """Tell of answers in the database of which one must be wrong: a bug of ours, or of a solver."""
-    for each in found[:MOST_FAILURES]:
-        say(f"contradiction, please report it: {each.shown}", stderr=True)
-    if len(found) > MOST_FAILURES:
-        say(f"… and {len(found) - MOST_FAILURES} more contradictions", stderr=True)
+    for contradiction in wrong[:MOST_FAILURES]:
+        say(f"contradiction, please report it: {contradiction.shown}", stderr=True)
+    if len(wrong) > MOST_FAILURES:
+        say(f"… and {len(wrong) - MOST_FAILURES} more contradictions", stderr=True)
 
 
 def failures_of(rows: Sequence[RunRow], width: int | None) -> Iterator[Text]:
     """Yield lines that say of rows without an answer why they have none: a line for each reason, of the first few."""
     failed = [(row, row.status, row.error) for row in rows if row.status in FAILED | {"refused"}]
-    return (each for line in _failures(failed) for each in wrapped(Text(line), width, hanging=2))
+    return (part for line in _failures(failed) for part in wrapped(Text(line), width, hanging=2))
 
 
 def failures_among(store: Store, runs: Sequence[Run], width: int | None) -> Iterator[Text]:
     """Yield the same lines for those of *runs* that a database has."""
     wanted = {run.key: run for run in runs}
-    found = store.columns(["key", "status", "error"])
+    columns = store.columns(["key", "status", "error"])
     failed = [
         (wanted[key], status, error)
-        for key, status, error in zip(found["key"], found["status"], found["error"], strict=True)
+        for key, status, error in zip(columns["key"], columns["status"], columns["error"], strict=True)
         if key in wanted and status in FAILED | {"refused"}
     ]
-    return (each for line in _failures(failed) for each in wrapped(Text(line), width, hanging=2))
+    return (part for line in _failures(failed) for part in wrapped(Text(line), width, hanging=2))
 
 
 def _failures(failed: Sequence[tuple[Run | RunRow, str, str]]) -> list[str]:
@@ -85,7 +85,7 @@ def _failures(failed: Sequence[tuple[Run | RunRow, str, str]]) -> list[str]:
 
 def _done(summary: Summary, total: int) -> str:
     """Return what was done, and what is left."""
-    parts = [f"{counted(summary.recorded, 'run')} in {said(summary.seconds)}"]
+    parts = [f"{counted(summary.recorded, 'run')} in {duration(summary.seconds)}"]
     if summary.skipped:
         parts.append(f"{summary.skipped:,} of {total:,} had a result before")
     if summary.elsewhere:
@@ -117,8 +117,8 @@ def _table(rows: Sequence[tuple[Run, str, float | None, str]]) -> Table:
     lines = []
     for label in labels:
         times = [seconds for run, _, seconds, _ in rows if run.label == label and seconds is not None]
-        mean = said(sum(times) / len(times)) if times else ""
-        each = [str(counts[label, status] or "") for status in there]
+        mean = duration(sum(times) / len(times)) if times else ""
+        numbers = [str(counts[label, status] or "") for status in there]
         total = sum(counts[label, status] for status in there)
-        lines.append(tuple(map(TableCell, (label, str(total), *each, mean))))
+        lines.append(tuple(map(TableCell, (label, str(total), *numbers, mean))))
     return Table(("method", "runs", *there, "mean time"), tuple(lines), ())

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mtpp_dsl.cli.parameters import option
+
 if TYPE_CHECKING:
     from mtpp_dsl.sweeps.tables.page_file import Page
 
@@ -17,17 +19,9 @@ __all__ = ["page"]
 def page(
     description: Annotated[Path, typer.Argument(metavar="PAGE.toml", help="What the page shows.")],
     take: Annotated[
-        list[str],
-        typer.Option(
-            metavar="TABLE",
-            help="First take the rows of PART/TABLE from its database; all: of all that there are.",
-            show_default=False,
-        ),
+        list[str], option("TABLE", "First take the rows of PART/TABLE from its database; all: of all that there are.")
     ] = [],  # noqa: B006  typer copies defaults
-    db: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="--take: from this database, not beside the sweep.", show_default=False),
-    ] = None,
+    db: Annotated[Path | None, option("FILE", "--take: from this database, not beside the sweep.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 if the page differs.")] = False,
 ) -> int:
     """Write a page of results: tables with their commands and conditions, beside published numbers.

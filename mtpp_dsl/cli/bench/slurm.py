@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mtpp_dsl.cli.bench.options import Only, Size, SweepFile, TimeLimit
+from mtpp_dsl.cli.parameters import Only, Size, SweepFile, SweepTimeLimit, option
 
 __all__ = ["slurm"]
 
@@ -19,22 +19,16 @@ def slurm(
     ],
     tasks: Annotated[
         int | None,
-        typer.Option(
-            min=1, max=1000, metavar="N", help="Tasks of the array (an hour each at most).", show_default=False
-        ),
+        option("N", "Tasks of the array (an hour each at most).", min=1, max=1000),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Runs at once in each task.")] = 1,
     size: Size = None,
     only: Only = [],  # noqa: B006  typer copies defaults
-    time_limit: TimeLimit = None,
-    task_time: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Of each task (what its runs may take).", show_default=False)
-    ] = None,
+    time_limit: SweepTimeLimit = None,
+    task_time: Annotated[str | None, option("TIME", "Of each task (what its runs may take).")] = None,
     sbatch: Annotated[
         list[str],
-        typer.Option(
-            metavar="OPTION", help="An option of sbatch: partition=short; may be repeated.", show_default=False
-        ),
+        option("OPTION", "An option of sbatch: partition=short; may be repeated."),
     ] = [],  # noqa: B006  typer copies defaults
 ) -> int:
     """Write a script for sbatch that runs a sweep as a job array, and say how to submit it and join the results.
@@ -45,15 +39,15 @@ def slurm(
     """
     import shlex
 
-    from mtpp_dsl.cli.bench.durations import said
+    from mtpp_dsl.cli.bench.live import duration
     from mtpp_dsl.cli.screen import say
     from mtpp_dsl.core.base.amounts import seconds
     from mtpp_dsl.core.base.units import counted
     from mtpp_dsl.core.base.writing import check_writable, write_text
     from mtpp_dsl.core.errors import UsageError
-    from mtpp_dsl.sweeps.file.choosing import with_time_limit
     from mtpp_dsl.sweeps.file.expansion import expand
     from mtpp_dsl.sweeps.file.file import read_sweep
+    from mtpp_dsl.sweeps.file.sweep import with_time_limit
     from mtpp_dsl.sweeps.run.slurm import array_of, script
     from mtpp_dsl.sweeps.store.selection import chosen
 
@@ -72,8 +66,8 @@ def slurm(
         raise UsageError(f"cannot make the folder {output}: {error.strerror}") from error
     check_writable(output / "run.sbatch")
     write_text(output / "run.sbatch", text)
-    each = f"at most {said(array.seconds)} each"
-    say(f"{output / 'run.sbatch'}: {counted(len(runs), 'run')} in {counted(array.tasks, 'task')}, {each}")
+    longest = f"at most {duration(array.seconds)} each"
+    say(f"{output / 'run.sbatch'}: {counted(len(runs), 'run')} in {counted(array.tasks, 'task')}, {longest}")
     say(f"submit: sbatch {shlex.quote(str(output / 'run.sbatch'))}")
     say(f"then:   mtpp bench merge {shlex.quote(str(output / 'all.sqlite'))} {shlex.quote(str(output))}/task-*.sqlite")
     return 0

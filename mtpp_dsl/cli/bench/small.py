@@ -13,12 +13,11 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtpp_dsl.cli.arguments import key_values, solver_values
 from mtpp_dsl.cli.bench.outcomes import failures_of
-from mtpp_dsl.cli.bench.running import run_all
-from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE
+from mtpp_dsl.cli.bench.sweeping import run_all
+from mtpp_dsl.cli.parameters import key_values, solver_values
 from mtpp_dsl.cli.screen import screen_width, show
-from mtpp_dsl.cli.signals import listener
+from mtpp_dsl.cli.signals import NOTHING_FOUND, PROVEN_INFEASIBLE, listener
 from mtpp_dsl.core.base.amounts import fraction, seconds
 from mtpp_dsl.core.base.writing import check_writable, write_text
 from mtpp_dsl.core.contracts.traits import method_traits
@@ -26,10 +25,10 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.executors.addresses import opened
 from mtpp_dsl.core.executors.local import LOCAL
 from mtpp_dsl.solving.answers.json import dumps
+from mtpp_dsl.sweeps.file.entries import label_of
 from mtpp_dsl.sweeps.file.expansion import expand
 from mtpp_dsl.sweeps.file.fields import several
 from mtpp_dsl.sweeps.file.file import data_folder
-from mtpp_dsl.sweeps.file.method_entries import label_of
 from mtpp_dsl.sweeps.file.methods import build_method, file_options, own_solver, solvers_for
 from mtpp_dsl.sweeps.file.run import Scalar
 from mtpp_dsl.sweeps.file.sweep import MethodEntry, ProblemEntry, Settings, Sweep
@@ -41,7 +40,7 @@ from mtpp_dsl.sweeps.tables.runs import NEEDED, Runs
 from mtpp_dsl.sweeps.tables.tables import Table, make_table
 
 if TYPE_CHECKING:
-    from mtpp_dsl.cli.solve_call import SolveCall
+    from mtpp_dsl.cli.calls import SolveCall
 
 __all__ = ["small_sweep"]
 
@@ -77,19 +76,19 @@ def small_sweep(call: SolveCall) -> int:
         summary = run_all(runs, store, executor or LOCAL, None, (), quiet=call.quiet, verbose=call.verbose)
         rows = {row.key: row for row in store.rows() if row.key in {run.key for run in runs}}
         columns = store.columns(NEEDED)
-    found = [rows[run.key] for run in runs if run.key in rows]
+    own_rows = [rows[run.key] for run in runs if run.key in rows]
     if call.json is not None:
-        text = dumps({"rows": [asdict(row) for row in found], "left": summary.left})
+        text = dumps({"rows": [asdict(row) for row in own_rows], "left": summary.left})
         if call.json == STDOUT:
             sys.stdout.write(text)
         else:
             write_text(call.json, text)
-    if call.json != STDOUT and not call.quiet and found:
+    if call.json != STDOUT and not call.quiet and own_rows:
         show(table_lines(_table(_own(columns, [run.key for run in runs])), screen_width()))
-        show(failures_of(found, screen_width()))
+        show(failures_of(own_rows, screen_width()))
     if listener.stopped_by is not None:
         return listener.exit_code(listener.stopped_by)
-    return _exit_code(found)
+    return _exit_code(own_rows)
 
 
 def _refuse(call: SolveCall) -> None:

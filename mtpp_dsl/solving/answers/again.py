@@ -22,9 +22,8 @@ from mtpp_dsl.language.lowering.lower import load, read
 from mtpp_dsl.language.syntax.places import Places
 from mtpp_dsl.language.values.params import Recorded
 from mtpp_dsl.solving.answers.claims import cost_of_value, false_claims, false_source
-from mtpp_dsl.solving.answers.front import answers_of
 from mtpp_dsl.solving.answers.plans import false_plan
-from mtpp_dsl.solving.answers.shape import check_shape
+from mtpp_dsl.solving.answers.shape import answers_of, check_shape
 
 __all__ = [
     "Again",
@@ -73,11 +72,11 @@ class Answered(NamedTuple):
     @property
     def bound(self) -> float | None:
         """The cost that no plan is below, as the answer claims; None where it claims none that holds for all plans."""
-        said = self.answer["bound"]
+        bound = self.answer["bound"]
         first = (self.answer.get("objectives") or [{}])[0]
-        if said is None or first.get("under"):
+        if bound is None or first.get("under"):
             return None
-        return cost_of_value(self.problem.objective, said["value"])
+        return cost_of_value(self.problem.objective, bound["value"])
 
 
 def read_again(answer_path: str | os.PathLike[str], spec: Path | None = None, *, search: Folders = ()) -> Again:
@@ -104,9 +103,9 @@ def read_again(answer_path: str | os.PathLike[str], spec: Path | None = None, *,
     check_shape(data, str(path))
     if data["plan"] is None:
         raise UsageError(f"{path} is an answer without a plan: its status is {data['status']}")
-    found = _held(path, _answered(path, data, spec, search))
-    assert found.plan is not None
-    return Again(found.problem, found.plan, data)
+    answered = _held(path, _answered(path, data, spec, search))
+    assert answered.plan is not None
+    return Again(answered.problem, answered.plan, data)
 
 
 def read_answer(
@@ -148,25 +147,25 @@ def read_answer(
     return _held(path, _answered(path, data, spec, search))
 
 
-def _held(path: Path, found: Answered, *, in_front: bool = False) -> Answered:
+def _held(path: Path, answered: Answered, *, in_front: bool = False) -> Answered:
     """Return an answer whose figures follow from its plan and do not contradict each other.
 
     Raises:
         UsageError: they do not; says which.
     """
-    problem, plan, data = found
+    problem, plan, data = answered
     wrong = list(false_claims(problem, data, plan, in_front=in_front))
     wrong += islice(false_plan(problem, plan, data), MAX_WRONG)
     if wrong:
-        told = "\n".join(f"  {each}" for each in [*wrong[:MAX_WRONG], *(["…"] if len(wrong) > MAX_WRONG else [])])
-        raise UsageError(f"{path} says what is not so (mtpp verify tells all of it):\n{told}")
-    return found
+        faults = "\n".join(f"  {fault}" for fault in [*wrong[:MAX_WRONG], *(["…"] if len(wrong) > MAX_WRONG else [])])
+        raise UsageError(f"{path} says what is not so (mtpp verify tells all of it):\n{faults}")
+    return answered
 
 
 def points_of(data: object) -> list[Any] | None:
     """Return the answers of a front that was read as JSON; None if it is no front."""
-    found = data.get("front") if isinstance(data, Mapping) and "schema" in data else None
-    return found if isinstance(found, list) else None
+    points = data.get("front") if isinstance(data, Mapping) and "schema" in data else None
+    return points if isinstance(points, list) else None
 
 
 def _answered(
@@ -175,12 +174,12 @@ def _answered(
     """Return an answer with its problem and its plan, after all of them were held against each other."""
     check_shape(data, str(path))
     source = data["spec"]
-    found = _spec_of(path, source, spec)
-    problem = load(found, recorded_params(source, found), search, scenario=source.get("scenario"))
+    spec_path = _spec_of(path, source, spec)
+    problem = load(spec_path, recorded_params(source, spec_path), search, scenario=source.get("scenario"))
     changed = list(false_source(problem, source))
     if changed:
-        told = "\n".join(f"  {each}" for each in changed)
-        raise UsageError(f"{path} is not an answer to {found} as it is now; solve it again:\n{told}")
+        lines = "\n".join(f"  {line}" for line in changed)
+        raise UsageError(f"{path} is not an answer to {spec_path} as it is now; solve it again:\n{lines}")
     target = data.get("target")
     if target is not None:
         problem = under_target(problem, target["name"])
@@ -191,8 +190,8 @@ def _answered(
     plan = Plan.from_json(problem, data)
     broken = verify(problem, plan)
     if broken:
-        told = "\n".join(f"  {each}" for each in broken)
-        raise UsageError(f"{path} has no plan for {found}:\n{told}")
+        lines = "\n".join(f"  {line}" for line in broken)
+        raise UsageError(f"{path} has no plan for {spec_path}:\n{lines}")
     return Answered(problem, plan, data)
 
 
@@ -211,18 +210,18 @@ def _spec_of(path: Path, source: Mapping[str, Any], spec: Path | None) -> Path:
     """Return where the spec of an answer is: the one given, or the first of its places where there is a file."""
     if spec is not None:
         return spec
-    said: str | None = source["path"]
-    if not said or "\0" in said:
+    named: str | None = source["path"]
+    if not named or "\0" in named:
         raise UsageError(f"{path} does not name its spec: say where it is with --spec")
-    places = [Path(said), path.parent / said, path.parent / Path(said).name]
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
-        raise UsageError(f"{path} is an answer to {said}, which is not there: say where it is with --spec")
-    if source["sha256"] is not None and hashlib.sha256(read_bytes(found)).hexdigest() != source["sha256"]:
+    places = [Path(named), path.parent / named, path.parent / Path(named).name]
+    spec_path = next((place for place in places if place.is_file()), None)
+    if spec_path is None:
+        raise UsageError(f"{path} is an answer to {named}, which is not there: say where it is with --spec")
+    if source["sha256"] is not None and hashlib.sha256(read_bytes(spec_path)).hexdigest() != source["sha256"]:
         raise UsageError(  # before it is read as a spec: an answer of somebody else's may name any file
-            f"{path} is not an answer to {found} as it is now; solve it again, or say where the spec is with --spec"
+            f"{path} is not an answer to {spec_path} as it is now; solve it again, or say where the spec is with --spec"
         )
-    return found
+    return spec_path
 
 
 def recorded_params(source: Mapping[str, Any], spec: Path) -> dict[str, object]:
@@ -240,8 +239,8 @@ def places_of(problem: Problem, search: Folders = ()) -> Places:
         problem: that was read from a file.
         search: folders where ``include`` looks after the including file's own.
     """
-    found = None if problem.origin.path is None else analysed_again(problem, search)
-    return Places() if found is None else found.places
+    analysis = None if problem.origin.path is None else analysed_again(problem, search)
+    return Places() if analysis is None else analysis.places
 
 
 def analysed_again(problem: Problem, search: Folders = (), one_more: OneMore | None = None) -> Analysis | None:
@@ -265,15 +264,15 @@ def analysed_again(problem: Problem, search: Folders = (), one_more: OneMore | N
         return None
     try:
         params = recorded_params({"params": origin.params, "path": origin.path}, Path(origin.path or ""))
-        found = read(of, search).analyse(params, scenario=origin.scenario, one_more=one_more)
+        analysis = read(of, search).analyse(params, scenario=origin.scenario, one_more=one_more)
     except Refused:
         raise
     except MtppError:
         return None
-    again = found.problem
+    again = analysis.problem
     if again is None:
-        return None if one_more is None else found
-    return found if (again.origin.sha256, again.origin.files) == (origin.sha256, origin.files) else None
+        return None if one_more is None else analysis
+    return analysis if (again.origin.sha256, again.origin.files) == (origin.sha256, origin.files) else None
 
 
 def path_of(value: object, old: str | None, spec: Path) -> Path | None:

@@ -97,77 +97,77 @@ def false_claims(
 
 def _target(objective: Objective, data: Mapping[str, Any], cost: float | None, bound: float | None) -> Iterator[str]:
     """Yield what an answer says of the cost of its target's limits that does not follow from its other figures."""
-    said = data.get("target")
-    if said is None:
+    claim = data.get("target")
+    if claim is None:
         return
     free_cost, free_bound = (
-        None if said["free"][name] is None else cost_of_value(objective, said["free"][name])
+        None if claim["free"][name] is None else cost_of_value(objective, claim["free"][name])
         for name in ("value", "bound")
     )
     if free_cost is not None and cost is not None and free_cost > cost + CLOSE * abs(cost):
         yield "target.free.value: a plan for the target is one without its limits, and is better than this"
     if free_bound is not None and free_cost is not None and free_bound > free_cost + CLOSE * abs(free_cost):
         yield "target.free.bound: the answer says that no plan beats it, and has one that does"
-    found = TargetCost.between(
-        said["name"], (cost, bound), (free_cost, free_bound), of_rate=objective.name == "throughput"
+    target_cost = TargetCost.between(
+        claim["name"], (cost, bound), (free_cost, free_bound), of_rate=objective.name == "throughput"
     )
-    for name, share in (("cost", found.share), ("at_least", found.least), ("at_most", found.most)):
-        if (said[name] is None) != (share is None) or (share is not None and not near(said[name], share, EXACT)):
-            yield f"target.{name}: {said[name]!r} in the answer; its values and bounds give {share!r}"
+    for name, share in (("cost", target_cost.share), ("at_least", target_cost.least), ("at_most", target_cost.most)):
+        if (claim[name] is None) != (share is None) or (share is not None and not near(claim[name], share, EXACT)):
+            yield f"target.{name}: {claim[name]!r} in the answer; its values and bounds give {share!r}"
 
 
 def _times(problem: Problem, data: Mapping[str, Any]) -> Iterator[str]:
     """Yield what an answer says of where times are from that is not so; an older one says nothing."""
-    said = data.get("times")
-    if said is None:
+    claim = data.get("times")
+    if claim is None:
         return
-    found = {"given": 0, "modelled": 0, "measured": 0}
+    counts = {"given": 0, "modelled": 0, "measured": 0}
     graphs = [phase.graph for phase in problem.graph.phases] or [problem.graph]
     for d, device in enumerate(problem.devices):
         rows = [graph.time_sources.get(device.name, np.zeros(graph.n)) for graph in graphs]
         runs = problem.time[:, d] < inf
         modelled = np.any([row == TimeSource.MODELLED for row in rows], axis=0) & runs
         measured = np.any([row == TimeSource.MEASURED for row in rows], axis=0) & runs & ~modelled
-        found["modelled"] += int(modelled.sum())
-        found["measured"] += int(measured.sum())
-        found["given"] += int((runs & ~modelled & ~measured).sum())
-    for source, count in found.items():
-        if said[source] != count:
-            yield f"times.{source}: {said[source]} in the answer; the spec has {count}"
+        counts["modelled"] += int(modelled.sum())
+        counts["measured"] += int(measured.sum())
+        counts["given"] += int((runs & ~modelled & ~measured).sum())
+    for source, count in counts.items():
+        if claim[source] != count:
+            yield f"times.{source}: {claim[source]} in the answer; the spec has {count}"
 
 
 def _iteration(problem: Problem, data: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
     """Yield what an answer says an iteration of its plan takes that is not so."""
-    said = data.get("iteration")
-    if (said is None) != (plan is None or not problem.objective.is_iteration):
+    claim = data.get("iteration")
+    if (claim is None) != (plan is None or not problem.objective.is_iteration):
         yield "iteration: it is what an iteration of the plan takes, where the objective is one, and nothing else"
-    if said is None or plan is None or not problem.objective.is_iteration:
+    if claim is None or plan is None or not problem.objective.is_iteration:
         return
     time, bound = iteration_times(problem, plan)
-    for what, found in (("simulated", time), ("bound", bound)):
-        if (said[what] is None and found is not None) or (found is not None and not near(said[what], found)):
-            yield f"iteration.{what}: {said[what]!r} in the answer; the plan has {found!r}"
+    for what, computed in (("simulated", time), ("bound", bound)):
+        if (claim[what] is None and computed is not None) or (computed is not None and not near(claim[what], computed)):
+            yield f"iteration.{what}: {claim[what]!r} in the answer; the plan has {computed!r}"
 
 
 def _bounded(
-    objective: Objective, place: str, said: Mapping[str, Any] | None, cost: float | None, size: float
+    objective: Objective, place: str, claim: Mapping[str, Any] | None, cost: float | None, size: float
 ) -> Iterator[str]:
     """Yield what is wrong with the value of a bound, for an objective whose plan has *cost*."""
-    bound = None if said is None else cost_of_value(objective, said["value"])
-    if said is None or bound is None:
+    bound = None if claim is None else cost_of_value(objective, claim["value"])
+    if claim is None or bound is None:
         return
     if bound < 0 and not objective.is_linear:
-        yield f"{place}.value: {said['value']!r} is no value that an objective can have"
+        yield f"{place}.value: {claim['value']!r} is no value that an objective can have"
     if cost is not None and bound > cost + CLOSE * max(abs(cost), size):
         value = objective.value(cost)
-        yield f"{place}.value: the answer says that no plan beats {said['value']!r}; this one has {value!r}"
+        yield f"{place}.value: the answer says that no plan beats {claim['value']!r}; this one has {value!r}"
 
 
 def _objective(
     problem: Problem, objective: Objective, data: Mapping[str, Any], place: str, cost: float | None
 ) -> Iterator[str]:
     """Yield what an answer says of an objective that is not so; *place* leads to it in *data*."""
-    said = data[place] if place in data else data["objectives"][int(place.partition("[")[2][:-1])]
+    claim = data[place] if place in data else data["objectives"][int(place.partition("[")[2][:-1])]
     asked = {
         "name": objective.called,
         "kind": objective.kind,
@@ -177,13 +177,13 @@ def _objective(
         "unit": objective.unit(problem.time_unit),
     }
     for name, wanted in asked.items():
-        if said.get(name, wanted) != wanted:
-            yield f"{place}.{name}: the answer says {said[name]!r}, the spec {wanted!r}"
+        if claim.get(name, wanted) != wanted:
+            yield f"{place}.{name}: the answer says {claim[name]!r}, the spec {wanted!r}"
     for name, wanted in (("microbatches", objective.microbatches), ("schedule", objective.schedule)):
-        if said.get(name) != wanted:
-            yield f"{place}.{name}: the answer says {said.get(name)!r}, the spec {wanted!r}"
+        if claim.get(name) != wanted:
+            yield f"{place}.{name}: the answer says {claim.get(name)!r}, the spec {wanted!r}"
     value = None if cost is None else objective.value(cost)
-    given = value_of(said)
+    given = value_of(claim)
     if given is None or value is None:
         same = given is value
     else:
@@ -258,11 +258,11 @@ def _best(
         yield f"{place}.best: the plan has {value!r}, which is not within the tolerance of {row['best']!r}"
 
 
-def _same_gap(found: float | None, said: float | None, *, loose: bool) -> bool:
+def _same_gap(computed: float | None, claimed: float | None, *, loose: bool) -> bool:
     """Return whether two gaps are the same; those of a turn before the last may be 0 by the size of another plan."""
-    if found is None or said is None:
+    if computed is None or claimed is None:
         return True
-    return near(found, said, EXACT) or (loose and max(found, said) <= 2 * OPTIMAL_GAP)
+    return near(computed, claimed, EXACT) or (loose and max(computed, claimed) <= 2 * OPTIMAL_GAP)
 
 
 def _penalties(problem: Problem, data: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
@@ -279,13 +279,13 @@ def _penalties(problem: Problem, data: Mapping[str, Any], plan: Plan | None) -> 
         yield f"penalties: the answer has {', '.join(given) or 'none'}; the spec has {', '.join(by_label) or 'none'}"
         return
     for label, rows in by_label.items():
-        said, total = given[label], sum(rows.values())
+        claim, total = given[label], sum(rows.values())
         slack = CLOSE * size
-        if not near(said["paid"], total, slack):
-            yield f"penalties: {label} costs {total!r}, the answer says {said['paid']!r}"
-        for row in dict.fromkeys([*rows, *said["rows"]]):
-            if not near(said["rows"].get(row, 0.0), rows.get(row, 0.0), slack):
-                yield f"penalties: {row} costs {rows.get(row, 0.0)!r}, the answer says {said['rows'].get(row, 0.0)!r}"
+        if not near(claim["paid"], total, slack):
+            yield f"penalties: {label} costs {total!r}, the answer says {claim['paid']!r}"
+        for row in dict.fromkeys([*rows, *claim["rows"]]):
+            if not near(claim["rows"].get(row, 0.0), rows.get(row, 0.0), slack):
+                yield f"penalties: {row} costs {rows.get(row, 0.0)!r}, the answer says {claim['rows'].get(row, 0.0)!r}"
 
 
 def _status(
@@ -296,7 +296,7 @@ def _status(
         yield f"gap: the answer says {data['gap']!r}, plan and bound leave {gap!r}"
     worst = gap
     if len(gaps) > 1:  # of each, where it had its turn: later ones may have worsened it by its tolerance
-        worst = None if None in gaps else max(found for found in gaps if found is not None)
+        worst = None if None in gaps else max(gap for gap in gaps if gap is not None)
     status = _held(data, cost, bound, worst)
     if data["status"] != status:
         yield f"status: the answer says {data['status']!r}, and what it holds makes it {status!r}"
@@ -344,14 +344,14 @@ def _log(
         yield f"log: a bound of {problem.objective.value(most)!r} is better than the plan"
 
 
-def false_source(problem: Problem, said: Mapping[str, Any]) -> Iterator[str]:
+def false_source(problem: Problem, source: Mapping[str, Any]) -> Iterator[str]:
     """Yield where the spec, the files that it reads or its params are others than the answer's."""
     origin = problem.origin
-    if said["sha256"] is None and said["path"] is not None:
+    if source["sha256"] is None and source["path"] is not None:
         yield "spec.sha256: the answer does not say of which spec it is"
-    if said["sha256"] is not None and said["sha256"] != origin.sha256:
-        yield f"spec.sha256: the answer is one for another text: {said['sha256']:.16}…, here {origin.sha256:.16}…"
-    files: Mapping[str, str] = said.get("files", origin.files)
+    if source["sha256"] is not None and source["sha256"] != origin.sha256:
+        yield f"spec.sha256: the answer is one for another text: {source['sha256']:.16}…, here {origin.sha256:.16}…"
+    files: Mapping[str, str] = source.get("files", origin.files)
     for name in sorted({*origin.files, *files}):
         if name not in origin.files:
             yield f"spec.files: the answer comes from {name}, which the spec does not read"
@@ -359,11 +359,11 @@ def false_source(problem: Problem, said: Mapping[str, Any]) -> Iterator[str]:
             yield f"spec.files: the spec reads {name}, of which the answer does not say that it did"
         elif files[name] != origin.files[name]:
             yield f"spec.files: {name} has changed since the answer was made"
-    if said.get("scenario") != origin.scenario:
+    if source.get("scenario") != origin.scenario:
         here = "none" if origin.scenario is None else repr(origin.scenario)
-        yield f"spec.scenario: the answer is one for {said.get('scenario')!r}, here the scenario is {here}"
-    for name in sorted({*origin.params, *said["params"]}):
-        if name not in said["params"]:
+        yield f"spec.scenario: the answer is one for {source.get('scenario')!r}, here the scenario is {here}"
+    for name in sorted({*origin.params, *source["params"]}):
+        if name not in source["params"]:
             yield f"spec.params: the answer gives no {name}, which is a param of the spec"
         elif name not in origin.params:
             yield f"spec.params: the answer gives {name}, which is no param of the spec"

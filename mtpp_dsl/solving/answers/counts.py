@@ -46,15 +46,15 @@ def counted(problem: Problem, plan: Plan) -> list[Counts]:
 def _shared_by_routes(problem: Problem, plan: Plan) -> list[Counts]:
     """Return the figures of several routes: times by their shares, memory once for every node that a device holds."""
     total = _nothing(problem)
-    held: list[set[int]] = [set() for _ in problem.devices]
+    nodes_of: list[set[int]] = [set() for _ in problem.devices]
     for route in plan.routes:
-        found = counted(problem, replace(plan, assignment=route.assignment, routes=()))
-        for row, part in zip(total, found, strict=True):
+        counts = counted(problem, replace(plan, assignment=route.assignment, routes=()))
+        for row, part in zip(total, counts, strict=True):
             for what in FIELDS:
                 row[what] += float(route.share) * part[what]
         for v, d in enumerate(route.assignment.tolist()):
-            held[d].add(v)
-    for row, nodes in zip(total, held, strict=True):
+            nodes_of[d].add(v)
+    for row, nodes in zip(total, nodes_of, strict=True):
         row["memory"] = sum(float(problem.graph.memory[v]) for v in sorted(nodes))
     return total
 
@@ -65,20 +65,20 @@ def _nothing(problem: Problem) -> list[Counts]:
 
 def _nodes(problem: Problem, plan: Plan) -> tuple[list[Counts], list[float]]:
     """Return what the nodes of every device add up to, and their parameters."""
-    found, params = _nothing(problem), [0.0] * problem.k
+    rows, params = _nothing(problem), [0.0] * problem.k
     graph = problem.graph
     for v, d in enumerate(plan.assignment.tolist()):
         t, time, share = plan.shards.get(d, 1), _takes(problem, plan, v, d), float(graph.forward_share[v])
         ahead, back = share * time if share else 0.0, (1 - share) * time if share < 1 else 0.0
         again = ahead if d in plan.recomputed else 0.0
-        found[d]["work"] += time + again
-        found[d]["forward"] += ahead
-        found[d]["backward"] += back + again
-        found[d]["memory"] += float(graph.memory[v]) / t
+        rows[d]["work"] += time + again
+        rows[d]["forward"] += ahead
+        rows[d]["backward"] += back + again
+        rows[d]["memory"] += float(graph.memory[v]) / t
         params[d] += float(graph.params[v]) / t
-    for d, (held, _) in held_memory(problem, plan).items() if any(problem.stage_memory) else ():
-        found[d]["memory"] = held
-    return found, params
+    for d, (memory, _) in held_memory(problem, plan).items() if any(problem.stage_memory) else ():
+        rows[d]["memory"] = memory
+    return rows, params
 
 
 def _takes(problem: Problem, plan: Plan, v: int, d: int) -> float:
@@ -93,45 +93,45 @@ def _takes(problem: Problem, plan: Plan, v: int, d: int) -> float:
 
 def _loaded(problem: Problem, plan: Plan) -> list[Counts]:
     """Return the figures behind a bottleneck."""
-    found, params = _nodes(problem, plan)
+    rows, params = _nodes(problem, plan)
     if problem.networked:
         taken = on_network(problem, plan.assignment.tolist())
         parts = (("input", taken.input), ("output", taken.output), ("load", taken.load))
         for what, figures in parts:
-            for row, figure in zip(found, figures, strict=True):
+            for row, figure in zip(rows, figures, strict=True):
                 row[what] = figure
-        return found
+        return rows
     link = problem.channel
     for u, d, what, far in _tensors(problem, plan):
         rate = link.between if far and link.between is not None else link.bandwidth
         cost = float(problem.graph.output[u]) / rate
-        found[d][what] += cost
+        rows[d][what] += cost
         share = float(problem.graph.forward_share[u])
-        found[d]["forward"] += share * cost
-        found[d]["backward"] += (1 - share) * cost
+        rows[d]["forward"] += share * cost
+        rows[d]["backward"] += (1 - share) * cost
     for lead, members in plan.replicas.items():
         for d in members[1:]:
-            found[d], params[d] = dict(found[lead]), params[lead]
+            rows[d], params[d] = dict(rows[lead]), params[lead]
     for d, device in enumerate(problem.devices):
         rules = (c for c in problem.constraints if isinstance(c, (Memory, StageMemory)))
         hard = any(c.devices is None or d in c.devices for c in rules)
         pays = isinstance(link, Shared) or device.pays_io
         if link.overflow and pays and device.memory is not None and not hard:
-            found[d]["overflow"] = max(0.0, params[d] - device.room) / link.bandwidth
-            found[d]["forward"] += found[d]["overflow"]
+            rows[d]["overflow"] = max(0.0, params[d] - device.room) / link.bandwidth
+            rows[d]["forward"] += rows[d]["overflow"]
     for lead, members in plan.replicas.items():
         copies = len(members) // plan.shards.get(lead, 1)
         groups = {**plan.replicas, lead: members[:copies]}
         sync = exchange(problem, groups, lead, params) if copies > 1 else 0.0
         for d in members:
             for what in ("work", "input", "output", "overflow", "forward", "backward"):
-                found[d][what] /= copies
-            found[d]["sync"] = sync
-    for row, late in zip(found, lateness(problem, plan.assignment.tolist()), strict=True):
+                rows[d][what] /= copies
+            rows[d]["sync"] = sync
+    for row, late in zip(rows, lateness(problem, plan.assignment.tolist()), strict=True):
         row["load"] = max(row["work"] + row["input"] + row["output"] + row["overflow"], row["sync"]) + late
         if problem.robust is not None:
             row["deviation"] = late
-    return found
+    return rows
 
 
 def _tensors(problem: Problem, plan: Plan) -> Iterator[tuple[int, int, str, bool]]:
@@ -152,44 +152,44 @@ def _tensors(problem: Problem, plan: Plan) -> Iterator[tuple[int, int, str, bool
 
 def _scheduled(problem: Problem, plan: Plan) -> list[Counts]:
     """Return the figures beside a makespan: of edges on links, of subgraphs on host and shared."""
-    found, _ = _nodes(problem, plan)
+    rows, _ = _nodes(problem, plan)
     schedule, device = plan.schedule, plan.assignment.tolist()
     assert schedule is not None
     if not isinstance(problem.interconnect, Links):
         assert schedule.piece is not None
         traffic = subgraph_traffic(problem, device, schedule.piece.tolist())
-        for row, (reads, writes) in zip(found, traffic, strict=True):
+        for row, (reads, writes) in zip(rows, traffic, strict=True):
             row.update(input=reads, output=writes, load=row["work"] + reads + writes)
-        return found
+        return rows
     times = zip(schedule.sent.tolist(), schedule.arrived.tolist(), strict=True)
     for u, v, (start, end) in zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), times, strict=True):
         if not isnan(start):
-            found[device[v]]["input"] += end - start
-            found[device[u]]["output"] += end - start
-    for row in found:
+            rows[device[v]]["input"] += end - start
+            rows[device[u]]["output"] += end - start
+    for row in rows:
         row["load"] = row["work"]
-    return found
+    return rows
 
 
 def _batched(problem: Problem, plan: Plan) -> list[Counts]:
     """Return the figures beside the throughput of a batch."""
-    found, graph = _nothing(problem), problem.graph
+    rows, graph = _nothing(problem), problem.graph
     assert plan.batches is not None
     slot = plan.batches.slot.tolist()
     for v, row in enumerate(plan.batches.device.tolist()):
         params = float(graph.params[v])
         for (d, _), size in Counter(zip(row, slot[v], strict=True)).items():
             takes = duration(problem, v, d, size)
-            found[d]["work"] += takes
-            found[d]["backward" if graph.backward[v] else "forward"] += takes
+            rows[d]["work"] += takes
+            rows[d]["backward" if graph.backward[v] else "forward"] += takes
         for d, size in Counter(row).items():
-            found[d]["memory"] += params + (float(graph.memory[v]) - params) * size
+            rows[d]["memory"] += params + (float(graph.memory[v]) - params) * size
     for _, _, one, other, start, end, *_ in sent(problem, plan):
-        found[problem.device_index[other]]["input"] += end - start
-        found[problem.device_index[one]]["output"] += end - start
-    for row in found:
+        rows[problem.device_index[other]]["input"] += end - start
+        rows[problem.device_index[one]]["output"] += end - start
+    for row in rows:
         row["load"] = row["work"]
-    return found
+    return rows
 
 
 def sent(problem: Problem, plan: Plan) -> Iterator[Sent]:

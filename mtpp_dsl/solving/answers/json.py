@@ -45,7 +45,7 @@ def _first_version(rule: dict[str, Any]) -> dict[str, Any]:
     objective["required"].remove("kind")
     objective["properties"]["name"] = {"enum": ["bottleneck", "makespan", "throughput"]}
     objective["properties"]["unit"] = {"enum": ["s", "1/s", ""]}
-    plan = next(each for each in properties["plan"]["oneOf"] if each["type"] == "object")
+    plan = next(form for form in properties["plan"]["oneOf"] if form["type"] == "object")
     del plan["properties"]["stages"]
     plan["required"].remove("stages")
     return rule
@@ -196,10 +196,10 @@ def _penalties(problem: Problem, result: Result) -> list[dict[str, Any]]:
 
 def families(problem: Problem, paid: Mapping[str, float]) -> dict[str, dict[str, float]]:
     """Return what soft rows cost, by the labels of their constraints: the rows of one ``forall`` together."""
-    found: dict[str, dict[str, float]] = {}
+    by_label: dict[str, dict[str, float]] = {}
     for row in problem.soft_rows:
-        found.setdefault(row.label.partition("[")[0], {})[row.label] = float(paid[row.label])
-    return found
+        by_label.setdefault(row.label.partition("[")[0], {})[row.label] = float(paid[row.label])
+    return by_label
 
 
 def _bound(objective: Objective, bound: Bound | None) -> dict[str, Any] | None:
@@ -258,13 +258,13 @@ def versions() -> dict[str, str]:
 
 @cache
 def _versions() -> Mapping[str, str]:
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for package in ("mtpp-dsl", "pyomo", "highspy", "numpy", "ortools"):
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def _value(value: float | None) -> dict[str, Any]:

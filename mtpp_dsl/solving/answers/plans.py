@@ -33,54 +33,54 @@ def false_plan(problem: Problem, plan: Plan | None, answer: Mapping[str, Any]) -
     yield from false_channels(problem, plan, answer.get("channels"))
 
 
-def false_devices(problem: Problem, plan: Plan, said: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def false_devices(problem: Problem, plan: Plan, claims: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the figures of devices that are not those of a plan, which breaks nothing."""
-    names, given = [device.name for device in problem.devices], [row["name"] for row in said]
+    names, given = [device.name for device in problem.devices], [row["name"] for row in claims]
     if names != given:
         yield f"devices: the answer has {', '.join(given) or 'none'}; the spec has {', '.join(names)}"
         return
     training = bool(problem.graph.backward.any()) or problem.objective.is_iteration
     slack = _rounding(problem)
     by_phase = {name: counted(phase, plan) for name, phase in problem.each_phase.items()}
-    for d, (device, row, counts) in enumerate(zip(problem.devices, said, counted(problem, plan), strict=True)):
-        each = {name: found[d]["load"] for name, found in by_phase.items()}
+    for d, (device, row, counts) in enumerate(zip(problem.devices, claims, counted(problem, plan), strict=True)):
+        loads = {name: phase_counts[d]["load"] for name, phase_counts in by_phase.items()}
         for what, figure in counts.items():
-            value, found = row[what], figure
+            value, computed = row[what], figure
             if what in ("forward", "backward") and not training:
                 if value is not None:
                     yield f"devices: {what} of {device.name} is {value!r}, and the graph has no backward part"
-            elif value is None or not near(value, found, 0.0 if what == "memory" else slack):
-                yield f"devices: {what} of {device.name} is {value!r} in the answer; the plan has {found!r}"
-        yield from _false_phases(problem, device.name, row.get("phases", {}), each)
+            elif value is None or not near(value, computed, 0.0 if what == "memory" else slack):
+                yield f"devices: {what} of {device.name} is {value!r} in the answer; the plan has {computed!r}"
+        yield from _false_phases(problem, device.name, row.get("phases", {}), loads)
         if row["memory_limit"] != device.memory:
             yield f"devices: memory_limit of {device.name} is {row['memory_limit']!r}; the spec says {device.memory!r}"
 
 
 def _false_phases(
-    problem: Problem, device: str, said: Mapping[str, Mapping[str, float]], each: Mapping[str, float]
+    problem: Problem, device: str, claims: Mapping[str, Mapping[str, float]], loads: Mapping[str, float]
 ) -> Iterator[str]:
     """Yield where the loads of a device in single phases are not those of a plan, *each* by the name of its phase."""
-    for name in dict.fromkeys([*each, *said]):
-        if name not in said or name not in each:
-            yield f"devices: phase {name} of {device} is in {'the answer' if name in said else 'the plan'} alone"
-        elif not near(said[name]["load"], each[name], _rounding(problem)):
-            value = said[name]["load"]
-            yield f"devices: the load of {device} in {name} is {value!r} in the answer; the plan has {each[name]!r}"
+    for name in dict.fromkeys([*loads, *claims]):
+        if name not in claims or name not in loads:
+            yield f"devices: phase {name} of {device} is in {'the answer' if name in claims else 'the plan'} alone"
+        elif not near(claims[name]["load"], loads[name], _rounding(problem)):
+            value = claims[name]["load"]
+            yield f"devices: the load of {device} in {name} is {value!r} in the answer; the plan has {loads[name]!r}"
 
 
-def false_channels(problem: Problem, plan: Plan, said: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
+def false_channels(problem: Problem, plan: Plan, claims: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
     """Yield where the loads of channels are not those of a plan; an answer without any says that there are none."""
     if not problem.networked or plan.routes:
-        if said:
-            yield f"channels: the answer has {said[0]['name']}; the plan loads no channel by itself"
+        if claims:
+            yield f"channels: the answer has {claims[0]['name']}; the plan loads no channel by itself"
         return
-    found = on_network(problem, plan.assignment.tolist()).channels
-    given = {row["name"]: row["load"] for row in said or ()}
-    for name in dict.fromkeys([*found, *given]):
-        if name not in given or name not in found:
+    loads = on_network(problem, plan.assignment.tolist()).channels
+    given = {row["name"]: row["load"] for row in claims or ()}
+    for name in dict.fromkeys([*loads, *given]):
+        if name not in given or name not in loads:
             yield f"channels: {name} is in {'the answer' if name in given else 'the plan'} alone"
-        elif not near(given[name], found[name], 0.0):
-            yield f"channels: the load of {name} is {given[name]!r} in the answer; the plan has {found[name]!r}"
+        elif not near(given[name], loads[name], 0.0):
+            yield f"channels: the load of {name} is {given[name]!r} in the answer; the plan has {loads[name]!r}"
 
 
 def _rounding(problem: Problem) -> float:
@@ -93,16 +93,16 @@ def _rounding(problem: Problem) -> float:
     return ROUNDING * float(problem.graph.params.sum()) / link.bandwidth
 
 
-def false_stages(problem: Problem, plan: Plan, said: Mapping[str, Any]) -> Iterator[str]:
+def false_stages(problem: Problem, plan: Plan, claim: Mapping[str, Any]) -> Iterator[str]:
     """Yield where the stages of an answer's plan are not what its nodes and devices make of them."""
     several = plan.batches is not None or bool(plan.routes)
-    if (said["stages"] is None) != several:
+    if (claim["stages"] is None) != several:
         yield "plan.stages: only a plan of a batch, or of several routes, has none"
         return
     if several:
         return
     names = [device.name for device in problem.devices]
-    found: dict[str, dict[str, Any]] = {}
+    stages: dict[str, dict[str, Any]] = {}
     for v, d in enumerate(plan.assignment.tolist()):
         members = [names[member] for member in plan.replicas.get(d, (d,))]
         copies = len(members) // plan.shards.get(d, 1)
@@ -112,40 +112,40 @@ def false_stages(problem: Problem, plan: Plan, said: Mapping[str, Any]) -> Itera
             stage |= {"shards": plan.shards.get(d, 1), "replicas": copies}
             stage |= {"recompute": d in plan.recomputed if d in kept else None}
             stage |= {"kept": kept[d][1] if d in kept else None}
-        found.setdefault(names[d], stage)["nodes"].append(problem.graph.names[v])
-    order = [name for name in (said["order"] or names) if name in found]
-    given = [stage["devices"][0] for stage in said["stages"]]
+        stages.setdefault(names[d], stage)["nodes"].append(problem.graph.names[v])
+    order = [name for name in (claim["order"] or names) if name in stages]
+    given = [stage["devices"][0] for stage in claim["stages"]]
     if given != order:
         yield f"plan.stages: they begin with {', '.join(given) or 'none'}; the plan has {', '.join(order)}"
         return
-    for name, stage in zip(order, said["stages"], strict=True):
-        for what, value in found[name].items():
+    for name, stage in zip(order, claim["stages"], strict=True):
+        for what, value in stages[name].items():
             if what not in stage or stage[what] != value:
                 yield f"plan.stages: {what} of the stage of {name} are {stage.get(what)!r}; the plan has {value!r}"
-        for what in set(stage) - set(found[name]):
+        for what in set(stage) - set(stages[name]):
             yield f"plan.stages: {what} of the stage of {name}: the problem is not about that"
 
 
-def false_order(problem: Problem, plan: Plan, said: Sequence[str] | None) -> Iterator[str]:
+def false_order(problem: Problem, plan: Plan, order: Sequence[str] | None) -> Iterator[str]:
     """Yield why the order of devices is none in which data flow; none may be given only where there is none."""
     if plan.batches is not None:
-        if said is not None:
+        if order is not None:
             yield "plan.order: the inputs of a batch go their own ways: there is no order of devices"
         return
     if plan.routes:
-        if said is not None:
+        if order is not None:
             yield "plan.order: each route goes its own way: there is no order of devices"
         return
     names = [device.name for device in problem.devices]
-    if said is None:
+    if order is None:
         if plan.order is not None:
             flow = ", ".join(names[d] for d in plan.order)
             yield f"plan.order: the answer has none, and data flow in the order {flow}"
         return
-    if sorted(said) != sorted(names):
-        yield f"plan.order: {', '.join(said)} are not all the devices, each once"
+    if sorted(order) != sorted(names):
+        yield f"plan.order: {', '.join(order)} are not all the devices, each once"
         return
-    place = {name: i for i, name in enumerate(said)}
+    place = {name: i for i, name in enumerate(order)}
     device = plan.assignment.tolist()
     for u, v in zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True):
         one, other = names[device[u]], names[device[v]]
@@ -154,31 +154,31 @@ def false_order(problem: Problem, plan: Plan, said: Sequence[str] | None) -> Ite
             return
 
 
-def false_rows(problem: Problem, plan: Plan, said: Mapping[str, Any]) -> Iterator[str]:
+def false_rows(problem: Problem, plan: Plan, claim: Mapping[str, Any]) -> Iterator[str]:
     """Yield where replicas, schedule and transfers are not as a plan's answer has them: each row once, by start."""
     routes = plan.to_json(problem).get("routes")
-    if said.get("routes") != routes:
+    if claim.get("routes") != routes:
         yield "plan.routes: routes stand once each, the largest share first, shares as fractions in lowest terms"
     replicas = plan.to_json(problem)["replicas"]
-    if said["replicas"] != replicas:
+    if claim["replicas"] != replicas:
         yield "plan.replicas: a stage's devices are listed once, itself first, the others as the spec declares them"
     repeats = plan.batches is not None and plan.batches.slots > 1
     for what, keys in (("schedule", ("node", "device")), ("transfers", ("source", "target", "from", "to"))):
         if repeats:
             keys = (*keys, "slot" if what == "schedule" else "slots")
-        rows, found = said[what], _rows(problem, plan, what)
-        if (rows is None) != (found is None):
+        rows, computed = claim[what], _rows(problem, plan, what)
+        if (rows is None) != (computed is None):
             yield f"plan.{what}: {'there is one' if rows is None else 'the objective has none'}"
-        elif rows is not None and found is not None:
-            yield from _compared(f"plan.{what}", keys, rows, found)
+        elif rows is not None and computed is not None:
+            yield from _compared(f"plan.{what}", keys, rows, computed)
 
 
 def _rows(problem: Problem, plan: Plan, what: str) -> list[dict[str, Any]] | None:
     """Return the rows of the plan that was read, which has been checked; of a batch, transfers counted again."""
     if what == "transfers" and plan.batches is not None:
         names = ("source", "target", "from", "to", "start", "end", "batch")
-        found = [(dict(zip(names, row, strict=True)), list(slots)) for *row, slots in sent(problem, plan)]
-        return [{**row, "slots": slots} if plan.batches.slots > 1 else row for row, slots in found]
+        transfers = [(dict(zip(names, row, strict=True)), list(slots)) for *row, slots in sent(problem, plan)]
+        return [{**row, "slots": slots} if plan.batches.slots > 1 else row for row, slots in transfers]
     rows: list[dict[str, Any]] | None = plan.to_json(problem)[what]
     return rows
 
@@ -192,11 +192,11 @@ def _compared(
     place: str,
     keys: tuple[str, ...],
     rows: Sequence[Mapping[str, Any]],
-    found: Sequence[Mapping[str, Any]],
+    computed: Sequence[Mapping[str, Any]],
 ) -> Iterator[str]:
     """Yield the rows of one table that the other lacks, and those that are not by start."""
-    slack = 1e-9 * max((float(row["end"]) for row in found), default=0.0)
-    wanted = {_key(row, keys): row for row in found}
+    slack = 1e-9 * max((float(row["end"]) for row in computed), default=0.0)
+    wanted = {_key(row, keys): row for row in computed}
     seen: set[tuple[str, ...]] = set()
     for i, row in enumerate(rows):
         key = _key(row, keys)

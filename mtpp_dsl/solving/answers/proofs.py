@@ -105,17 +105,17 @@ def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits
     if claim.cost <= 0:
         return ProofFinding(True, f"bound {value} by {claim.method}: proved, as no cost is negative")
     simple: Method = registry.load(registry.METHODS, "simple")()
-    found = None if simple.accepts(problem) is not None else simple.solve(problem, limits, Progress()).bound
-    if found is not None and claim.cost <= found.cost * (1 + ROUNDING):
+    bound = None if simple.accepts(problem) is not None else simple.solve(problem, limits, Progress()).bound
+    if bound is not None and claim.cost <= bound.cost * (1 + ROUNDING):
         return ProofFinding(
             True, f"bound {value} by {claim.method}: it has no certificate; computed again here, and proved"
         )
     if claim.method == "simple":
-        shown = "none" if found is None else repr(problem.objective.value(found.cost))
+        shown = "none" if bound is None else repr(problem.objective.value(bound.cost))
         raise VerificationError(f"the bound {value} by simple is not proved: computed again, it is {shown}")
     text = f"bound {value} by {claim.method}: only claimed, not proved here: it has no certificate"
-    if found is not None and found.cost > 0:
-        least = problem.valued(found.cost)
+    if bound is not None and bound.cost > 0:
+        least = problem.valued(bound.cost)
         text += f"; counting alone proves {least}"
     return ProofFinding(False, text)
 
@@ -136,10 +136,10 @@ def check_infeasible(problem: Problem, clash: Sequence[str]) -> ProofFinding:
         return ProofFinding(False, "no plan exists: only claimed, not proved here: counting alone does not show it")
     named = [constraint for name in clash for constraint in constraints[_anywhere(name)]]
     sizes = [c for c in problem.constraints if isinstance(c, (BatchSizes, PinChunks)) and c not in named]
-    found = quick(problem.with_constraints([*sizes, *named]))
-    if found is None:
+    infeasibility = quick(problem.with_constraints([*sizes, *named]))
+    if infeasibility is None:
         raise VerificationError("infeasible.clash: these constraints alone do not exclude every plan")
-    return ProofFinding(True, f"no plan exists: {found.reason}; shown again here, by counting")
+    return ProofFinding(True, f"no plan exists: {infeasibility.reason}; shown again here, by counting")
 
 
 def _anywhere(constraint: str) -> str:

@@ -1,12 +1,9 @@
-"""Tell whether a JSON answer is one: the part of JSON Schema that ``report/schema.json`` is written in, read by hand.
-
-``jsonschema`` would do as well, with three more packages at run time; a test holds the two against each other.
-"""
+"""Check that JSON has the shape of an answer, or of a front of answers whose points belong together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, pairwise
 from math import isfinite
 from sys import float_info
 from typing import Any
@@ -14,7 +11,7 @@ from typing import Any
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.solving.answers.json import schema
 
-__all__ = ["KEYWORDS", "check_shape", "faults"]
+__all__ = ["KEYWORDS", "answers_of", "check_shape", "dominated", "faults", "unlike"]
 
 MAX_FAULTS = 5
 """Faults of one answer that are told."""
@@ -49,11 +46,11 @@ def check_shape(data: object, what: str, part: str | None = None) -> None:
     """
     rule = schema(1) if isinstance(data, Mapping) and _same(data.get("schema"), 1) else schema()
     if part is not None:
-        rule = next(each for each in rule["properties"][part]["oneOf"] if each["type"] == "object")
+        rule = next(form for form in rule["properties"][part]["oneOf"] if form["type"] == "object")
         rule = {**rule, "required": []}
-    found = list(islice(faults(data, rule, part or ""), MAX_FAULTS))
-    if found:
-        raise UsageError(f"{what} is no answer of mtpp as its JSON schema says:\n" + "\n".join(f"  {f}" for f in found))
+    wrong = list(islice(faults(data, rule, part or ""), MAX_FAULTS))
+    if wrong:
+        raise UsageError(f"{what} is no answer of mtpp as its JSON schema says:\n" + "\n".join(f"  {f}" for f in wrong))
 
 
 def faults(data: object, rule: Mapping[str, Any], place: str) -> Iterator[str]:
@@ -86,11 +83,11 @@ def faults(data: object, rule: Mapping[str, Any], place: str) -> Iterator[str]:
 
 def _one_of(data: object, rule: Mapping[str, Any], place: str) -> Iterator[str]:
     """Yield the faults of the alternative whose type fits; the alternatives of our schema differ in their types."""
-    for each in rule["oneOf"]:
-        if any(_is(data, kind) for kind in _kinds(each)):
-            yield from faults(data, each, place)
+    for form in rule["oneOf"]:
+        if any(_is(data, kind) for kind in _kinds(form)):
+            yield from faults(data, form, place)
             return
-    words = dict.fromkeys(WORDS[kind] for each in rule["oneOf"] for kind in _kinds(each))
+    words = dict.fromkeys(WORDS[kind] for form in rule["oneOf"] for kind in _kinds(form))
     yield f"{place or 'the answer'} is {_shown(data)}, not {' or '.join(words)}"
 
 
@@ -147,3 +144,41 @@ def _shown(data: object) -> str:
     if isinstance(data, int) and abs(data) > float_info.max:
         return "a number of more digits than can be computed with"
     return f"{data!r:.40}"
+
+
+def answers_of(data: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
+    """Return the answers of a front, checked for their shape.
+
+    Args:
+        data: JSON.
+        name: what messages call it.
+
+    Raises:
+        UsageError: it is no front, or an answer of it is none.
+    """
+    if set(data) != {"schema", "front", "complete"} or data["schema"] != 2 or not isinstance(data["complete"], bool):
+        raise UsageError(f"{name} is no front of mtpp: it has schema (2), front (a list) and complete (true or false)")
+    for number, answer in enumerate(data["front"], 1):
+        check_shape(answer, f"point {number} of {name}")
+    return list(data["front"])
+
+
+def unlike(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield which points are of other objectives, or of another spec, than the first."""
+    for number, answer in enumerate(answers[1:], 2):
+        names, first = (_names(one) for one in (answer, answers[0]))
+        if names != first:
+            yield f"point {number}: it is of {' and '.join(names)}, the first of {' and '.join(first)}"
+        elif answer["spec"] != answers[0]["spec"]:
+            yield f"point {number}: it is an answer to another spec than the first, or with other params"
+
+
+def _names(answer: Mapping[str, Any]) -> list[str]:
+    return [str(one["name"]) for one in answer["objectives"]]
+
+
+def dominated(costs: Sequence[tuple[float, ...] | None]) -> Iterator[str]:
+    """Yield which points are no better in both objectives than the one before them; None is one without a plan."""
+    for number, (one, other) in enumerate(pairwise(costs), 2):
+        if one is not None and other is not None and (other[0] <= one[0] or other[1] >= one[1]):
+            yield f"point {number}: it is out of order, or no better than point {number - 1} in both objectives"

@@ -57,7 +57,7 @@ def export(
         problem, plan, data, name = *again, os.fspath(answer)
     files = target.export(problem, plan, stamp_of(problem, data, name, model))
     _check_limits(target, problem, plan)
-    if not files or any(Path(each).name != each for each in files):
+    if not files or any(Path(file).name != file for file in files):
         raise PluginError(f"target {to!r} makes no file, or one whose name has a folder in it")
     if path is not None:
         write_files(files, Path(path))
@@ -102,10 +102,10 @@ def _check_limits(target: Target, problem: Problem, plan: Plan) -> None:
     """
     broken = verify(target.restrict(free_of(problem)), plan)
     if broken:
-        told = "".join(f"\n  {violation}" for violation in broken[:5])
+        violations = "".join(f"\n  {violation}" for violation in broken[:5])
         raise UsageError(
             f"{target.name} cannot run this plan: it breaks what --for {target.name} adds as constraints; solve with "
-            f"that, or add them:{told}"
+            f"that, or add them:{violations}"
         )
 
 

@@ -12,20 +12,21 @@ from mtpp_dsl.core.contracts.executors import Executor
 from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.executors.addresses import opened
+from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.front import Front, costs_of, without_dominated
 from mtpp_dsl.core.plans.plan import Plan, plan_of
-from mtpp_dsl.core.plans.result import Result, Termination
+from mtpp_dsl.core.plans.result import Reached, Result, Termination
 from mtpp_dsl.core.problem.given import check_problem
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.variants import with_objectives
 from mtpp_dsl.solving.api import DEFAULT_TIME, find_method
-from mtpp_dsl.solving.drivers.front_point import point_of
-from mtpp_dsl.solving.drivers.rows import keeping
+from mtpp_dsl.solving.drivers.rows import keeping, worded
 from mtpp_dsl.solving.drivers.several import Several
 from mtpp_dsl.solving.drivers.stage import Stage
+from mtpp_dsl.solving.one_problem import SolveArguments
 from mtpp_dsl.solving.plugins.honoured import DEFAULT_SOLVER, check_solver
 
-__all__ = ["front"]
+__all__ = ["front", "point_of"]
 
 STEP = 1e-5
 """By which share of the largest number a limit is below a point: rows may be missed by a tenth of it."""
@@ -83,7 +84,8 @@ def front(
     check_solver(solver)
     chosen = find_method(method, solver) if isinstance(method, str) else method
     with opened(scheduler) as executor:
-        once = Several(chosen, solver, share_of("gap", gap), threads, seed, None, None, executor)
+        call = SolveArguments(monotonic(), chosen, solver, limit, share_of("gap", gap), threads, seed)
+        once = Several(call, executor)
         for asked in (pair, replace(pair, objective=pair.later[0], later=(pair.objective,))):
             once.refuse(asked)
         given = None if start is None else plan_of(problem, start).of(None)
@@ -169,15 +171,15 @@ class _Search:
             [left, self._then(second, SECOND, None)] if second.plan is not None else [left]
         )
         self._gaps = self._between()
-        for which, found in ((FIRST, first), (SECOND, second)):
-            self._learn(which, found)
-            if not found.finished and not self._gaps and self._open(which, self._points):
+        for which, end in ((FIRST, first), (SECOND, second)):
+            self._learn(which, end)
+            if not end.finished and not self._gaps and self._open(which, self._points):
                 self._again.append(which)
 
-    def _learn(self, which: int, found: Result) -> None:
+    def _learn(self, which: int, result: Result) -> None:
         """Keep what is proved of one objective where nothing is asked of the other one."""
-        if found.bound is not None:
-            self._least[which] = max(self._least[which], found.bound.cost)
+        if result.bound is not None:
+            self._least[which] = max(self._least[which], result.bound.cost)
 
     def _end_again(self, which: int) -> None:
         """Look again for an end, from the point that is all there is, in its share of the time left."""
@@ -185,10 +187,10 @@ class _Search:
         if len(self._points) > 1 or not self._open(which, self._points):
             return
         self._solves = ENDS // 2 * (1 + len(self._again))
-        found = self._solve(which, None, only.plan)
-        self._learn(which, found)
-        if found.cost is not None and found.cost < costs_of(only)[which] - STEP * abs(costs_of(only)[which]):
-            self._points = without_dominated([only, self._then(found, which, None)])
+        end = self._solve(which, None, only.plan)
+        self._learn(which, end)
+        if end.cost is not None and end.cost < costs_of(only)[which] - STEP * abs(costs_of(only)[which]):
+            self._points = without_dominated([only, self._then(end, which, None)])
             self._gaps = self._between()
         self._solves = 0
 
@@ -212,17 +214,17 @@ class _Search:
             self._gaps.remove(gap)
             return
         limit = high if gap.tried else gap.low + (high - gap.low) / 2
-        found = self._solve(SECOND, limit, gap.left.plan)
+        second = self._solve(SECOND, limit, gap.left.plan)
         worst = costs_of(gap.left)[1]
         room = STEP * max(abs(worst), abs(costs_of(gap.right)[1]))
-        if found.cost is None or found.cost >= worst - room:
-            if found.bound is None or found.bound.cost < worst - 2 * room:
+        if second.cost is None or second.cost >= worst - room:
+            if second.bound is None or second.bound.cost < worst - 2 * room:
                 self._unproved.append((gap.left, gap.right, limit))
             gap.low, gap.tried = limit, True
             if limit == high:
                 self._gaps.remove(gap)
             return
-        point = self._then(found, SECOND, limit)
+        point = self._then(second, SECOND, limit)
         self._points.append(point)
         self._gaps.remove(gap)
         self._gaps.append(_Gap(gap.left, point, gap.low))
@@ -233,14 +235,14 @@ class _Search:
         """Take a limit again below which no better plan was found, without a proof, for its share of the time left."""
         left, right, limit = self._unproved.pop(0)
         share = self._left_share / (len(self._unproved) + 1)
-        found = self._solve(SECOND, limit, left.plan, share)
+        proof = self._solve(SECOND, limit, left.plan, share)
         worst = costs_of(left)[1]
         room = STEP * max(abs(worst), abs(costs_of(right)[1]))
-        if found.cost is not None and found.cost < worst - room and len(self._points) < self._most:
-            point = self._then(found, SECOND, limit)
+        if proof.cost is not None and proof.cost < worst - room and len(self._points) < self._most:
+            point = self._then(proof, SECOND, limit)
             self._points.append(point)
             self._gaps += [_Gap(left, point, costs_of(left)[0]), _Gap(point, right, limit)]
-        elif found.bound is None or found.bound.cost < worst - 2 * room:
+        elif proof.bound is None or proof.bound.cost < worst - 2 * room:
             self._proved = False
 
     @property
@@ -255,20 +257,20 @@ class _Search:
         (a, b), (c, d) = costs_of(gap.left), costs_of(gap.right)
         return (c - max(a, gap.low)) * (b - d)
 
-    def _then(self, found: Result, which: int, limit: float | None) -> Result:
-        """Optimise the other objective under what *found* has reached of one; return the point.
+    def _then(self, first: Result, which: int, limit: float | None) -> Result:
+        """Optimise the other objective under what *first* has reached of one; return the point.
 
         Args:
-            found: of objective number *which*.
+            first: of objective number *which*.
             which: 0 or 1.
             limit: on the other objective, under which it was found; None for none.
         """
-        assert found.cost is not None
+        assert first.cost is not None
         other = 1 - which
-        last = self._solve(other, found.cost, found.plan)
-        plan = last.plan or found.plan
+        last = self._solve(other, first.cost, first.plan)
+        plan = last.plan or first.plan
         assert plan is not None
-        return point_of(self._pair, which, limit, found, replace(last, plan=plan))
+        return point_of(self._pair, which, limit, first, replace(last, plan=plan))
 
     def _solve(self, which: int, limit: float | None, start: Plan | None, share: float = LEAST_SHARE) -> Result:
         """Optimise objective number *which* where the other one costs at most *limit*, if there is one.
@@ -291,3 +293,40 @@ class _Search:
         left = max(0.0, self._end - monotonic())
         solves = max(1, self._solves + 2 * (self._most - max(2, len(self._points))))
         return min(left, max(left / solves, share * self._limit))
+
+
+def point_of(pair: Problem, which: int, limit: float | None, first: Result, last: Result) -> Result:
+    """Return the point of a plan that was found by optimising one objective, and then the other one under it.
+
+    Args:
+        pair: has both objectives.
+        which: 0 or 1: the objective that was optimised first.
+        limit: on the other objective, under which it was; None for none.
+        first: what that came to.
+        last: what the second solve came to, with the plan of the point; it may have no bound.
+    """
+    assert last.plan is not None
+    assert first.cost is not None
+    other = 1 - which
+    one, two = pair.objectives[which], pair.objectives[other]
+    evaluation = evaluate(pair, last.plan)
+    own = Reached(
+        one,
+        evaluation.costs[which],
+        first.cost,
+        first.bound,
+        first.gap,
+        "" if limit is None else worded(pair, two, limit),
+    )
+    second = Reached(two, evaluation.costs[other], last.cost, last.bound, last.gap, worded(pair, one, first.cost))
+    ordered = (second, own) if which else (own, second)
+    return replace(
+        last,
+        evaluation=evaluation,
+        bound=ordered[0].bound,
+        objectives=ordered,
+        notes=tuple(dict.fromkeys((*first.notes, *last.notes))),
+        log=last.log if which else first.log,
+        time={"total": first.time.get("total", 0.0) + last.time.get("total", 0.0)},
+        verified=True,
+    )

@@ -52,12 +52,12 @@ def stages(problem: Problem) -> list[Problem]:
         UsageError: no row can speak of an objective that others come after.
     """
     rows: list[Linear] = []
-    found = []
+    problems = []
     for number, objective in enumerate(problem.objectives):
-        found.append(problem.asking(objective, [*problem.constraints, *rows]))
+        problems.append(problem.asking(objective, [*problem.constraints, *rows]))
         if number < len(problem.later):
             rows.append(keeping(problem, objective, _far(problem, objective)))
-    return found
+    return problems
 
 
 def _far(problem: Problem, objective: Objective) -> float:
@@ -110,19 +110,19 @@ class _Run:
         for share in (SHARE, 1.0) if waiting else (1.0,):
             stage = Stage(self.progress, objective, heading, self._adopt)
             limit = None if self.left is None else share * self.left
-            found = self.solve(asked, limit, start, stage, running)
-            without = found.plan is None and found.infeasibility is None and found.termination == "time_limit"
+            result = self.solve(asked, limit, start, stage, running)
+            without = result.plan is None and result.infeasibility is None and result.termination == "time_limit"
             if not without or self.progress.stopped or not self.left:
                 break
-        whole = self.whole(number, found)
-        self.last = found
+        whole = self.whole(number, result)
+        self.last = result
         self.reached = list(whole.objectives) or self.reached
-        self.log = self.log or found.log
-        self.ended.append(found.termination)
-        self.times = {name: self.times.get(name, 0.0) + seconds for name, seconds in found.time.items()}
-        self.notes += [f"{objective.shown}: {note}" for note in found.notes]
-        if found.cost is not None and number < len(self.problem.later):
-            self._hold(number, found.cost)
+        self.log = self.log or result.log
+        self.ended.append(result.termination)
+        self.times = {name: self.times.get(name, 0.0) + seconds for name, seconds in result.time.items()}
+        self.notes += [f"{objective.shown}: {note}" for note in result.notes]
+        if result.cost is not None and number < len(self.problem.later):
+            self._hold(number, result.cost)
 
     def recover(self, number: int, plan: Plan) -> Plan:
         """Optimise an objective again where later ones used up its tolerance, with all others held at what they cost.
@@ -140,12 +140,12 @@ class _Run:
         ]
         asked = self.problem.asking(objective, [*self.problem.constraints, *others])
         stage = Stage(self.progress, objective, f"{objective.shown} again, with the other objectives held")
-        found = self.solve(asked, self.left, plan, stage)
-        if found.plan is None or found.cost is None or found.cost >= before[number]:
+        recovered = self.solve(asked, self.left, plan, stage)
+        if recovered.plan is None or recovered.cost is None or recovered.cost >= before[number]:
             return plan
-        was, now = (self.problem.valued(cost, objective) for cost in (before[number], found.cost))
+        was, now = (self.problem.valued(cost, objective) for cost in (before[number], recovered.cost))
         self.notes.append(f"{objective.shown} was {was} after the last objective, and {now} with all others as good")
-        return found.plan
+        return recovered.plan
 
     def _hold(self, number: int, cost: float) -> None:
         """Hold later objectives to what one has reached."""
@@ -164,27 +164,27 @@ class _Run:
         cost = evaluate(self.problem, plan).cost
         self.progress.adopt(plan, cost, self.reached[0].bound)
 
-    def whole(self, number: int, found: Result) -> Result:
+    def whole(self, number: int, result: Result) -> Result:
         """Return the answer for all objectives where *found* is that of objective *number*."""
-        if found.infeasibility is not None:
-            return found
+        if result.infeasibility is not None:
+            return result
         reached = list(self.reached)
         reached[number] = replace(
             reached[number],
-            best=found.cost,
-            bound=found.bound,
-            gap=found.gap,
+            best=result.cost,
+            bound=result.bound,
+            gap=result.gap,
             under=" and ".join(self.words[:number]),
         )
-        evaluation = None if found.plan is None else evaluate(self.problem, found.plan)
+        evaluation = None if result.plan is None else evaluate(self.problem, result.plan)
         if evaluation is not None:
             reached = [replace(one, cost=cost) for one, cost in zip(reached, evaluation.costs, strict=True)]
         return replace(
-            found,
+            result,
             evaluation=evaluation,
             bound=reached[0].bound,
             objectives=tuple(reached),
-            log=self.log or found.log,
+            log=self.log or result.log,
         )
 
     def result(self) -> Result:

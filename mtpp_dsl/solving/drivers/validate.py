@@ -61,9 +61,9 @@ class Validation:
     def ratios(self) -> tuple[float | None, float | None]:
         """How many times the cost of the best possible plan the split's is, at least and at most; None: not known."""
         cost, best = self.evaluation.cost, self.best
-        found = best.cost if best.cost is not None and best.cost > 0 else None
+        least = best.cost if best.cost is not None and best.cost > 0 else None
         bound = best.bound.cost if best.bound is not None and best.bound.cost > 0 else None
-        return (None if found is None else cost / found), (None if bound is None else cost / bound)
+        return (None if least is None else cost / least), (None if bound is None else cost / bound)
 
     @property
     def ratio(self) -> float | None:

@@ -207,8 +207,8 @@ def _of_channels(base: ClaimedKind) -> Iterator[tuple[str, ScopeClaim]]:
     slower = replace(base.on, between=0.25)
     yield "groups", ScopeClaim(replace(base, on=slower, devices=grouped), (base,))
     among = tuple(Device(f"d[{d}]", group=group) for d, group in enumerate("xxy"))
-    held = ClaimedKind(slower, base.to, devices=among, rules=(Pin(nodes=(1,), devices=(2,)),))
-    ordered, unordered = (replace(held, rules=(*held.rules, Acyclic(groups=rule))) for rule in ("ordered", "free"))
+    pinned = ClaimedKind(slower, base.to, devices=among, rules=(Pin(nodes=(1,), devices=(2,)),))
+    ordered, unordered = (replace(pinned, rules=(*pinned.rules, Acyclic(groups=rule))) for rule in ("ordered", "free"))
     yield "free groups", ScopeClaim(unordered, (ordered,), ((),))
     streamed = replace(base, on=replace(base.on, overflow=True), devices=TWO)
     yield "streams", ScopeClaim(streamed, (base, replace(base, devices=TWO, rules=(Memory(),))))
@@ -307,9 +307,9 @@ def _of_batches(base: ClaimedKind) -> Iterator[tuple[str, ScopeClaim]]:
     yield "pin", with_rules(base, Pin(nodes=(0, 1), devices=(0,)), orders=alone)
     yield "forbid", with_rules(base, Forbid(nodes=(0, 1), devices=(1,)), orders=alone)
     yield "pin chunks", with_rules(base, PinChunks(nodes=(0,), places=(0, 0)), orders=alone)
-    held = with_rules(replace(base, devices=TWO), Memory(), orders=alone)
-    yield "memory", held
-    yield "repeat", with_rules(held.asked, Repeat(most=2), orders=alone)
+    limited = with_rules(replace(base, devices=TWO), Memory(), orders=alone)
+    yield "memory", limited
+    yield "repeat", with_rules(limited.asked, Repeat(most=2), orders=alone)
     yield "unequal speeds", ScopeClaim(replace(base, devices=SLOW), (base,), alone)
 
 
@@ -330,10 +330,10 @@ def _of_subgraphs(base: ClaimedKind) -> Iterator[tuple[str, ScopeClaim]]:
 @cache
 def claims() -> dict[str, ScopeClaim]:
     """Return what can be claimed, each by a name such as "memory, for a bottleneck on links"."""
-    found: dict[str, ScopeClaim] = {}
+    by_name: dict[str, ScopeClaim] = {}
 
     def add(asked: str, on: str, several: Iterator[tuple[str, ScopeClaim]]) -> None:
-        found.update({f"{name}, for {asked} on {on}": claim for name, claim in several})
+        by_name.update({f"{name}, for {asked} on {on}": claim for name, claim in several})
 
     for name, on in NETWORKS.items():
         bottleneck, weighted = ClaimedKind(on, BOTTLENECK), ClaimedKind(on, WEIGHTED)
@@ -359,7 +359,7 @@ def claims() -> dict[str, ScopeClaim]:
     links = NETWORKS["links"]
     add("a makespan", "links", _of_schedules(ClaimedKind(links, MAKESPAN, graph=DIAMOND)))
     add("a batch", "links", _of_batches(ClaimedKind(links, Objective("throughput", batch=2), graph=BATCH)))
-    return found
+    return by_name
 
 
 @cache
@@ -370,9 +370,9 @@ def variants() -> dict[str, dict[str, Problem]]:
 
 def claimed(accepts: Callable[[Problem], str | None]) -> dict[str, Problem]:
     """Return of every claim the first problem that a plug-in accepts, if it accepts one."""
-    found = {}
+    chosen = {}
     for several in variants().values():
         first = next((name for name, problem in several.items() if accepts(problem) is None), None)
         if first is not None:
-            found[first] = several[first]
-    return found
+            chosen[first] = several[first]
+    return chosen

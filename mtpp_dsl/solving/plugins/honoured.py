@@ -117,10 +117,10 @@ def _that_spread(problem: Problem) -> str:
 def _formulation(name: str) -> Formulation | FormulationFamily | None:
     """Return a formulation by its name, or None where it is a plug-in that cannot be imported, which is no help."""
     try:
-        found: Formulation | FormulationFamily = registry.load(registry.FORMULATIONS, name)()
+        formulation: Formulation | FormulationFamily = registry.load(registry.FORMULATIONS, name)()
     except PluginError:
         return None
-    return found
+    return formulation
 
 
 def _check_file(path: Path) -> None:
@@ -132,14 +132,14 @@ def _check_file(path: Path) -> None:
 
 def _instead(problem: Problem) -> str:
     """Return which formulations of *problem* a MIP solver can be asked for, in words; those that give a plan first."""
-    found: list[tuple[bool, str]] = []
+    fitting: list[tuple[bool, str]] = []
     for name in registry.available(registry.FORMULATIONS):
         formulation = _formulation(name)
         if formulation is None:
             continue
         if not formulation_traits(formulation).baseline and formulation.accepts(problem) is None:
-            found.append((formulation.role == "relaxation", name))
-    names = [name for _, name in sorted(found, key=lambda entry: entry[0])]
+            fitting.append((formulation.role == "relaxation", name))
+    names = [name for _, name in sorted(fitting, key=lambda entry: entry[0])]
     if not names:
         return "; no method that solves one MIP accepts this problem"
     return f"; choose --method {' or '.join([*filter(None, [', '.join(names[:-1])]), names[-1]])}"

@@ -25,7 +25,7 @@ MAX_PLANS = 200
 def _cheapest(name: str) -> list[tuple[float, Plan]]:
     """Return the plans of the small problem *name* with their costs, the cheapest first."""
     problem = sample(name)
-    return sorted(((cost_of(problem, plan), plan) for plan in plans(problem)), key=lambda found: found[0])
+    return sorted(((cost_of(problem, plan), plan) for plan in plans(problem)), key=lambda entry: entry[0])
 
 
 def _own_rows(formulation: Formulation | FormulationFamily) -> bool:
@@ -54,12 +54,12 @@ def own_optimum(formulation: Formulation | FormulationFamily, solver: str, name:
 
 def _allowed(formulation: Formulation | FormulationFamily, solver: str, name: str) -> tuple[float | None, bool]:
     """Return the least cost of a plan that the rows of *formulation* allow, and whether that is known."""
-    found = _cheapest(name)
-    for cost, plan in found[:MAX_PLANS]:
+    cheapest = _cheapest(name)
+    for cost, plan in cheapest[:MAX_PLANS]:
         reading = _read(formulation, solver, sample(name), plan)
         if not reading.excluded:
             return cost, reading.plan is not None
-    return None, len(found) <= MAX_PLANS
+    return None, len(cheapest) <= MAX_PLANS
 
 
 def complaint(formulation: Formulation | FormulationFamily, solver: str, name: str) -> str:
@@ -69,18 +69,18 @@ def complaint(formulation: Formulation | FormulationFamily, solver: str, name: s
     """
     if formulation.role == "relaxation" or not _own_rows(formulation):
         return ""
-    found = _cheapest(name)
-    if not found:
+    cheapest = _cheapest(name)
+    if not cheapest:
         return ""
-    reading = _read(formulation, solver, sample(name), found[0][1])
+    reading = _read(formulation, solver, sample(name), cheapest[0][1])
     if reading.garbled:
         return str(reading.reason)
     if formulation.role != "exact" or formulation_traits(formulation).adds:
         return ""
     best, known = _allowed(formulation, solver, name)
-    if not known or (best is not None and best <= found[0][0]):
+    if not known or (best is not None and best <= cheapest[0][0]):
         return ""
-    cost, plan = found[0]
+    cost, plan = cheapest[0]
     return (
         f"rows of its own exclude a plan of cost {cost:.9g} that keeps every constraint, devices "
         f"{plan.assignment.tolist()}: if that is what they are for, say so in words, in its attribute adds"
@@ -96,8 +96,8 @@ def lost_by_below(formulation: Formulation | FormulationFamily, cost: float) -> 
     """Return what ``below`` makes of *formulation*, if that is another one, in words; else ""."""
     if not isinstance(formulation, Strengthened):
         return ""
-    found: Any = formulation.below(cost)
-    one, other = (f"{type(form).__name__} named {form.name!r}, {form.role}" for form in (formulation, found))
-    if type(found) is type(formulation) and one == other:
+    below: Any = formulation.below(cost)
+    one, other = (f"{type(form).__name__} named {form.name!r}, {form.role}" for form in (formulation, below))
+    if type(below) is type(formulation) and one == other:
         return ""
     return f"below({cost:.9g}) of a {one}, returns a {other}: what the first adds would be lost"

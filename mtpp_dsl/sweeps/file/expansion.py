@@ -14,8 +14,8 @@ from typing import Any
 from mtpp_dsl.core.errors import SpecError, UsageError, did_you_mean
 from mtpp_dsl.language.lowering.lower import Spec
 from mtpp_dsl.language.lowering.lower import read as read_spec
+from mtpp_dsl.sweeps.file.entries import filled
 from mtpp_dsl.sweeps.file.keys import coarsen_told, key_of, options_told, start_told
-from mtpp_dsl.sweeps.file.problem_entries import filled
 from mtpp_dsl.sweeps.file.problem_files import (
     Absent,
     Hashes,
@@ -102,12 +102,12 @@ class Expansion:
 
     def runs(self) -> list[Run]:
         """Return the runs; see :func:`expand`."""
-        found: dict[str, Run] = {}
+        runs: dict[str, Run] = {}
         places: dict[str, str] = {}
         for entry in self.sweep.problems:
             specs = self._specs(entry)
             methods = self._methods(entry)
-            self._check_count(entry, len(specs), methods, len(found))
+            self._check_count(entry, len(specs), methods, len(runs))
             for problem in itertools.chain.from_iterable(self._problems(entry, spec) for spec in specs):
                 if problem.name in places:
                     raise UsageError(
@@ -117,8 +117,8 @@ class Expansion:
                 places[problem.name] = entry.place
                 for method in methods:
                     for run in self._runs_of(problem, method):
-                        found.setdefault(run.key, run)
-        return list(found.values())
+                        runs.setdefault(run.key, run)
+        return list(runs.values())
 
     def _specs(self, entry: ProblemEntry) -> list[FoundSpec]:
         """Return the specs of an entry; none where they are not there and may be left out."""
@@ -131,26 +131,26 @@ class Expansion:
             return []
 
     def _methods(self, entry: ProblemEntry) -> list[MethodEntry]:
-        return [each for each in self.sweep.methods if entry.methods is None or each.label in entry.methods]
+        return [method for method in self.sweep.methods if entry.methods is None or method.label in entry.methods]
 
     def _settings(self, entry: ProblemEntry, method: MethodEntry) -> Settings:
         return method.settings.over(entry.settings).over(self.sweep.settings).over(USUAL)
 
     def _check_count(self, entry: ProblemEntry, specs: int, methods: list[MethodEntry], before: int) -> None:
         """Raise UsageError where an entry makes more runs than a sweep may have."""
-        each = sum(
+        of_methods = sum(
             max(1, len(method.solvers)) * (len(self._settings(entry, method).seeds or (0,)) if method.seeded else 1)
             for method in methods
         )
-        count = specs * prod(map(len, entry.params.values())) * len(entry.scenarios) * each
+        count = specs * prod(map(len, entry.params.values())) * len(entry.scenarios) * of_methods
         if before + count > MAX_RUNS:
             raise UsageError(f"{entry.place}: this makes {count:,} runs; a sweep has at most {MAX_RUNS:,}")
 
-    def _problems(self, entry: ProblemEntry, found: FoundSpec) -> Iterator[_Problem]:
+    def _problems(self, entry: ProblemEntry, source: FoundSpec) -> Iterator[_Problem]:
         """Yield the problems of a spec: one for all values of params and scenarios."""
         folder, data = self.sweep.folder, self.sweep.data
-        spec = _read_text(entry, found.spec, folder) if entry.text else read_spec(found.path)
-        _check_known(entry, spec, found.shown)
+        spec = _read_text(entry, source.spec, folder) if entry.text else read_spec(source.path)
+        _check_known(entry, spec, source.shown)
         files = path_params(spec)
         varied = [name for name, values in entry.params.items() if len(values) > 1]
         for values in itertools.product(*entry.params.values()):
@@ -158,7 +158,7 @@ class Expansion:
             shown = {name: Path(str(value)).stem if name in files else value for name, value in params.items()}
             there = entry.missing != "skip" or all(self._is_there(params[name]) for name in params if name in files)
             for scenario in entry.scenarios:
-                words = {**found.words, "scenario": scenario, "group": entry.group, **shown}
+                words = {**source.words, "scenario": scenario, "group": entry.group, **shown}
                 called = _name(entry, words, [f"{name}={shown[name]}" for name in varied])
                 if not there:
                     self.left_out.append(called)
@@ -166,8 +166,8 @@ class Expansion:
                 yield _Problem(
                     entry=entry,
                     name=called,
-                    spec=found.spec,
-                    sha256=self._sha256(found, spec, values_of(spec, params, str(folder), data), scenario, files),
+                    spec=source.spec,
+                    sha256=self._sha256(source, spec, values_of(spec, params, str(folder), data), scenario, files),
                     params=params,
                     files=files,
                     scenario=scenario,
@@ -182,10 +182,10 @@ class Expansion:
             return False
 
     def _sha256(
-        self, found: FoundSpec, spec: Spec, values: Mapping[str, Scalar], scenario: str, files: frozenset[str]
+        self, source: FoundSpec, spec: Spec, values: Mapping[str, Scalar], scenario: str, files: frozenset[str]
     ) -> str:
         """Return the hash of what a problem is read from, computed once for the same files."""
-        known = found.spec, frozenset((name, value) for name, value in values.items() if name in files)
+        known = source.spec, frozenset((name, value) for name, value in values.items() if name in files)
         if known in self._digests:
             return self._digests[known]
         made = fingerprint(spec, values, scenario, self._hashes)
@@ -253,11 +253,11 @@ class Expansion:
         Raises:
             UsageError: a file is not there.
         """
-        told = options_told(method.options, method.files, self.sweep.folder, self._hashes)
+        options = options_told(method.options, method.files, self.sweep.folder, self._hashes)
         for name in method.files:
-            if not told[name]:
+            if not options[name]:
                 raise UsageError(f"method {method.label!r}: {name} = {method.options[name]}: there is no such file")
-        return told
+        return options
 
 
 def _read_text(entry: ProblemEntry, text: str, folder: Path) -> Spec:
@@ -266,7 +266,7 @@ def _read_text(entry: ProblemEntry, text: str, folder: Path) -> Spec:
         return read_spec(text, folder=folder)
     except SpecError as error:
         note = f"<text> is of the problem at {entry.place}"
-        raise SpecError([replace(each, notes=(*each.notes, note)) for each in error.diagnostics]) from None
+        raise SpecError([replace(one, notes=(*one.notes, note)) for one in error.diagnostics]) from None
 
 
 def _name(entry: ProblemEntry, words: Mapping[str, Scalar], varied: list[str]) -> str:
@@ -326,14 +326,14 @@ def found_specs(entry: ProblemEntry, folder: Path, data: str) -> list[FoundSpec]
     """
     if entry.text:
         return [FoundSpec(entry.text, folder, {"stem": entry.stem, "folder": folder.name}, "its text")]
-    found: dict[str, FoundSpec] = {}
+    specs: dict[str, FoundSpec] = {}
     for pattern in entry.specs:
         for spec in _matching(pattern, folder, data, entry.place):
             if "\n" in spec:  # which tells a text from a path
                 raise UsageError(f"{entry.place}: {spec!r:.80}: the name of a spec in a sweep is one line")
             path = Path(os.path.normpath(folder / substituted(spec, data)))
-            found.setdefault(spec, FoundSpec(spec, path, {"stem": path.stem, "folder": path.parent.name}, spec))
-    return list(found.values())
+            specs.setdefault(spec, FoundSpec(spec, path, {"stem": path.stem, "folder": path.parent.name}, spec))
+    return list(specs.values())
 
 
 def _matching(pattern: str, folder: Path, data: str, place: str) -> list[str]:

@@ -78,8 +78,8 @@ class Fields:
 
     def read_or(self, name: str, of: Callable[[Any], _T], default: _T) -> _T:
         """Return what :meth:`read` does, or *default* in place of None."""
-        found = self.read(name, of)
-        return default if found is None else found
+        value = self.read(name, of)
+        return default if value is None else value
 
     def word(self, name: str, default: str = "") -> str:
         """Return a line of text."""
@@ -113,11 +113,11 @@ class Fields:
 
     def one_of(self, name: str, known: Collection[str]) -> str:
         """Return a word that is among *known*; "" where the key is not there or its value is complained of."""
-        found = self.word(name)
-        if found and found not in known:
-            self.complain(name, f"there is no {found!r}{did_you_mean(found, known)}")
+        word = self.word(name)
+        if word and word not in known:
+            self.complain(name, f"there is no {word!r}{did_you_mean(word, known)}")
             return ""
-        return found
+        return word
 
 
 def several(value: Any) -> tuple[Scalar, ...]:
@@ -197,10 +197,10 @@ def _line(value: Any) -> str:
 
 
 def _lines(value: Any) -> tuple[str, ...]:
-    found = tuple(_line(entry) for entry in (value if isinstance(value, list) else [value]))
-    if not found:
+    entries = tuple(_line(entry) for entry in (value if isinstance(value, list) else [value]))
+    if not entries:
         raise UsageError("the list is empty: give one or more")
-    return found
+    return entries
 
 
 def _scalars(value: Any) -> Mapping[str, Scalar]:
@@ -220,11 +220,11 @@ def _tables(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _seeds(value: Any) -> tuple[int, ...]:
-    found = several(value)
-    for seed in found:
+    seeds = several(value)
+    for seed in seeds:
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31:
             raise UsageError(f'{_shown(seed)} is not a seed: write 0, [0, 1] or "0..4"')
-    return tuple(dict.fromkeys(seed for seed in found if isinstance(seed, int)))
+    return tuple(dict.fromkeys(seed for seed in seeds if isinstance(seed, int)))
 
 
 def _duration(value: Any) -> float:

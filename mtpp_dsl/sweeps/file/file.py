@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
+from mtpp_dsl.sweeps.file.entries import read_methods, read_problem
 from mtpp_dsl.sweeps.file.fields import Fields
-from mtpp_dsl.sweeps.file.method_entries import read_methods
-from mtpp_dsl.sweeps.file.problem_entries import read_problem
 from mtpp_dsl.sweeps.file.sweep import MethodEntry, ProblemEntry, Sweep
 from mtpp_dsl.sweeps.file.toml_text import Key, TomlText, read_toml
 
@@ -29,8 +28,8 @@ def data_folder() -> str:
 
     It is what the environment variable says, else ``shared/data`` beside the checkout.
     """
-    said = os.environ.get("MTPP_DATA")
-    folder = Path(said) if said else Path(__file__).resolve().parents[4] / "shared" / "data"
+    named = os.environ.get("MTPP_DATA")
+    folder = Path(named) if named else Path(__file__).resolve().parents[4] / "shared" / "data"
     return str(folder.absolute()) if folder.is_dir() else ""
 
 
@@ -49,7 +48,7 @@ def read_sweep(path: str | os.PathLike[str], size: str | None = None) -> Sweep:
     text = read_toml(path)
     _check_version(text)
     sizes = text.data.get("sizes", {})
-    if not isinstance(sizes, dict) or not all(isinstance(each, dict) for each in sizes.values()):
+    if not isinstance(sizes, dict) or not all(isinstance(size, dict) for size in sizes.values()):
         text.complain(("sizes",), "sizes: expected tables [sizes.NAME]")
         text.check()
     if size and size not in sizes:
@@ -66,12 +65,12 @@ def read_sweep(path: str | os.PathLike[str], size: str | None = None) -> Sweep:
 
 def _check_version(text: TomlText) -> None:
     """Raise SpecError where the file does not say that it is a sweep of a version known here."""
-    said = text.data.get(MARK)
-    if said is None:
+    version = text.data.get(MARK)
+    if version is None:
         near = did_you_mean(next(iter(text.data), ""), [MARK])
         text.complain((), f"this is no sweep file: it does not say {MARK} = {VERSION}{near}")
-    elif said != VERSION or isinstance(said, bool):
-        text.complain((MARK,), f"{MARK} is {said!r:.40}; this version of mtpp reads {VERSION}")
+    elif version != VERSION or isinstance(version, bool):
+        text.complain((MARK,), f"{MARK} is {version!r:.40}; this version of mtpp reads {VERSION}")
     text.check()
 
 
@@ -121,19 +120,19 @@ def _problems(fields: Fields, changes: Mapping[str, Any], size: str, labels: set
     dropped: set[int] = set()
     key: Key = ("sizes", size, "problems")
     own = changes.get("problems", [])
-    if not isinstance(own, list) or not all(isinstance(each, dict) for each in own):
+    if not isinstance(own, list) or not all(isinstance(table, dict) for table in own):
         text.complain(key, f"expected [[sizes.{size}.problems]]")
         own = []
     for number, change in enumerate(own):
         _change(text, change, (*key, number), made, places, dropped)
-    found = [
+    entries = [
         read_problem(Fields(text, table, ("problems", number), "a problem", places[number]), labels, number + 1)
         for number, table in enumerate(made)
         if number not in dropped
     ]
     if tables and len(dropped) == len(tables):
         text.complain(key, f"size {size!r} drops every problem")
-    return tuple(entry for entry in found if entry is not None)
+    return tuple(entry for entry in entries if entry is not None)
 
 
 def _change(
@@ -149,9 +148,9 @@ def _change(
     known = [table[name] for table in made for name in ("group", "name") if isinstance(table.get(name), str)]
     hit = [number for number, table in enumerate(made) if which in (table.get("group"), table.get("name"))]
     if not isinstance(which, str) or not hit:
-        said = f"no problem has the group or the name {which!r:.60}" if which is not None else "say which problems"
+        fault = f"no problem has the group or the name {which!r:.60}" if which is not None else "say which problems"
         hint = did_you_mean(str(which), known) if which is not None else ""
-        text.complain((*key, "which"), f'{said}{hint}: write which = "its group, or its name as the file has it"')
+        text.complain((*key, "which"), f'{fault}{hint}: write which = "its group, or its name as the file has it"')
         return
     drop = change.get("drop", False)
     if not isinstance(drop, bool):

@@ -28,7 +28,9 @@ def options_of(name: str) -> tuple[str, ...]:
     if method_names().get(name) != "method":
         return ()
     arguments = inspect.signature(registry.load(registry.METHODS, name)).parameters.values()
-    return tuple(each.name for each in arguments if isinstance(each.default, (bool, int, float, str, type(None))))
+    return tuple(
+        argument.name for argument in arguments if isinstance(argument.default, (bool, int, float, str, type(None)))
+    )
 
 
 def file_options(name: str, options: Mapping[str, Scalar]) -> list[str]:

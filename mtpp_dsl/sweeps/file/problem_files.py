@@ -127,8 +127,9 @@ def declared(name: str) -> str:
 
 def values_of(spec: Spec, params: Mapping[str, Scalar], folder: str, data: str) -> dict[str, Scalar]:
     """Return the values of params as ``-D`` takes them: paths start from the folder of the sweep file."""
-    statements = [each for each, _ in _placed(spec.parsed.statements)]
-    kinds = {each.name.text: each.type for each in statements if isinstance(each, tree.ParamStatement)}
+    statements = [statement for statement, _ in _placed(spec.parsed.statements)]
+    of_params = (statement for statement in statements if isinstance(statement, tree.ParamStatement))
+    kinds = {param.name.text: param.type for param in of_params}
     values: dict[str, Scalar] = {}
     for short, value in params.items():
         name = declared(short)
@@ -181,31 +182,31 @@ def fingerprint(
     if named is None or not all(file.alone for file in named):
         problem = spec.problem(values, scenario=scenario or None)
         files = {_path_of(name, spec): sha for name, sha in problem.origin.files.items()}
-        told = [(Path(path).name, sha) for path, sha in files.items()]
+        hashed = [(Path(path).name, sha) for path, sha in files.items()]
     else:
         files = {absolute(file.path): hashes(absolute(file.path)) for file in named}
         once = dict.fromkeys((file.label, absolute(file.path)) for file in named)
-        told = [(label, files[path]) for label, path in once]
-    told.sort(key=itemgetter(0))  # files of one name, in several folders, stay in the order in which they are read
-    found = digest({"text": text, "includes": included, "files": told})
-    return Fingerprint(found, {**files, **spec.hashes}, problem)
+        hashed = [(label, files[path]) for label, path in once]
+    hashed.sort(key=itemgetter(0))  # files of one name, in several folders, stay in the order in which they are read
+    sha256 = digest({"text": text, "includes": included, "files": hashed})
+    return Fingerprint(sha256, {**files, **spec.hashes}, problem)
 
 
 def path_params(spec: Spec) -> frozenset[str]:
     """Return the names of the params whose values are files that the spec reads: of these the contents count."""
-    found: set[str] = set()
+    names: set[str] = set()
     for statement, _ in _placed(spec.parsed.statements):
         match statement:
             case tree.ParamStatement(name=name, type=kind) if kind is not None and kind.text == "table":
-                found.add(name.text)
+                names.add(name.text)
             case (
                 tree.GraphFile(path=path)
                 | tree.ImportStatement(path=path)
                 | tree.ImportPlan(path=path)
                 | tree.TimesFile(path=path)
             ) if path.is_name:
-                found.add(path.value)
-    return frozenset(found)
+                names.add(path.value)
+    return frozenset(names)
 
 
 def problem_of(run: Run) -> Problem:
@@ -219,13 +220,13 @@ def problem_of(run: Run) -> Problem:
     try:
         spec = spec_of(run)
         values = values_of(spec, run.params, run.folder, run.data)
-        found = fingerprint(spec, values, run.scenario)
+        here = fingerprint(spec, values, run.scenario)
     except MtppError as error:
         raise Changed(f"the spec cannot be read as it was when the sweep was: {error}") from error
-    if found.digest != run.spec_sha256:
+    if here.digest != run.spec_sha256:
         raise Changed("the spec, or a file that it reads, is not what it was when the sweep was read")
-    problem = found.problem or spec.problem(values, scenario=run.scenario or None)
-    _check_read(problem, spec, found.files)
+    problem = here.problem or spec.problem(values, scenario=run.scenario or None)
+    _check_read(problem, spec, here.files)
     return problem
 
 
@@ -256,23 +257,23 @@ def _placed(statements: Iterable[tuple[tree.Statement, Path]]) -> Iterator[tuple
 def _named_files(spec: Spec, values: Mapping[str, Scalar]) -> list[_File] | None:
     """Return the files that the statements of a spec name; None where that cannot be told."""
     statements = list(_placed(spec.parsed.statements))
-    params = {each.name.text: (each, at) for each, at in statements if isinstance(each, tree.ParamStatement)}
-    found: list[_File | None] = []
+    params = {param.name.text: (param, at) for param, at in statements if isinstance(param, tree.ParamStatement)}
+    named: list[_File | None] = []
     for statement, folder in statements:
         match statement:
             case tree.ParamStatement(name=name, type=kind) if kind is not None and kind.text == "table":
                 if name.text in values:
-                    found.append(_File(f"param {name.text}", Path(str(values[name.text])), alone=True))
+                    named.append(_File(f"param {name.text}", Path(str(values[name.text])), alone=True))
                 elif statement.table is not None:
-                    found.append(_file(statement.table, folder, params, values, alone=True))
+                    named.append(_file(statement.table, folder, params, values, alone=True))
             case tree.GraphFile(path=path, options=options) | tree.ImportStatement(path=path, options=options):
                 form = next((option.value for option in options if option.name.text == "format"), None)
                 alone = None if form is None else getattr(form, "name", "") in _FORMATS_ALONE
-                found.append(_file(path, folder, params, values, alone=alone))
+                named.append(_file(path, folder, params, values, alone=alone))
             case tree.ImportPlan(path=path) | tree.TimesFile(path=path):
-                found.append(_file(path, folder, params, values, alone=True))
-    files = [file for file in found if file is not None]
-    return files if len(files) == len(found) else None
+                named.append(_file(path, folder, params, values, alone=True))
+    files = [file for file in named if file is not None]
+    return files if len(files) == len(named) else None
 
 
 def _file(

@@ -80,7 +80,7 @@ class Run:
     def to_json(self) -> dict[str, Any]:
         """Return the run as a JSON object."""
         maps = {"params": dict(self.params), "options": dict(self.options), "solver_options": dict(self.solver_options)}
-        return {each.name: getattr(self, each.name) for each in fields(self)} | maps
+        return {column.name: getattr(self, column.name) for column in fields(self)} | maps
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Run:

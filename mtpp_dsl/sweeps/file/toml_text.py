@@ -66,7 +66,7 @@ class TomlText:
             SpecError: something was.
         """
         if self.wrong:
-            raise SpecError(sorted(self.wrong, key=lambda found: 0 if found.span is None else found.span.start))
+            raise SpecError(sorted(self.wrong, key=lambda fault: 0 if fault.span is None else fault.span.start))
 
 
 def read_toml(path: Path) -> TomlText:

@@ -57,11 +57,11 @@ def _wrong_plan(library: Library, problem: Problem, record: BestKnown) -> Iterat
     plan = library.plan(problem, record.name)
     assert plan is not None
     value, later, _ = value_of(problem, plan)
-    said = [float(part) for part in record.later.split(";") if part]
+    recorded = [float(part) for part in record.later.split(";") if part]
     if record.value is None or not isclose(value, record.value, rel_tol=CLOSE):
         yield f"the stored plan has {value!r}, and the record says {record.value!r}"
-    if len(later) != len(said) or not np.allclose(later, said, rtol=CLOSE, atol=0.0):
-        yield f"the further objectives of the stored plan have {later!r}, and the record says {said!r}"
+    if len(later) != len(recorded) or not np.allclose(later, recorded, rtol=CLOSE, atol=0.0):
+        yield f"the further objectives of the stored plan have {later!r}, and the record says {recorded!r}"
 
 
 def _wrong_proof(library: Library, problem: Problem, record: BestKnown) -> Iterator[str]:

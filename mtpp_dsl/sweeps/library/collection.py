@@ -83,12 +83,12 @@ class Library:
             methods: none for those of the lists of problems.
             settings: stand before those of the lists.
         """
-        found: list[Run] = []
+        runs: list[Run] = []
         for sweep in self.sweeps:
             entries = tuple(replace(entry, settings=settings.over(entry.settings)) for entry in sweep.problems)
             asked = replace(sweep, methods=tuple(methods) or sweep.methods, problems=entries)
-            found += expand(asked)
-        return found
+            runs += expand(asked)
+        return runs
 
 
 def spec_sha256(run: Run) -> str:
@@ -128,7 +128,7 @@ def certificate_of(library: Library, record: BestKnown) -> Mapping[str, object] 
     text = library.records.certificate(record.name)
     if text is None:
         return None
-    found = files.read_object(text, f"the certificate of {record.name}")
-    if not isinstance(found.get("kind"), str):
+    certificate = files.read_object(text, f"the certificate of {record.name}")
+    if not isinstance(certificate.get("kind"), str):
         raise UsageError(f"the certificate of {record.name} does not say of which kind it is")
-    return found
+    return certificate

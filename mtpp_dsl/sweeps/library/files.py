@@ -111,8 +111,8 @@ def settle(folder: Path, name: str, sha256: str) -> None:
 
 def unsettled(folder: Path) -> list[str]:
     """Return the names under which something was written and not settled."""
-    found = {path.name.removesuffix(_NEW) for path in folder.glob(f"*{_NEW}")}
-    return sorted(name.removesuffix(".xz").removesuffix(".json") for name in found)
+    names = {path.name.removesuffix(_NEW) for path in folder.glob(f"*{_NEW}")}
+    return sorted(name.removesuffix(".xz").removesuffix(".json") for name in names)
 
 
 def _sha256_in(path: Path) -> str:
@@ -141,12 +141,12 @@ def _unpacked(data: bytes, path: Path) -> bytes:
     """Return what a compressed file holds, of which no more than the size of a file that is read at all."""
     try:
         opener = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=256 * 2**20)
-        found = opener.decompress(data, MAX_FILE_BYTES + 1)
+        unpacked = opener.decompress(data, MAX_FILE_BYTES + 1)
     except lzma.LZMAError as error:
         raise UsageError(f"cannot read {path}: {error}") from None
-    if len(found) > MAX_FILE_BYTES or not opener.eof:
+    if len(unpacked) > MAX_FILE_BYTES or not opener.eof:
         raise UsageError(f"{path} is cut short, or holds more than {MAX_FILE_BYTES // 2**20} MiB")
-    return found
+    return unpacked
 
 
 def read_object(text: str, name: str) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def read_object(text: str, name: str) -> dict[str, Any]:
     Raises:
         UsageError: it is none; messages call it *name*.
     """
-    found = parse_json(text.encode(), name)
-    if not isinstance(found, dict):
+    value = parse_json(text.encode(), name)
+    if not isinstance(value, dict):
         raise UsageError(f"{name} is no JSON object")
-    return found
+    return value

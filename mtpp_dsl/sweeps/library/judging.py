@@ -77,8 +77,8 @@ def judged_plan(problem: Problem, answer: Mapping[str, Any]) -> JudgedPlan | Non
         return None
     plan = Plan.from_json(problem, answer)
     value, later, size = value_of(problem, plan)
-    said = answer.get("objective")
-    claimed = said.get("value") if isinstance(said, Mapping) else None
+    objective = answer.get("objective")
+    claimed = objective.get("value") if isinstance(objective, Mapping) else None
     if not isinstance(claimed, (int, float, type(None))):
         raise UsageError(f"the answer says that its plan has {claimed!r:.40}, which is no number")
     if claimed is not None and abs(claimed - value) > CLOSE * max(abs(value), size):
@@ -98,8 +98,8 @@ def value_of(problem: Problem, plan: Plan) -> tuple[float, tuple[float, ...], fl
     """
     broken = verify(problem, plan)
     if broken:
-        told = "\n".join(f"  {violation}" for violation in broken[:5])
-        raise VerificationError(f"the plan breaks a constraint:\n{told}")
+        violations = "\n".join(f"  {violation}" for violation in broken[:5])
+        raise VerificationError(f"the plan breaks a constraint:\n{violations}")
     values = [
         objective.value(cost) for objective, cost in zip(problem.objectives, costs_of(problem, plan), strict=True)
     ]
@@ -122,8 +122,8 @@ def judged_bound(
     claim = BoundClaim.of(problem, answer)
     if claim is None or not isfinite(claim.value):  # a throughput without a limit: nothing is known
         return None
-    said = answer["bound"]
-    proof, certificate = ("checked" if said.get("proof") == "checked" else "trusted"), ""
+    bound = answer["bound"]
+    proof, certificate = ("checked" if bound.get("proof") == "checked" else "trusted"), ""
     try:
         if claim.certificate is not None or claim.method == "simple":
             finding = check_bound(problem, claim, Limits(time=seconds))
@@ -133,7 +133,7 @@ def judged_bound(
         raise
     except UsageError:  # the time did not suffice: neither proved nor refuted
         pass
-    return JudgedBound(claim.value, visible(claim.method), proof, visible(str(said.get("by") or "")), certificate)
+    return JudgedBound(claim.value, visible(claim.method), proof, visible(str(bound.get("by") or "")), certificate)
 
 
 def graph_sha256(problem: Problem) -> str:
@@ -142,13 +142,13 @@ def graph_sha256(problem: Problem) -> str:
     Of nodes it has names, sizes and the time on each device; of numbers some nine digits, so that the last ones, in
     which platforms may differ, do not count.
     """
-    graph, found = problem.graph, hashlib.sha256()
-    found.update("\n".join(graph.names).encode())
+    graph, hashing = problem.graph, hashlib.sha256()
+    hashing.update("\n".join(graph.names).encode())
     for numbers in (graph.tails, graph.heads):
-        found.update(np.ascontiguousarray(numbers, "<i8").tobytes())
+        hashing.update(np.ascontiguousarray(numbers, "<i8").tobytes())
     for costs in (graph.output, graph.params, graph.memory, problem.time):
-        found.update(_rounded(np.asarray(costs, float)))
-    return found.hexdigest()
+        hashing.update(_rounded(np.asarray(costs, float)))
+    return hashing.hexdigest()
 
 
 def _rounded(costs: np.ndarray[Any, np.dtype[np.float64]]) -> bytes:

@@ -119,7 +119,7 @@ class BestKnown:
 
     def to_row(self) -> dict[str, str]:
         """Return the row of the table: texts by column, with status and gap."""
-        row = {each.name: _shown(getattr(self, each.name)) for each in fields(self)}
+        row = {column.name: _shown(getattr(self, column.name)) for column in fields(self)}
         return {"name": row.pop("name"), "group": row.pop("group"), "status": self.status, "gap": _gap(self.gap)} | row
 
 
@@ -134,14 +134,14 @@ def read_records(path: Path) -> dict[str, BestKnown]:
     reader = csv.DictReader(io.StringIO(read_text(path, wanted="CSV")))
     if tuple(reader.fieldnames or ()) != _COLUMNS:
         raise UsageError(f"{path} is no table of records: its columns must be {', '.join(_COLUMNS)}")
-    found: dict[str, BestKnown] = {}
+    records: dict[str, BestKnown] = {}
     for row in reader:
         place = f"{path}:{reader.line_num}"
         record = _record(row, place)
-        if record.name in found:
+        if record.name in records:
             raise UsageError(f"{place}: {record.name!r} has two rows")
-        found[record.name] = record
-    return found
+        records[record.name] = record
+    return records
 
 
 def records_text(records: Iterable[BestKnown]) -> str:
@@ -160,14 +160,14 @@ def _record(row: dict[str, Any], place: str) -> BestKnown:
         UsageError: a figure is none, or the row contradicts itself.
     """
     values: dict[str, Any] = {}
-    for each in fields(BestKnown):
-        text = row.get(each.name)
+    for column in fields(BestKnown):
+        text = row.get(column.name)
         if text is None or None in row:
             raise UsageError(f"{place}: a row has {len(_COLUMNS)} cells")
         try:
-            values[each.name] = _parsed(each.name, text)
+            values[column.name] = _parsed(column.name, text)
         except ValueError:
-            raise UsageError(f"{place}: {each.name} is {text!r:.60}; expected numbers") from None
+            raise UsageError(f"{place}: {column.name} is {text!r:.60}; expected numbers") from None
     record = BestKnown(**values)
     if record.sense not in ("minimize", "maximize") or record.proof not in ("", *PROOFS):
         raise UsageError(f"{place}: sense is minimize or maximize, and proof one of {', '.join(PROOFS)}")

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 from mtpp_dsl.core.contracts.executors import Executor
 from mtpp_dsl.core.errors import MtppError, UsageError
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.sweeps.file.entries import read_methods
 from mtpp_dsl.sweeps.file.fields import Fields
-from mtpp_dsl.sweeps.file.method_entries import read_methods
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.file.sweep import MethodEntry, Settings
 from mtpp_dsl.sweeps.file.toml_text import TomlText
-from mtpp_dsl.sweeps.library.collection import Library, current
+from mtpp_dsl.sweeps.library.auditing import proved_again
+from mtpp_dsl.sweeps.library.collection import Library, current, spec_sha256
 from mtpp_dsl.sweeps.library.improving import Improver
+from mtpp_dsl.sweeps.library.judging import PROOF_SECONDS, graph_sha256, value_of
 from mtpp_dsl.sweeps.library.record import BestKnown
-from mtpp_dsl.sweeps.library.renewing import renew
+from mtpp_dsl.sweeps.library.store import RecordChange
 from mtpp_dsl.sweeps.run.loop import RunWatcher, Summary, run_sweep
 from mtpp_dsl.sweeps.store.selection import chosen
 from mtpp_dsl.sweeps.store.store import Store
 
-__all__ = ["Improved", "SessionRequest", "improve", "runs_of"]
+__all__ = ["Improved", "SessionRequest", "improve", "renew", "runs_of"]
+
+_NO_PLAN = BestKnown("")
+_FOUND = ("value", "later", "plan_sha256", *(f"found_{part}" for part in ("by", "version", "seed", "seconds", "date")))
+_BOUND = ("bound", "proof", "certificate_sha256", *(f"bound_{p}" for p in ("by", "version", "seed", "seconds", "date")))
 
 
 @dataclass(frozen=True)
@@ -70,14 +77,14 @@ class SessionRequest:
         fields = Fields(
             text, {name: value for name, value in (settings or {}).items() if value is not None}, (), "a call"
         )
-        said = fields.settings()
+        limits = fields.settings()
         fields.finish()
         entries: list[MethodEntry] = []
         if methods:
             entries = read_methods(text, list(methods), ("methods",), Path(), tuple(solvers) or None)
         if text.wrong:
-            raise UsageError("\n".join(each.message for each in text.wrong))
-        return cls(tuple(entries), said, tuple(only), closed)
+            raise UsageError("\n".join(diagnostic.message for diagnostic in text.wrong))
+        return cls(tuple(entries), limits, tuple(only), closed)
 
 
 @dataclass
@@ -169,3 +176,53 @@ def _renew(library: Library, record: BestKnown, say: Callable[[str], None]) -> N
         return
     lost = [what for what in ("value", "bound") if getattr(record, what) is not None and getattr(after, what) is None]
     say(f"{record.name}: the problem has changed; {' and '.join(lost) or 'nothing'} dropped")
+
+
+def renew(library: Library, name: str) -> BestKnown:
+    """Bring the record of a problem that has changed up to date, and return it.
+
+    The stored plan is valued again, and dropped if it is none now. A bound is kept if its certificate proves it of the
+    problem as it is now; one without a certificate was about another problem, and is dropped.
+
+    Raises:
+        UsageError: the problem cannot be read, or the library cannot be written.
+    """
+    problem = library.problem(name)
+    return library.records.take(name, lambda record: RecordChange(record, _renewed(library, problem, record))).after
+
+
+def _renewed(library: Library, problem: Problem, record: BestKnown) -> BestKnown:
+    objective = problem.objective
+    record = replace(
+        record,
+        group=library.runs[record.name].group,
+        nodes=problem.graph.n,
+        edges=problem.graph.m,
+        devices=problem.k,
+        objective=objective.called,
+        sense=objective.sense,
+        unit=objective.unit(problem.time_unit),
+        spec_sha256=spec_sha256(library.runs[record.name]),
+        graph_sha256=graph_sha256(problem),
+    )
+    try:
+        plan = library.plan(problem, record.name)
+        value, later, _ = (None, (), 0.0) if plan is None else value_of(problem, plan)
+    except MtppError:
+        value, later = None, ()
+    try:
+        proved = proved_again(library, problem, record, PROOF_SECONDS)
+    except MtppError:
+        proved = False
+    if value is None:
+        record = _without(record, _FOUND)
+    else:
+        record = replace(record, value=value, later=";".join(map(repr, later)))
+    if not proved:
+        record = _without(record, _BOUND)
+    return record
+
+
+def _without(record: BestKnown, names: tuple[str, ...]) -> BestKnown:
+    """Return a record without what these fields say."""
+    return replace(record, **{name: getattr(_NO_PLAN, name) for name in names})

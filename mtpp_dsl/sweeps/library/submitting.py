@@ -47,8 +47,8 @@ def submit(library: Library, path: Path, names: Sequence[str] | None = None) -> 
         data = {part: given for part, given in data.items() if part != "bound"}
     seconds = data["time"].get("total") if answer else None
     version = data["versions"].get("mtpp-dsl", "") if answer else ""
-    found = Finder(who, version, data["seed"] if answer else None, seconds, datetime.now(UTC).date().isoformat())
-    return offered(library, name, data, found, proofs=False)
+    finder = Finder(who, version, data["seed"] if answer else None, seconds, datetime.now(UTC).date().isoformat())
+    return offered(library, name, data, finder, proofs=False)
 
 
 def _only(path: Path, names: Sequence[str] | None) -> str:
@@ -60,7 +60,7 @@ def _only(path: Path, names: Sequence[str] | None) -> str:
 def _problem_of(library: Library, path: Path, data: Mapping[str, Any], names: Sequence[str] | None) -> str:
     """Return the name of the problem that an answer is to: of the same spec, params and scenario."""
     source = data["spec"]
-    found = []
+    matching = []
     for name in library.runs if names is None else names:
         run = library.runs[name]
         if source.get("path") is not None and Path(source["path"]).name != Path(run.spec).name:
@@ -68,13 +68,13 @@ def _problem_of(library: Library, path: Path, data: Mapping[str, Any], names: Se
         origin = library.problem(name).origin
         same = origin.sha256 == source["sha256"] and (origin.scenario or None) == source.get("scenario")
         if same and _params(source["params"]) == _params(origin.params) and _files(source) == _files(vars(origin)):
-            found.append(name)
-    if len(found) > 1:
-        raise UsageError(f"{path} is an answer to {found[0]} as to {found[1]}: name one of them with --only")
-    if not found:
+            matching.append(name)
+    if len(matching) > 1:
+        raise UsageError(f"{path} is an answer to {matching[0]} as to {matching[1]}: name one of them with --only")
+    if not matching:
         which = "problems" if names is None else "problems that --only names,"
         raise UsageError(f"{path} is an answer to none of the {which} as they are: spec, params or files differ")
-    return found[0]
+    return matching[0]
 
 
 def _params(params: Mapping[str, object]) -> dict[str, object]:

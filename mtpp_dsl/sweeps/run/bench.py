@@ -12,10 +12,9 @@ from mtpp_dsl.core.contracts.executors import Executor
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.executors.addresses import opened
 from mtpp_dsl.core.executors.local import LOCAL
-from mtpp_dsl.sweeps.file.choosing import with_time_limit
 from mtpp_dsl.sweeps.file.expansion import expand
 from mtpp_dsl.sweeps.file.file import read_sweep
-from mtpp_dsl.sweeps.file.sweep import Sweep
+from mtpp_dsl.sweeps.file.sweep import Sweep, with_time_limit
 from mtpp_dsl.sweeps.run.loop import RunWatcher, run_sweep
 from mtpp_dsl.sweeps.store.selection import chosen, statuses
 from mtpp_dsl.sweeps.store.store import Store

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from time import monotonic, process_time
 from traceback import extract_tb
@@ -19,6 +20,7 @@ from mtpp_dsl.core.contracts.traits import method_traits
 from mtpp_dsl.core.errors import MtppError, Refused, SpecError, VerificationError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.runtimes.execution.machine import processor_name
 from mtpp_dsl.solving.answers.json import result_to_json, versions
 from mtpp_dsl.solving.api import solve
 from mtpp_dsl.solving.plugins.honoured import DEFAULT_SOLVER
@@ -26,11 +28,10 @@ from mtpp_dsl.sweeps.file.keys import check_unchanged
 from mtpp_dsl.sweeps.file.methods import method_of
 from mtpp_dsl.sweeps.file.problem_files import Changed, problem_of, substituted
 from mtpp_dsl.sweeps.file.run import Run
-from mtpp_dsl.sweeps.run.machines import machine_class
 from mtpp_dsl.sweeps.run.watch import now
 from mtpp_dsl.sweeps.store.outcome import RunOutcome
 
-__all__ = ["attempt", "failure"]
+__all__ = ["attempt", "failure", "machine_class"]
 
 
 def attempt(run: Run, solving: Callable[[], None] = lambda: None) -> RunOutcome:
@@ -160,7 +161,7 @@ def _outcome(data: dict[str, Any], seconds: float) -> RunOutcome:
 def failure(error: BaseException) -> str:
     """Return in words why a run failed: the message of an error of ours, else the kind of error and where it was."""
     if isinstance(error, SpecError):
-        return "; ".join(" ".join(str(each).splitlines()[:1]) for each in error.diagnostics)
+        return "; ".join(" ".join(str(diagnostic).splitlines()[:1]) for diagnostic in error.diagnostics)
     if isinstance(error, VerificationError):
         return f"the independent check failed, which is a bug of mtpp or of the method: {error}"
     if isinstance(error, MtppError):
@@ -170,3 +171,14 @@ def failure(error: BaseException) -> str:
     place = extract_tb(error.__traceback__)[-1:]
     where = f" ({Path(place[0].filename).name}, line {place[0].lineno})" if place else ""
     return f"{type(error).__name__}: {error}{where}"
+
+
+@cache
+def machine_class() -> str:
+    """Return the class of this machine: "2 x Name of processor, 23 GB"; without the memory where it is not known."""
+    cores = f"{os.cpu_count() or 1} x {processor_name()}"
+    try:
+        size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return cores
+    return f"{cores}, {size / 2**30:.0f} GB"

@@ -10,8 +10,8 @@ from math import ceil
 from pathlib import Path
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.sweeps.file.choosing import shard_of
 from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.file.sweep import shard_of
 
 __all__ = ["Array", "array_of", "script"]
 
@@ -111,7 +111,7 @@ def script(array: Array, sweep: Path, folder: Path, options: Sequence[str], sbat
         if not option.strip() or not option.isprintable():
             raise UsageError(f"--sbatch {option!r}: write one option of sbatch, such as --sbatch partition=short")
     hours, rest = divmod(ceil(array.seconds / 60), 60)
-    said = {
+    options_set = {
         "job-name": shlex.quote(f"mtpp-{array.name}"),
         "array": f"1-{array.tasks}",
         "cpus-per-task": array.jobs * array.threads,
@@ -121,7 +121,7 @@ def script(array: Array, sweep: Path, folder: Path, options: Sequence[str], sbat
         "open-mode": "append",
         "signal": "B:TERM@60",
     }
-    lines = [f"#SBATCH --{name}={value}" for name, value in said.items()]
+    lines = [f"#SBATCH --{name}={value}" for name, value in options_set.items()]
     lines += [f"#SBATCH --{option.strip().removeprefix('--')}" for option in sbatch]
     jobs = ["--jobs", str(array.jobs), *options]
     return "\n".join(

@@ -123,17 +123,17 @@ class SolverProcess:
         with contextlib.suppress(OSError, EOFError):
             while True:
                 try:
-                    said, body = parts(self._token, read_frame(self._process.stdout, LONGEST_ANSWER))
+                    head, body = parts(self._token, read_frame(self._process.stdout, LONGEST_ANSWER))
                 except ValueError:
                     self._inbox.put(Heard("garbage"))
                     return
-                self._inbox.put(Heard(str(said.get("kind")), said, body))
+                self._inbox.put(Heard(str(head.get("kind")), head, body))
         self._inbox.put(Heard("ended"))
 
     def _drain(self, pipe: int) -> None:
         with contextlib.suppress(OSError):
-            while said := os.read(pipe, 1 << 16):
-                self._words = (self._words + said)[-LAST_WORDS:]
+            while chunk := os.read(pipe, 1 << 16):
+                self._words = (self._words + chunk)[-LAST_WORDS:]
         os.close(pipe)
 
     def why(self) -> tuple[int | None, str]:

@@ -38,10 +38,10 @@ def parts(token: str, frame: bytes) -> tuple[dict[str, Any], str]:
         ValueError: it is no message of the process that was given *token*.
     """
     head, newline, body = frame.partition(b"\n")
-    said = json.loads(head.decode())
-    if not newline or not isinstance(said, dict) or said.get("token") != token:
+    head_fields = json.loads(head.decode())
+    if not newline or not isinstance(head_fields, dict) or head_fields.get("token") != token:
         raise ValueError("not a message of ours")
-    return said, body.decode()
+    return head_fields, body.decode()
 
 
 def main(wire: Wire) -> None:
@@ -50,8 +50,7 @@ def main(wire: Wire) -> None:
     prefer_to_end()
     from mtpp_dsl.solving.answers.json import versions
     from mtpp_dsl.sweeps.file.run import Run
-    from mtpp_dsl.sweeps.run.machines import machine_class
-    from mtpp_dsl.sweeps.run.one_run import attempt
+    from mtpp_dsl.sweeps.run.one_run import attempt, machine_class
 
     try:
         token = wire.take().decode()
@@ -74,11 +73,11 @@ def _clean(before: Collection[threading.Thread], compiling: Callable[[], None]) 
         before: the threads before the run.
         compiling: called if one of the threads that are left compiles, which takes longer.
     """
-    until, told = monotonic() + SETTLING, False
+    until, reported = monotonic() + SETTLING, False
     while left := [thread for thread in threading.enumerate() if thread not in before]:
-        if PREPARING.running and not told:
+        if PREPARING.running and not reported:
             compiling()
-            until, told = monotonic() + COMPILING, True
+            until, reported = monotonic() + COMPILING, True
         if monotonic() > until:
             return False
         left[0].join(LOOK)

@@ -87,9 +87,9 @@ def _salvaged(source: Store) -> Iterator[tuple[list[RunRow], int]]:
             step = min(last + AT_ONCE, end)
             if end > MOST_ROWS:
                 raise
-            found = [_salvaged_row(source, number) for number in range(last + 1, step + 1)]
+            rows = [_salvaged_row(source, number) for number in range(last + 1, step + 1)]
             last = step
-            yield [row for row in found if isinstance(row, RunRow)], sum(isinstance(row, UsageError) for row in found)
+            yield [row for row in rows if isinstance(row, RunRow)], sum(isinstance(row, UsageError) for row in rows)
         else:
             if not page:
                 break

@@ -127,7 +127,7 @@ class RunOutcome:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as an object of JSON, which :meth:`from_json` reads."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {column.name: getattr(self, column.name) for column in fields(self)}
 
     @classmethod
     def from_json(cls, data: object) -> RunOutcome:
@@ -136,7 +136,7 @@ class RunOutcome:
         Raises:
             UsageError: it is something else.
         """
-        known = {each.name for each in fields(cls)}
+        known = {column.name for column in fields(cls)}
         if not isinstance(data, dict) or "status" not in data or not known >= set(data):
             raise UsageError("an outcome is an object with the fields of a run's result")
         return cls(**data)

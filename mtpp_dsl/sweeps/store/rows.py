@@ -72,12 +72,12 @@ class RunRow:
     log: Sequence[Sequence[float | None]]
 
 
-COLUMNS: Mapping[str, str] = {each.name: str(each.type) for each in fields(RunRow)}
+COLUMNS: Mapping[str, str] = {column.name: str(column.type) for column in fields(RunRow)}
 """The columns of the table, in its order, with their types in Python."""
 
 _RENAMED = {"grp": "group", "gap_limit": "gap"}
 """What a column of a run is called there, where the word is another."""
-_OF_OUTCOME = {each.name for each in fields(RunOutcome)} - {"answer"}
+_OF_OUTCOME = {column.name for column in fields(RunOutcome)} - {"answer"}
 MAX_NAME = 4_000
 """Characters of the name of a problem, a group or a method; no more are shown by a table or a picture."""
 _NAMES = frozenset(("sweep", "problem", "grp", "scenario", "method", "label", "solver", "status", "objective", "unit"))

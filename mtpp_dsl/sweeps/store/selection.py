@@ -30,13 +30,13 @@ def statuses(retry: str) -> frozenset[str]:
     Raises:
         UsageError: there is no such status.
     """
-    found: set[str] = set()
+    chosen_statuses: set[str] = set()
     for word in (part.strip() for part in retry.split(",")):
         if word not in STATUSES | {"failed", _ALL}:
             known = ("failed", _ALL, *sorted(STATUSES))
             raise UsageError(f"--retry {word}: there is no such status, only {_and(known)}{did_you_mean(word, known)}")
-        found |= FAILED if word == "failed" else STATUSES if word == _ALL else {word}
-    return frozenset(found)
+        chosen_statuses |= FAILED if word == "failed" else STATUSES if word == _ALL else {word}
+    return frozenset(chosen_statuses)
 
 
 def chosen(items: Sequence[Chosen], only: Iterable[str]) -> list[Chosen]:

@@ -167,7 +167,7 @@ class Store:
         checked, (clause, values) = checked_columns(names), _where(where)
         rows = self._read(f"SELECT {', '.join(checked) or 'key'} FROM runs{clause} ORDER BY rowid", values)
         entries = zip(*rows, strict=True) if rows else ([] for _ in checked)
-        return {name: decoded(name, found, self._refuse) for name, found in zip(checked, entries, strict=bool(checked))}
+        return {name: decoded(name, entry, self._refuse) for name, entry in zip(checked, entries, strict=bool(checked))}
 
     def rows(self, *, logs: bool = True, **where: Any) -> Iterator[RunRow]:
         """Yield the rows, in the order in which they were recorded.
@@ -186,10 +186,10 @@ class Store:
         clause, values = _where(where, "rowid > ?")
         wanted = ", ".join(name if logs or name != "log" else "'[]'" for name in COLUMNS)
         select = f"SELECT rowid, {wanted} FROM runs{clause} ORDER BY rowid LIMIT ?"
-        found = self._read(select, (after, *values, most))
-        if not found:
+        records = self._read(select, (after, *values, most))
+        if not records:
             return []
-        numbers, *entries = zip(*found, strict=True)
+        numbers, *entries = zip(*records, strict=True)
         lists = [decoded(name, entry, self._refuse) for name, entry in zip(COLUMNS, entries, strict=True)]
         return [*zip(numbers, map(RunRow, *lists), strict=True)]
 
@@ -287,10 +287,10 @@ def _where(where: Mapping[str, object], first: str = "") -> tuple[str, list[Any]
 def _identity(path: Path) -> tuple[int, int] | None:
     """Return what tells a file from another of the same name; None if there is none."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 # Define how whole answers are kept in a database.

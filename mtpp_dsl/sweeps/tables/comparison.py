@@ -123,7 +123,7 @@ class DatabaseComparison:
     def regressions(self) -> int:
         """How many findings are worse, those that need no test with them."""
         tested = sum(finding.verdict == "worse" for finding in (*self.labels, *self.problems))
-        return tested + sum(each.worse for each in self.certain)
+        return tested + sum(change.worse for change in self.certain)
 
 
 def compare(
@@ -178,17 +178,17 @@ def _findings(
     fewest: int,
 ) -> list[QuantityDifference]:
     """Return the findings of each group and quantity with at least *fewest* differences, or pairs where that is 1."""
-    found: dict[tuple[Hashable, Quantity], list[float]] = {}
+    samples: dict[tuple[Hashable, Quantity], list[float]] = {}
     for group, pairs in groups.items():
         for quantity in rules.of:
             given = [difference(pair, quantity, rules) for pair in pairs]
             differences = [one for one in given if one is not None]
             if differences and (fewest == 1 or sum(one != 0 for one in differences) >= fewest):
-                found[group, quantity] = differences
-    worse = holm({name: greater(differences) for name, differences in found.items()})
-    better = holm({name: greater([-one for one in differences]) for name, differences in found.items()})
+                samples[group, quantity] = differences
+    worse = holm({name: greater(differences) for name, differences in samples.items()})
+    better = holm({name: greater([-one for one in differences]) for name, differences in samples.items()})
     findings = []
-    for (group, quantity), differences in found.items():
+    for (group, quantity), differences in samples.items():
         chances = worse[group, quantity], better[group, quantity]
         verdict = "worse" if chances[0] <= rules.level else "better" if chances[1] <= rules.level else ""
         counts = sum(one > 0 for one in differences), sum(one < 0 for one in differences)

@@ -38,18 +38,18 @@ def lines(comparison: DatabaseComparison, rules: ComparisonRules, most: int | No
         yield from _table(comparison.labels, [finding.label for finding in comparison.labels])
         yield from _explained(rules)
     for verdict in ("worse", "better"):
-        found = [finding for finding in comparison.problems if finding.verdict == verdict]
-        if found:
+        findings = [finding for finding in comparison.problems if finding.verdict == verdict]
+        if findings:
             yield f"\n{verdict.capitalize()} on single problems, tested over their seeds:"
-            yield from _table(found, [f"{finding.label}: {finding.problem}" for finding in found])
+            yield from _table(findings, [f"{finding.label}: {finding.problem}" for finding in findings])
     for worse in (True, False):
-        certain = [each for each in comparison.certain if each.worse == worse]
+        certain = [change for change in comparison.certain if change.worse == worse]
         if certain:
             yield f"\n{'Worse' if worse else 'Better'} for certain (failed, or one seed and no limit reached):"
-            yield from _some([f"  {_certain(each, rules)}" for each in certain], most)
+            yield from _some([f"  {_certain(change, rules)}" for change in certain], most)
     if comparison.contradictions:
         yield "\nContradictions (one of each two answers is wrong: please report this):"
-        yield from _some([f"  {each.shown}" for each in comparison.contradictions], most)
+        yield from _some([f"  {contradiction.shown}" for contradiction in comparison.contradictions], most)
     yield ""
     yield _verdict(comparison)
 
@@ -103,15 +103,15 @@ def _chance(chance: float) -> str:
     return "<0.001" if chance < 0.001 else f"{chance:.3f}"
 
 
-def _certain(each: Certain, rules: ComparisonRules) -> str:
-    before, after = each.pair.before, each.pair.after
-    if each.quantity == "failure":
-        row = after if each.worse else before
+def _certain(certain: Certain, rules: ComparisonRules) -> str:
+    before, after = certain.pair.before, certain.pair.after
+    if certain.quantity == "failure":
+        row = after if certain.worse else before
         error = f": {row.error.strip().splitlines()[0]}" if row.error.strip() else ""
         return f"{run_shown(before)}: {before.status} in A, {after.status} in B{error}"
-    old, new = (_figure(row, each.quantity) for row in (before, after))
-    change = difference(each.pair, each.quantity, rules) or 0.0
-    return f"{run_shown(before)}: {each.quantity} {old} in A, {new} in B ({_change(change)})"
+    old, new = (_figure(row, certain.quantity) for row in (before, after))
+    change = difference(certain.pair, certain.quantity, rules) or 0.0
+    return f"{run_shown(before)}: {certain.quantity} {old} in A, {new} in B ({_change(change)})"
 
 
 def _figure(row: RunRow, quantity: str) -> str:
@@ -145,18 +145,19 @@ def to_json(comparison: DatabaseComparison, rules: ComparisonRules) -> dict[str,
         "problems": [*_findings(comparison.problems)],
         "certain": [
             {
-                "of": each.quantity,
-                "verdict": "worse" if each.worse else "better",
-                "keys": [each.pair.before.key, each.pair.after.key],
-                "run": run_shown(each.pair.before),
-                "status": [each.pair.before.status, each.pair.after.status],
-                "value": [each.pair.before.value, each.pair.after.value],
-                "bound": [each.pair.before.bound, each.pair.after.bound],
+                "of": change.quantity,
+                "verdict": "worse" if change.worse else "better",
+                "keys": [change.pair.before.key, change.pair.after.key],
+                "run": run_shown(change.pair.before),
+                "status": [change.pair.before.status, change.pair.after.status],
+                "value": [change.pair.before.value, change.pair.after.value],
+                "bound": [change.pair.before.bound, change.pair.after.bound],
             }
-            for each in comparison.certain
+            for change in comparison.certain
         ],
         "contradictions": [
-            {"plan": each.plan.key, "proof": each.proof.key, "says": each.shown} for each in comparison.contradictions
+            {"plan": contradiction.plan.key, "proof": contradiction.proof.key, "says": contradiction.shown}
+            for contradiction in comparison.contradictions
         ],
         "regressions": comparison.regressions,
     }

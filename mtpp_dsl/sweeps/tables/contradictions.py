@@ -30,11 +30,11 @@ class Contradiction:
     def shown(self) -> str:
         """What the two say, for people."""
         plan, proof = self.plan, self.proof
-        said = "proves that there is no plan"
+        claim = "proves that there is no plan"
         if proof.bound is not None and proof.status != "infeasible":
-            said = f"has a bound of {format_quantity(proof.bound, proof.unit)}"
-        found = format_quantity(plan.value or 0.0, plan.unit)
-        return f"{run_shown(plan)} has a plan of {found}, and {run_shown(proof)} {said}"
+            claim = f"has a bound of {format_quantity(proof.bound, proof.unit)}"
+        value = format_quantity(plan.value or 0.0, plan.unit)
+        return f"{run_shown(plan)} has a plan of {value}, and {run_shown(proof)} {claim}"
 
 
 def run_shown(row: RunRow) -> str:
@@ -55,8 +55,8 @@ def contradictions(rows: Iterable[RunRow]) -> list[Contradiction]:
     for row in rows:
         params = json.dumps(row.params, sort_keys=True, default=str)
         by_problem.setdefault((row.spec_sha256, params, row.scenario), []).append(row)
-    found = (_contradiction(group) for group in by_problem.values())
-    return [each for each in found if each is not None]
+    candidates = (_contradiction(group) for group in by_problem.values())
+    return [contradiction for contradiction in candidates if contradiction is not None]
 
 
 def _contradiction(rows: Sequence[RunRow]) -> Contradiction | None:

@@ -87,14 +87,14 @@ def profiles(runs: Runs, show: str = "value", solved: str = "plan") -> dict[str,
         raise UsageError("no run has a figure to compare")
     labels, problems = runs.field("label"), len(runs.problems[1])
     up = runs.maximize if show == "value" else np.zeros(len(runs), dtype=bool)
-    found: dict[str, list[tuple[int, object, bool, float]]] = {label: [] for label in sorted_values(labels)}
+    ratios_of: dict[str, list[tuple[int, object, bool, float]]] = {label: [] for label in sorted_values(labels)}
     for contest in contests(runs):
         met = np.array(contest.runs, dtype=np.int64)
         group = np.zeros(len(met), dtype=np.int64)
         best = best_in_groups(values[met], group, up[met], 1)[group]
         for i, ratio in zip(met, ratios(values[met], best, up[met]), strict=True):
-            found[labels[i]].append((contest.problem, contest.seed, contest.single, float(ratio)))
-    return {label: _profile(rows, problems) for label, rows in found.items()}
+            ratios_of[labels[i]].append((contest.problem, contest.seed, contest.single, float(ratio)))
+    return {label: _profile(rows, problems) for label, rows in ratios_of.items()}
 
 
 def _profile(rows: Sequence[tuple[int, object, bool, float]], problems: int) -> Curve:
@@ -109,15 +109,15 @@ def _profile(rows: Sequence[tuple[int, object, bool, float]], problems: int) -> 
 
     x, y = of(rows)
     seeds = list(dict.fromkeys(seed for _, seed, single, _ in rows if not single))
-    each = [step_values(*of([row for row in rows if row[2] or row[1] == seed]), x, 0.0) for seed in seeds]
-    low, high = _spread(each, len(x))
+    curves = [step_values(*of([row for row in rows if row[2] or row[1] == seed]), x, 0.0) for seed in seeds]
+    low, high = _spread(curves, len(x))
     return Curve(x, y, low, high)
 
 
-def _spread(each: Sequence[Floats], length: int) -> tuple[Floats, Floats]:
-    if len(each) < 2:
+def _spread(curves: Sequence[Floats], length: int) -> tuple[Floats, Floats]:
+    if len(curves) < 2:
         return np.full(length, np.nan), np.full(length, np.nan)
-    return np.min(each, axis=0), np.max(each, axis=0)
+    return np.min(curves, axis=0), np.max(curves, axis=0)
 
 
 def gaps(runs: Runs, to: str = "bound") -> dict[str, Curve]:
@@ -145,9 +145,9 @@ def gaps(runs: Runs, to: str = "bound") -> dict[str, Curve]:
     grid = np.geomspace(min(first, last / 2), last, POINTS)
     best = best_in_groups(answered(runs, "value"), runs.problems[0], runs.maximize, len(runs.problems[1]))
     labels = runs.field("label")
-    found = {}
+    curves = {}
     for label in sorted_values(labels):
-        places = [i for i, each in enumerate(labels) if each == label]
+        places = [i for i, other in enumerate(labels) if other == label]
         known = best[runs.problems[0]]
         steps = {
             i: _gap(
@@ -155,8 +155,8 @@ def gaps(runs: Runs, to: str = "bound") -> dict[str, Curve]:
             )
             for i in places
         }
-        found[label] = _mean_curve(runs, steps, grid)
-    return found
+        curves[label] = _mean_curve(runs, steps, grid)
+    return curves
 
 
 def _end(runs: Runs, i: int) -> list[tuple[float, float | None, float | None]]:
@@ -196,12 +196,12 @@ def _mean_curve(runs: Runs, steps: Mapping[int, Floats], grid: Floats) -> Curve:
         by_problem.setdefault(int(runs.problems[0][i]), {})[runs.field("seed")[i]] = gap
     mean = np.mean([np.mean(list(one.values()), axis=0) for one in by_problem.values()], axis=0)
     seeds = dict.fromkeys(seed for one in by_problem.values() if len(one) > 1 for seed in one)
-    each = [
+    of_seeds = [
         np.mean([next(iter(one.values())) if len(one) == 1 else one[seed] for one in by_problem.values()], axis=0)
         for seed in seeds
         if all(len(one) == 1 or seed in one for one in by_problem.values())
     ]
-    return Curve(grid, mean, *_spread(each, len(grid)))
+    return Curve(grid, mean, *_spread(of_seeds, len(grid)))
 
 
 def sizes(runs: Runs, x: str = "nodes", show: str = "seconds") -> dict[str, Points]:
@@ -215,28 +215,28 @@ def sizes(runs: Runs, x: str = "nodes", show: str = "seconds") -> dict[str, Poin
     Raises:
         UsageError: there is no such field or measure, or no run has both.
     """
-    size, found = runs.numbers(x), measured(runs, show)
+    size, figures = runs.numbers(x), measured(runs, show)
     limits, spent = runs.numbers("time_limit"), runs.numbers("seconds")
     lost = WITHOUT - {"refused"}
     failed = np.array([status in lost for status in runs.field("status")], dtype=bool) & ~np.isnan(size)
     at = np.where(np.isnan(limits), spent, limits)
-    held = ~np.isnan(found.values) & ~np.isnan(size)
-    if not (held | failed).any():
+    with_figure = ~np.isnan(figures.values) & ~np.isnan(size)
+    if not (with_figure | failed).any():
         raise UsageError(f"no run has both {x} and {show}")
     curves = {}
     labels = np.array(runs.field("label"), dtype=object)
     for label in sorted_values(runs.field("label")):
         own = labels == label
-        there, beyond = own & held, own & failed & ~np.isnan(at)
+        there, beyond = own & with_figure, own & failed & ~np.isnan(at)
         steps = np.unique(size[there])
-        groups = [found.values[there & (size == step)] for step in steps]
+        groups = [figures.values[there & (size == step)] for step in steps]
         medians = Curve(
             steps,
             np.array([np.median(group) for group in groups]),
             np.array([group.min() for group in groups]),
             np.array([group.max() for group in groups]),
         )
-        curves[label] = Points(size[there], found.values[there], size[beyond], at[beyond], medians)
+        curves[label] = Points(size[there], figures.values[there], size[beyond], at[beyond], medians)
     return curves
 
 
@@ -248,14 +248,14 @@ def along(runs: Runs, x: str, show: str, rule: FigureRule, best: str = "all") ->
     """
     if show in MEASURES and MEASURES[show].kind == "text":
         raise UsageError(f"{show} is text, and no curve")
-    at, found, labels = runs.numbers(x), measured(runs, show, best), runs.field("label")
+    at, measure, labels = runs.numbers(x), measured(runs, show, best), runs.field("label")
     if np.isnan(at).all():
         raise UsageError(f"{x} is no field of numbers")
     curves = {}
     for label in sorted_values(labels):
-        places = [i for i, each in enumerate(labels) if each == label and not np.isnan(at[i])]
+        places = [i for i, other in enumerate(labels) if other == label and not np.isnan(at[i])]
         steps = sorted({float(at[i]) for i in places})
-        figures = [figure_of(runs, found, [i for i in places if at[i] == step], rule) for step in steps]
+        figures = [figure_of(runs, measure, [i for i in places if at[i] == step], rule) for step in steps]
         columns = (steps, *([getattr(figure, name) for figure in figures] for name in ("value", "low", "high")))
         curves[label] = Curve(*(np.array(column, dtype=float) for column in columns))
     return curves

@@ -151,7 +151,9 @@ def figure_of(runs: Runs, measured: Measured, places: Sequence[int], rule: Figur
     counted = len(places) - sum(reasons.values())
     value = float("nan")
     if not (rule.failed == "none" and counted + infeasible < len(places)):
-        joined = [_known(within, [v for each in one.values() for v in each]) for one in by_problem.values()]
+        joined = [
+            _known(within, [v for seed_values in one.values() for v in seed_values]) for one in by_problem.values()
+        ]
         value = _known(over, joined)
     low, high = _spread(by_problem, within, over) if not np.isnan(value) else (float("nan"), float("nan"))
     units = runs.units(places) if measured.measure.kind == "value" else []
@@ -199,8 +201,8 @@ def _within(name: str, measured: Measured, runs: Runs, places: Sequence[int]) ->
 
 def _known(aggregate: Callable[[Floats], float], values: Sequence[float]) -> float:
     """Join the values that are there."""
-    found = np.array(values, dtype=float)
-    return aggregate(found[~np.isnan(found)])
+    numbers = np.array(values, dtype=float)
+    return aggregate(numbers[~np.isnan(numbers)])
 
 
 def _spread(
@@ -209,12 +211,12 @@ def _spread(
     over: Callable[[Floats], float],
 ) -> tuple[float, float]:
     """Return the least and the largest figure that a seed gives; NaN with fewer than two."""
-    found = []
+    of_seeds = []
     for seed in dict.fromkeys(seed for one in by_problem.values() if len(one) > 1 for seed in one):
         chosen = [
             _known(within, next(iter(one.values())) if len(one) == 1 else one.get(seed, []))
             for one in by_problem.values()
         ]
         if not np.isnan(chosen).any():
-            found.append(over(np.array(chosen)))
-    return (min(found), max(found)) if len(found) > 1 else (float("nan"), float("nan"))
+            of_seeds.append(over(np.array(chosen)))
+    return (min(of_seeds), max(of_seeds)) if len(of_seeds) > 1 else (float("nan"), float("nan"))

@@ -93,7 +93,7 @@ def measured(runs: Runs, show: str, best: str = "all", among: Sequence[int] | No
         values = measure.find(runs, best)
     numbers, problems = runs.problems
     plans, bounds = ~np.isnan(answered(runs, "value")), ~np.isnan(answered(runs, "bound"))
-    counts = [np.bincount(numbers[held], minlength=len(problems)) for held in (plans, bounds)]
+    counts = [np.bincount(numbers[with_figure], minlength=len(problems)) for with_figure in (plans, bounds)]
     reasons = [
         _reason(show, status, (plans[i], bounds[i]), [bool(count[numbers[i]]) for count in counts])
         if np.isnan(values[i])
@@ -157,7 +157,7 @@ def contests(runs: Runs, places: Sequence[int] | None = None) -> list[Contest]:
     of_problem: list[dict[str, dict[object, list[int]]]] = [{} for _ in problems]
     for i in range(len(runs)) if places is None else places:
         of_problem[numbers[i]].setdefault(labels[i], {}).setdefault(seeds[i], []).append(i)
-    found: list[Contest] = []
+    meetings: list[Contest] = []
     for problem, methods in enumerate(of_problem):
         several = [by_seed for by_seed in methods.values() if len(by_seed) > 1] or list(methods.values())[:1]
         met = list(dict.fromkeys(seed for by_seed in several for seed in by_seed))
@@ -167,8 +167,8 @@ def contests(runs: Runs, places: Sequence[int] | None = None) -> list[Contest]:
                 for one in methods.values()
                 for i in (next(iter(one.values())) if len(one) == 1 else one.get(seed, []))
             ]
-            found.append(Contest(problem, seed, meeting, len(met) == 1))
-    return found
+            meetings.append(Contest(problem, seed, meeting, len(met) == 1))
+    return meetings
 
 
 def contradictions(runs: Runs) -> list[str]:
@@ -183,16 +183,16 @@ def contradictions(runs: Runs) -> list[str]:
     sign = np.where(maximize, -1.0, 1.0)
     with np.errstate(invalid="ignore"):
         wrong = beaten(bounds, best, sign)
-    said = [
+    sentences = [
         f"{names[i]}: {labels[i]} has bound {bounds[i]:.7g}, and a plan has value {best[i]:.7g}: one of both is wrong"
         for i in np.flatnonzero(wrong)
     ]
-    said += [
+    sentences += [
         f"{names[i]}: {labels[i]} says that there is no plan, and another run has one of value {best[i]:.7g}"
         for i in range(len(runs))
         if status[i] == "infeasible" and not np.isnan(best[i])
     ]
-    return list(dict.fromkeys(said))
+    return list(dict.fromkeys(sentences))
 
 
 def answered(runs: Runs, name: str) -> Floats:
@@ -217,7 +217,7 @@ def _of_label(runs: Runs, label: str, values: Floats) -> Floats:
     labels = runs.field("label")
     if label not in labels:
         raise UsageError(f"no method is called {label!r}{hint(label, sorted(set(labels)))}")
-    chosen = np.array([each == label for each in labels], dtype=bool) & ~np.isnan(values)
+    chosen = np.array([other == label for other in labels], dtype=bool) & ~np.isnan(values)
     totals = np.bincount(numbers[chosen], weights=values[chosen], minlength=len(problems))
     counts = np.bincount(numbers[chosen], minlength=len(problems))
     means: Floats = np.divide(totals, counts, out=np.full(len(problems), np.nan), where=counts > 0)
@@ -304,7 +304,7 @@ def _time_ratio(runs: Runs, best: str) -> Floats:
 
 
 def _wins(runs: Runs, _: str) -> Floats:
-    return winners(answered(runs, "value"), [each.runs for each in contests(runs)], runs.maximize, TIE)
+    return winners(answered(runs, "value"), [contest.runs for contest in contests(runs)], runs.maximize, TIE)
 
 
 def _with_plan(runs: Runs, _: str) -> Floats:

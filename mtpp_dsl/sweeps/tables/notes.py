@@ -19,7 +19,7 @@ MAX_NAMES = 4
 
 def rules(columns: Sequence[Column], numerals: Sequence[Numeral], grid: Sequence[Sequence[Figure | None]]) -> list[str]:
     """Return what the figures are, a sentence for each kind."""
-    said: dict[str, dict[str, None]] = {}
+    heads_of: dict[str, dict[str, None]] = {}
     means = {"geomean": "geometric mean", "mean": "mean", "median": "median", "min": "least", "max": "largest"}
     for column, numeral in zip(columns, numerals, strict=True):
         measure = MEASURES[column.show]
@@ -45,8 +45,8 @@ def rules(columns: Sequence[Column], numerals: Sequence[Numeral], grid: Sequence
             if measure.kind in ("ratio", "time"):
                 text += f"{'; ' if text else ''}a run that failed counts as {column.rule.penalty} times {what}"
         if unit or text:
-            said.setdefault(text, {})[f"{measure.head}{unit}"] = None
-    return [f"{', '.join(heads)}{': ' if text else ''}{text}." for text, heads in said.items()]
+            heads_of.setdefault(text, {})[f"{measure.head}{unit}"] = None
+    return [f"{', '.join(heads)}{': ' if text else ''}{text}." for text, heads in heads_of.items()]
 
 
 def failures(grid: Sequence[Sequence[Figure | None]], columns: Sequence[Column]) -> list[str]:
@@ -66,15 +66,15 @@ def failures(grid: Sequence[Sequence[Figure | None]], columns: Sequence[Column])
 
 def lost(runs: Runs) -> list[str]:
     """Return which methods have runs that failed or were refused, and how many."""
-    said = []
+    sentences = []
     for label in dict.fromkeys(runs.field("label")):
         states = Counter(
-            state for each, state in zip(runs.field("label"), runs.field("status"), strict=True) if each == label
+            state for other, state in zip(runs.field("label"), runs.field("status"), strict=True) if other == label
         )
         failed = [f"{count} {REASONS.get(state, state)}" for state, count in states.items() if state in WITHOUT]
         if failed:
-            said.append(f"{label}: of {counted(states.total(), 'run')}, {', '.join(failed)}.")
-    return said
+            sentences.append(f"{label}: of {counted(states.total(), 'run')}, {', '.join(failed)}.")
+    return sentences
 
 
 def sets(runs: Runs, shown: Sequence[int], joined: bool = True) -> list[str]:
@@ -92,7 +92,7 @@ def sets(runs: Runs, shown: Sequence[int], joined: bool = True) -> list[str]:
     for i in shown:
         tried.setdefault(labels[i], set()).add(int(numbers[i]))
         name_of[int(numbers[i])] = names[i]
-    said = []
+    sentences = []
     every = set(name_of)
     for label, have in tried.items():
         if joined and have != every:
@@ -100,8 +100,10 @@ def sets(runs: Runs, shown: Sequence[int], joined: bool = True) -> list[str]:
             named = ", ".join(missing[:MAX_NAMES]) + (
                 f" and {len(missing) - MAX_NAMES} more" if missing[MAX_NAMES:] else ""
             )
-            said.append(f"{label} has no runs of {len(missing)} of {counted(len(every), 'problem')}: {named}.")
+            sentences.append(f"{label} has no runs of {len(missing)} of {counted(len(every), 'problem')}: {named}.")
     twice = sorted(name for name in set(name_of.values()) if list(name_of.values()).count(name) > 1)
     if twice:
-        said.append(f"Several problems are called {', '.join(twice[:MAX_NAMES])}: their texts or parameters differ.")
-    return said
+        sentences.append(
+            f"Several problems are called {', '.join(twice[:MAX_NAMES])}: their texts or parameters differ."
+        )
+    return sentences

@@ -1,25 +1,55 @@
-"""Descriptions of pages of results: which tables, from which sweeps, beside which published numbers."""
+"""Read the description of a page of results, PAGE.toml, and the published tables that it shows beside them."""
 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.core.base.files import read_text
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.sweeps.tables.figures import Column, FigureRule
-from mtpp_dsl.sweeps.tables.published import PublishedTable, read_published
 
-__all__ = ["Page", "PageColumn", "PageTable", "PaperTables", "read_page"]
+__all__ = [
+    "Page",
+    "PageColumn",
+    "PageTable",
+    "PaperTables",
+    "Printed",
+    "PublishedTable",
+    "read_page",
+    "read_published",
+    "rounding",
+]
 
 VERSION = 1
 MAX_BYTES = 4_000_000
 COMPARE = ("", "lower", "higher", "no")
 LAYOUTS = ("beside", "below")
+
+
+_TABLE: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("name", "title", "sweep", "size", "text", "rule", "rows", "published", "layout"), str),
+    **dict.fromkeys(("row_names", "where", "together", "published_rows", "why"), dict),
+    "columns": list,
+    "others": (list, str),
+    "common": bool,
+}
+_COLUMN: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("name", "by", "show", "best", "over", "seeds", "failed", "unit", "published", "compare"), str),
+    "where": dict,
+    "spread": bool,
+    "digits": int,
+    "decimals": int,
+    "tolerance": (int, float),
+}
+_MISSING = ("-", "")
+_DECIMALS = re.compile(r"[-+]?\d[\d_]*\.(\d+)")
 
 
 @dataclass(frozen=True)
@@ -160,29 +190,14 @@ def _called(folder: Path) -> str:
 def _part(path: Path) -> PaperTables:
     data, place = _toml(path), f"{_called(path.parent)}/{path.name}"
     _keys(data, place, {"title": str, "text": str, "tables": list}, {"title"})
-    tables = tuple(_table(each, path.parent, f"{place}: table {n}") for n, each in enumerate(data.get("tables", []), 1))
+    tables = tuple(
+        _table(table, path.parent, f"{place}: table {n}") for n, table in enumerate(data.get("tables", []), 1)
+    )
     names = [table.name for table in tables]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"{place}: two tables are called {name!r}")
     return PaperTables(path.parent, data["title"], data.get("text", ""), tables)
-
-
-_TABLE: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("name", "title", "sweep", "size", "text", "rule", "rows", "published", "layout"), str),
-    **dict.fromkeys(("row_names", "where", "together", "published_rows", "why"), dict),
-    "columns": list,
-    "others": (list, str),
-    "common": bool,
-}
-_COLUMN: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("name", "by", "show", "best", "over", "seeds", "failed", "unit", "published", "compare"), str),
-    "where": dict,
-    "spread": bool,
-    "digits": int,
-    "decimals": int,
-    "tolerance": (int, float),
-}
 
 
 def _table(data: Any, folder: Path, place: str) -> PageTable:
@@ -198,7 +213,7 @@ def _table(data: Any, folder: Path, place: str) -> PageTable:
         others = published.names if others == "all" else others
         for label in (*others, *data.get("published_rows", {}).values()):
             published.check_row(label)
-    columns = tuple(_column(each, f"{place}, column {n}") for n, each in enumerate(data["columns"], 1))
+    columns = tuple(_column(column, f"{place}, column {n}") for n, column in enumerate(data["columns"], 1))
     plain = {"name", "title", "size", "text", "rule", "rows", "row_names", "where", "together", "published_rows"}
     return PageTable(
         **{key: data[key] for key in plain | {"layout", "why", "common"} if key in data},
@@ -249,3 +264,97 @@ def _text(value: Any, place: str) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{place}: expected text, found {value!r:.60}")
     return value
+
+
+class Printed(float):
+    """A number with the text that stands for it, so that 1.50 stays 1.50."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __new__(cls, text: str) -> Printed:
+        """Read the text as a number."""
+        return super().__new__(cls, text.replace("_", ""))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def rounding(printed: float) -> float:
+    """Return how far off a printed number may be: half a unit of its last place.
+
+    >>> rounding(Printed("1.50")), rounding(119)
+    (0.005, 0.5)
+    """
+    if not isinstance(printed, Printed) or not (match := _DECIMALS.fullmatch(printed.text)):
+        return 0.5 if isinstance(printed, int) else 0.0
+    return 0.5 / float(10 ** len(match[1]))
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table of a paper.
+
+    Attributes:
+        paper: author and year.
+        place: in the paper, such as ``Table 1``.
+        columns: their labels.
+        rows: by label, a number or a text for each column; "-" for none.
+    """
+
+    paper: str
+    place: str
+    columns: tuple[str, ...]
+    rows: Mapping[str, Sequence[Any]]
+
+    @property
+    def names(self) -> list[str]:
+        """The labels of the rows."""
+        return list(self.rows)
+
+    def check_row(self, label: str) -> None:
+        """Refuse a label that no row has."""
+        if label not in self.rows:
+            raise UsageError(f"{self.paper}, {self.place}: there is no row {label!r}{did_you_mean(label, self.rows)}")
+
+    def check_column(self, label: str) -> None:
+        """Refuse a label that no column has."""
+        if label not in self.columns:
+            known = did_you_mean(label, self.columns)
+            raise UsageError(f"{self.paper}, {self.place}: there is no column {label!r}{known}")
+
+    def cell(self, row: str, column: str) -> float | int | str | None:
+        """Return what is printed in a cell; None where nothing is, or where there is no such row or column."""
+        if row not in self.rows or column not in self.columns:
+            return None
+        value: float | int | str = self.rows[row][self.columns.index(column)]
+        return None if value in _MISSING else value
+
+
+def read_published(path: Path, name: str) -> PublishedTable:
+    """Return the table called *name* of a file of published numbers.
+
+    Raises:
+        UsageError: there is no such file or table, or a row has more or fewer numbers than there are columns.
+    """
+    data = _read(path)
+    tables = {table.get("name"): table for table in data.get("tables", []) if isinstance(table, dict)}
+    if name not in tables:
+        raise UsageError(f"{path} has no table {name!r}{did_you_mean(name, [key for key in tables if key])}")
+    table = tables[name]
+    columns, rows = tuple(table.get("columns", ())), table.get("rows", {})
+    for label, numbers in rows.items():
+        if not isinstance(numbers, list) or len(numbers) != len(columns):
+            raise UsageError(f"{path}, {name}: row {label!r} does not have a number for each of {len(columns)} columns")
+        if not all(isinstance(number, (int, float, str)) for number in numbers):
+            raise UsageError(f"{path}, {name}: row {label!r} has something that is neither a number nor text")
+    return PublishedTable(str(data.get("paper", path.parent.name)), str(table.get("place", name)), columns, rows)
+
+
+@lru_cache(maxsize=16)
+def _read(path: Path) -> dict[str, Any]:
+    text = read_text(path, wanted="TOML with published numbers")
+    try:
+        return tomllib.loads(text, parse_float=Printed)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: {error}") from None

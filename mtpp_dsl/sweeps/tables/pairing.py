@@ -59,21 +59,21 @@ def pair_up(before: Sequence[RunRow], after: Sequence[RunRow]) -> Pairing:
     """
     left = [row for row in before if row.status != "changed"]
     right = [row for row in after if row.status != "changed"]
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     by_key = 0
     for name in (_key, _whole_name, _name):
         matched = _match(left, right, name)
         used_left, used_right = {pair.before.key for pair in matched}, {pair.after.key for pair in matched}
         left = [row for row in left if row.key not in used_left]
         right = [row for row in right if row.key not in used_right]
-        found += matched
+        pairs += matched
         by_key = by_key if name is not _key else len(matched)
     return Pairing(
-        [pair for pair in found if _comparable(pair)],
+        [pair for pair in pairs if _comparable(pair)],
         by_key,
         left,
         right,
-        [pair for pair in found if not _comparable(pair)],
+        [pair for pair in pairs if not _comparable(pair)],
     )
 
 
@@ -106,5 +106,5 @@ def _name(row: RunRow) -> tuple[Hashable, ...]:
 def _comparable(pair: Pair) -> bool:
     """Return whether both rows are of the same problem, as far as they say."""
     before, after = pair.before, pair.after
-    said = {(row.objective, row.sense, row.unit) for row in (before, after) if row.objective}
-    return before.spec_sha256 == after.spec_sha256 and len(said) <= 1
+    objectives = {(row.objective, row.sense, row.unit) for row in (before, after) if row.objective}
+    return before.spec_sha256 == after.spec_sha256 and len(objectives) <= 1

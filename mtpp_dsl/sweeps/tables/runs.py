@@ -74,16 +74,16 @@ class Runs:
         of, _, key = name.partition(".")
         if key and of in ("params", "options", "versions"):
             dicts = self._dicts(of)
-            if self.length and not any(key in each for each in dicts):
-                known = sorted({other for each in dicts for other in each})
+            if self.length and not any(key in params for params in dicts):
+                known = sorted({other for params in dicts for other in params})
                 raise UsageError(f"no run has {name}{hint(key, known)}")
-            return [each.get(key, "") for each in dicts]
+            return [params.get(key, "") for params in dicts]
         column = self.columns.get(_SHORT.get(name, name))
-        if column is None and any(name in each for each in self._dicts("params")):
+        if column is None and any(name in params for params in self._dicts("params")):
             return self._read(f"params.{name}")
         if column is None:
             raise UsageError(f"runs have no field {name!r}{hint(name, self.names())}")
-        return ["" if each is None else each for each in column]
+        return ["" if value is None else value for value in column]
 
     def names(self) -> list[str]:
         """Return the names of all fields."""
@@ -97,7 +97,7 @@ class Runs:
         """Return a column as floats, NaN where a run has none."""
         if name not in self._numbers:
             self._numbers[name] = np.array(
-                [float("nan") if each == "" or isinstance(each, str) else float(each) for each in self.field(name)],
+                [float("nan") if value == "" or isinstance(value, str) else float(value) for value in self.field(name)],
                 dtype=float,
             )
         return self._numbers[name]
@@ -106,8 +106,8 @@ class Runs:
         """Return where the runs are whose fields have the given values; a list of values allows each of them."""
         kept = np.ones(self.length, dtype=bool)
         for name, wanted in where.items():
-            allowed = {plain(each) for each in (wanted if isinstance(wanted, (list, tuple, set)) else [wanted])}
-            kept &= np.array([plain(each) in allowed for each in self.field(name)], dtype=bool)
+            allowed = {plain(value) for value in (wanted if isinstance(wanted, (list, tuple, set)) else [wanted])}
+            kept &= np.array([plain(value) in allowed for value in self.field(name)], dtype=bool)
         return [int(i) for i in np.flatnonzero(kept)]
 
     def take(self, places: Iterable[int]) -> Runs:
@@ -137,17 +137,17 @@ class Runs:
         """
         asked = ("problem", "spec_sha256", "params", "scenario")
         known = [self.columns[name] for name in asked if name in self.columns]
-        return codes(zip(*([_frozen(each) for each in column] for column in known), strict=True))
+        return codes(zip(*([_frozen(value) for value in column] for column in known), strict=True))
 
     def _dicts(self, of: str) -> list[dict[str, Any]]:
         if of not in self._inside:
             read: dict[str, dict[str, Any]] = {}
-            found = []
-            for each in self.columns.get(of, [{}] * self.length):
-                if isinstance(each, str):
-                    each = read.setdefault(each, json.loads(each) if each else {})
-                found.append(dict(each or {}))
-            self._inside[of] = found
+            dicts = []
+            for entry in self.columns.get(of, [{}] * self.length):
+                if isinstance(entry, str):
+                    entry = read.setdefault(entry, json.loads(entry) if entry else {})
+                dicts.append(dict(entry or {}))
+            self._inside[of] = dicts
         return self._inside[of]
 
 
@@ -157,10 +157,10 @@ def sorted_values(values: Iterable[Any]) -> list[Any]:
     >>> sorted_values([8, 2, 2]), sorted_values(["b", "a"])
     ([2, 8], ['b', 'a'])
     """
-    found = list(dict.fromkeys(values))
-    if all(isinstance(each, (int, float)) and not isinstance(each, bool) for each in found):
-        return sorted(found)
-    return found
+    different = list(dict.fromkeys(values))
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in different):
+        return sorted(different)
+    return different
 
 
 def plain(value: Any) -> str:

@@ -105,9 +105,9 @@ def best_in_groups(values: Floats, groups: Ints, maximize: npt.NDArray[np.bool_]
     np.minimum.at(least, groups[known], (values * signs)[known])
     sign = np.ones(count)
     sign[groups] = signs
-    held = np.zeros(count, dtype=bool)
-    held[groups[known]] = True
-    return np.where(held, least * sign, np.nan)
+    any_known = np.zeros(count, dtype=bool)
+    any_known[groups[known]] = True
+    return np.where(any_known, least * sign, np.nan)
 
 
 def ratios(values: Floats, best: Floats, maximize: npt.NDArray[np.bool_]) -> Floats:
@@ -121,8 +121,8 @@ def ratios(values: Floats, best: Floats, maximize: npt.NDArray[np.bool_]) -> Flo
     values, best = np.asarray(values, dtype=float), np.asarray(best, dtype=float)
     above, below = np.where(maximize, best, values), np.where(maximize, values, best)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.where((above == 0) & (below == 0), 1.0, above / below)
-    return np.where((above < 0) | (below < 0), np.nan, found)
+        quotients = np.where((above == 0) & (below == 0), 1.0, above / below)
+    return np.where((above < 0) | (below < 0), np.nan, quotients)
 
 
 def winners(values: Floats, contests: Sequence[Sequence[int]], maximize: npt.NDArray[np.bool_], tie: float) -> Floats:

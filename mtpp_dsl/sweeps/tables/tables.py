@@ -85,11 +85,11 @@ def make_table(
     if not shown:
         raise UsageError("no run is left to show" if len(runs) else "there are no runs")
     notes: list[str] = []
-    each = [one for column in columns for one in expanded(runs, column, shown)]
-    found = {(c.show, c.best): measured(runs, c.show, c.best, shown) for c in each}
+    shown_columns = [one for column in columns for one in expanded(runs, column, shown)]
+    figures = {(c.show, c.best): measured(runs, c.show, c.best, shown) for c in shown_columns}
     if common:
-        shown, said = places_in_common(runs, list(found.values()), shown)
-        notes += said
+        shown, note = places_in_common(runs, list(figures.values()), shown)
+        notes += note
     values = runs.field(rows)
     names = dict(row_names or {})
     there = sorted_values(values[i] for i in shown)
@@ -98,42 +98,50 @@ def make_table(
     at: dict[Any, list[int]] = {value: [] for value in order}
     for i in shown:
         at[values[i]].append(i)
-    allowed = [column_of(runs, c) for c in each]
+    allowed = [column_of(runs, c) for c in shown_columns]
     grid = [
-        [_figure(runs, found[c.show, c.best], wanted, at[row], c) for c, wanted in zip(each, allowed, strict=True)]
+        [
+            _figure(runs, figures[c.show, c.best], wanted, at[row], c)
+            for c, wanted in zip(shown_columns, allowed, strict=True)
+        ]
         for row in order
     ]
-    numerals = _numerals(runs, each, grid, shown)
-    best = _best_cells(runs, rows, each, grid, shown) if mark else set()
+    numerals = _numerals(runs, shown_columns, grid, shown)
+    best = _best_cells(runs, rows, shown_columns, grid, shown) if mark else set()
     lines = tuple(
         (
             TableCell(names.get(plain(value), plain(value))),
             *(
                 TableCell("" if figure is None else written(figure, numeral, column.spread), figure, (r, c) in best)
-                for c, (figure, numeral, column) in enumerate(zip(grid[r], numerals, each, strict=True))
+                for c, (figure, numeral, column) in enumerate(zip(grid[r], numerals, shown_columns, strict=True))
             ),
         )
         for r, value in enumerate(order)
     )
     joined = any(figure.problems > 1 for row in grid for figure in row if figure)
     notes = [
-        *rules(each, numerals, grid),
+        *rules(shown_columns, numerals, grid),
         *notes,
-        *failures(grid, each),
+        *failures(grid, shown_columns),
         *sets(runs, shown, joined),
         *contradictions(runs),
     ]
     return Table(
-        (_row_head(rows), *(column.name for column in each)), lines, tuple(notes), title, tuple(each), tuple(numerals)
+        (_row_head(rows), *(column.name for column in shown_columns)),
+        lines,
+        tuple(notes),
+        title,
+        tuple(shown_columns),
+        tuple(numerals),
     )
 
 
-def places_in_common(runs: Runs, found: Sequence[Measured], shown: Sequence[int]) -> tuple[list[int], list[str]]:
+def places_in_common(runs: Runs, figures: Sequence[Measured], shown: Sequence[int]) -> tuple[list[int], list[str]]:
     """Return the runs of those problems on which every method has a figure, and what must be said of the others."""
     numbers, labels = runs.problems[0], runs.field("label")
     have: dict[str, set[int]] = {labels[i]: set() for i in shown}
     for i in shown:
-        if not any(one.reasons[i] for one in found):
+        if not any(one.reasons[i] for one in figures):
             have[labels[i]].add(int(numbers[i]))
     all_of = {int(numbers[i]) for i in shown}
     kept = set.intersection(*have.values())
@@ -141,8 +149,8 @@ def places_in_common(runs: Runs, found: Sequence[Measured], shown: Sequence[int]
         raise UsageError("there is no problem on which every method has a figure: leave --common out")
     if kept == all_of:
         return list(shown), []
-    said = f"Only {len(kept)} of {counted(len(all_of), 'problem')} count: those on which every method has a figure."
-    return [i for i in shown if int(numbers[i]) in kept], [said]
+    note = f"Only {len(kept)} of {counted(len(all_of), 'problem')} count: those on which every method has a figure."
+    return [i for i in shown if int(numbers[i]) in kept], [note]
 
 
 def column_of(runs: Runs, column: Column) -> set[int] | None:
@@ -156,7 +164,7 @@ def expanded(runs: Runs, column: Column, shown: Sequence[int]) -> list[Column]:
         return [replace(column, name=column.name or MEASURES_HEADS.get(column.show, column.show))]
     allowed = column_of(runs, column)
     values = runs.field(column.by)
-    found = sorted_values(values[i] for i in shown if allowed is None or i in allowed)
+    different = sorted_values(values[i] for i in shown if allowed is None or i in allowed)
     return [
         replace(
             column,
@@ -164,7 +172,7 @@ def expanded(runs: Runs, column: Column, shown: Sequence[int]) -> list[Column]:
             where={**column.where, column.by: value},
             by="",
         )
-        for value in found
+        for value in different
     ]
 
 
@@ -177,10 +185,10 @@ def _row_head(rows: str) -> str:
 
 
 def _figure(
-    runs: Runs, found: Measured, allowed: set[int] | None, places: Sequence[int], column: Column
+    runs: Runs, measured: Measured, allowed: set[int] | None, places: Sequence[int], column: Column
 ) -> Figure | None:
     chosen = [i for i in places if allowed is None or i in allowed]
-    return figure_of(runs, found, chosen, column.rule) if chosen else None
+    return figure_of(runs, measured, chosen, column.rule) if chosen else None
 
 
 def _numerals(
@@ -188,7 +196,7 @@ def _numerals(
 ) -> list[Numeral]:
     """Return how the figures of each column are written: columns that show the same share a unit."""
     units = runs.units(shown)
-    found = []
+    numerals = []
     for column in columns:
         measure = MEASURES[column.show]
         base = {"value": units[0] if len(units) == 1 else "", "time": "s", "bytes": "B"}.get(measure.kind, "")
@@ -203,12 +211,12 @@ def _numerals(
             unit, per = display_unit(values, base)
         over = column.rule.over or measure.over
         mixed = measure.kind == "value" and len(units) > 1 and not column.unit
-        found.append(
+        numerals.append(
             Numeral(
                 measure.kind, unit, per, over == "sum", column.digits, column.decimals, column.rule.penalty > 0, mixed
             )
         )
-    return found
+    return numerals
 
 
 def _said_unit(unit: str, bases: Sequence[str]) -> tuple[str, float]:

@@ -387,7 +387,7 @@ class Partial(Remainders):
 def test_the_suite_of_laws(custom: CustomConstraint, monkeypatch: pytest.MonkeyPatch) -> None:
     """The public suite accepts what keeps the contract."""
     few = {name: small()[name] for name in ("diamond", "chain", "makespan", "latency", "batch throughput")}
-    monkeypatch.setattr("mtpp_dsl.solving.plugins.constraint_laws.small", lambda: few)
+    monkeypatch.setattr("mtpp_dsl.solving.plugins.laws.small", lambda: few)
     check_constraint(custom)
 
 
@@ -404,6 +404,6 @@ def test_the_suite_of_laws(custom: CustomConstraint, monkeypatch: pytest.MonkeyP
 def test_the_suite_finds_what_is_wrong(custom: CustomConstraint, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each law that is broken is named."""
     few = {name: small()[name] for name in ("diamond", "chain", "host")}
-    monkeypatch.setattr("mtpp_dsl.solving.plugins.constraint_laws.small", lambda: few)
+    monkeypatch.setattr("mtpp_dsl.solving.plugins.laws.small", lambda: few)
     with pytest.raises(AssertionError, match=f"constraint {custom.keyword}: .*{told}"):
         check_constraint(custom)

@@ -77,7 +77,7 @@ def test_the_suite_finds_what_is_wrong(kind: Callable[[], Csv], message: str) ->
 def test_a_target_that_takes_constraints_away_is_refused() -> None:
     from mtpp_dsl.core.errors import PluginError
     from mtpp_dsl.core.problem.variants import targeted
-    from mtpp_dsl.solving.plugins.target_laws import stacks
+    from mtpp_dsl.solving.plugins.laws import stacks
 
     problem = next(iter(stacks().values())).with_constraints([Acyclic()])
     with pytest.raises(PluginError, match="changes more of a problem than that it adds constraints"):

@@ -17,7 +17,7 @@ from mtpp_dsl.sweeps.library.auditing import audit
 from mtpp_dsl.sweeps.library.collection import Library
 from mtpp_dsl.sweeps.library.improving import offered, told
 from mtpp_dsl.sweeps.library.record import BestKnown
-from mtpp_dsl.sweeps.library.renewing import renew
+from mtpp_dsl.sweeps.library.session import renew
 from mtpp_dsl.sweeps.library.store import RecordChange
 from mtpp_dsl.sweeps.library.submitting import submit
 from tests.sweeps.library.small import FOUND, SPEC, answer, small_library

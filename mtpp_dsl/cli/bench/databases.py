@@ -1,4 +1,4 @@
-"""``mtpp bench export DB -o FILE``: the rows of a database for other programs."""
+"""``mtpp bench merge DB…`` and ``mtpp bench export DB``: several databases as one, and rows for other programs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,34 @@ from typing import Annotated
 
 import typer
 
-from mtpp_dsl.cli.bench.options import Database, Only
+from mtpp_dsl.cli.parameters import Database, Only, option
 
-__all__ = ["export"]
+__all__ = ["export", "merge"]
+
 
 STDOUT = Path("-")
+
+
+def merge(
+    into: Annotated[Path, typer.Argument(metavar="INTO", help="The database that takes the rows; made if absent.")],
+    sources: Annotated[list[Path], typer.Argument(metavar="DB…", help="Databases of results; they stay as they are.")],
+) -> int:
+    """Add the rows of databases to one, such as those of the tasks of a cluster.
+
+    Of two results of the same run the one with an answer stays, then the later one. What a damaged database still
+    holds is taken.
+
+    Exit codes: 0 all was read · 2 a database cannot be read or written · 4 some rows are damaged, all others are there.
+    """
+    from mtpp_dsl.cli.screen import say
+    from mtpp_dsl.sweeps.store.merging import merge as join
+
+    merged = join(into, sources)
+    for source in merged:
+        parts = ((source.added, "added"), (source.replaced, "replaced"), (source.kept, "no better than what was there"))
+        changes = ", ".join(f"{number:,} {what}" for number, what in parts if number) or "no rows"
+        say(f"{source.path}: {changes}" + (f"; {source.damaged:,} damaged, and lost" if source.damaged else ""))
+    return 4 if any(source.damaged for source in merged) else 0
 
 
 def export(
@@ -20,9 +43,7 @@ def export(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE|-", help="A .csv or .parquet file; - prints CSV.")
     ],
-    columns: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Only these, with commas between them.", show_default=False)
-    ] = None,
+    columns: Annotated[str | None, option("NAMES", "Only these, with commas between them.")] = None,
     only: Only = [],  # noqa: B006  typer copies defaults
 ) -> int:
     """Write the rows of a database as CSV or Parquet, each param with a column of its own.

@@ -3,49 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from threading import Event
 
+from mtpp_dsl.cli.bench.calls import BenchCall
 from mtpp_dsl.cli.bench.dry_run import show_plan
 from mtpp_dsl.cli.bench.live import Live
 from mtpp_dsl.cli.bench.outcomes import say_contradictions, show_outcomes
-from mtpp_dsl.cli.ending import NOTHING_FOUND
 from mtpp_dsl.cli.screen import say
-from mtpp_dsl.cli.signals import listener
+from mtpp_dsl.cli.signals import NOTHING_FOUND, listener
 from mtpp_dsl.core.base.amounts import seconds
 from mtpp_dsl.core.contracts.executors import Executor
 from mtpp_dsl.core.errors import UsageError, VerificationError
 from mtpp_dsl.core.executors.addresses import opened
 from mtpp_dsl.core.executors.local import LOCAL
-from mtpp_dsl.sweeps.file.choosing import parts_of, shard_of, with_time_limit
 from mtpp_dsl.sweeps.file.expansion import Expansion
 from mtpp_dsl.sweeps.file.file import read_sweep
 from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.file.sweep import parts_of, shard_of, with_time_limit
 from mtpp_dsl.sweeps.run.loop import Summary, default_jobs, run_sweep
 from mtpp_dsl.sweeps.store.selection import chosen, statuses
 from mtpp_dsl.sweeps.store.store import Store
 from mtpp_dsl.sweeps.tables.contradictions import contradictions
 
-__all__ = ["BenchCall", "run_all", "run_and_report"]
-
-
-@dataclass(frozen=True)
-class BenchCall:
-    """The arguments of ``mtpp bench SWEEP.toml``, as given."""
-
-    sweep: Path
-    db: Path | None
-    jobs: int | None
-    size: str | None
-    dry_run: bool
-    only: list[str]
-    retry: str | None
-    time_limit: str | None
-    shard: str | None
-    scheduler: str | None
-    quiet: bool
-    verbose: bool
+__all__ = ["run_all", "run_and_report"]
 
 
 def run_and_report(call: BenchCall) -> int:
