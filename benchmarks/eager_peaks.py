@@ -16,9 +16,9 @@ from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
 import mtpp_dsl
+from mtpp_dsl.exchange.model.graphs import working_bytes
 from mtpp_dsl.exchange.model.grouping import group
 from mtpp_dsl.exchange.model.sizes import value
-from mtpp_dsl.exchange.model.working import working_bytes
 
 WIDE, DEEP, SIDE = 16, 3, 64
 

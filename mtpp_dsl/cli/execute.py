@@ -16,7 +16,7 @@ from mtpp_dsl.core.base.amounts import seconds
 from mtpp_dsl.core.base.units import counted, format_quantity
 from mtpp_dsl.core.base.writing import check_writable, write_text
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.runtimes.execution.load import ForeignLoad, busy
+from mtpp_dsl.runtimes.execution.machine import ForeignLoad, busy
 from mtpp_dsl.runtimes.execution.options import RunOptions
 from mtpp_dsl.runtimes.execution.report import RunReport
 from mtpp_dsl.runtimes.execution.timing import Clock

@@ -17,13 +17,10 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.model.json import read as read_json_model
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.profile import Profile, text_of
-from mtpp_dsl.runtimes.execution.load import ForeignLoad, busy
-from mtpp_dsl.runtimes.execution.machine import machine_facts
-from mtpp_dsl.runtimes.profiling.journal import Journal
+from mtpp_dsl.runtimes.execution.machine import ForeignLoad, busy, machine_facts
 from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort
-from mtpp_dsl.runtimes.profiling.session import profile_of_jobs
-from mtpp_dsl.runtimes.profiling.tables import profile_of_table
-from mtpp_dsl.runtimes.profiling.traces import profile_of_trace
+from mtpp_dsl.runtimes.profiling.recorded import profile_of_table, profile_of_trace
+from mtpp_dsl.runtimes.profiling.session import Journal, profile_of_jobs
 
 __all__ = ["profile_model"]
 

@@ -13,7 +13,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.generators.regal import regal
+from mtpp_dsl.exchange.generators.basic import regal
 
 
 def drawn(watcher: ProgressWriter, width: int) -> str:

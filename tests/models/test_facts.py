@@ -19,7 +19,7 @@ from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph
-from mtpp_dsl.exchange.generators.regal import regal
+from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.models.blocks.windows import steps_of
 from mtpp_dsl.models.facts.network import CutNetwork
 from mtpp_dsl.models.facts.scaling import scale_of

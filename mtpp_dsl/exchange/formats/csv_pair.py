@@ -27,7 +27,7 @@ from mtpp_dsl.exchange.formats.rows import (
 )
 from mtpp_dsl.exchange.formats.workload import Workload
 
-__all__ = ["CsvPair", "edges_beside", "number_text"]
+__all__ = ["CsvPair", "number_text"]
 
 _HEADER = re.compile(r"\s*(.*?)\s*(?:\(\s*([^\s()]+)\s*\))?\s*")
 

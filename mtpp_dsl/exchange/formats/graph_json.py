@@ -16,7 +16,6 @@ from mtpp_dsl.core.problem.costs import Costs
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.phases import phased_graph
 from mtpp_dsl.core.text.visible import escaped
-from mtpp_dsl.exchange.formats.claims import says_format
 from mtpp_dsl.exchange.formats.rows import (
     COSTS,
     MAX_EDGES,
@@ -28,9 +27,9 @@ from mtpp_dsl.exchange.formats.rows import (
     graph_of,
     rows_of,
 )
-from mtpp_dsl.exchange.formats.workload import Workload
+from mtpp_dsl.exchange.formats.workload import Workload, says_format
 
-__all__ = ["FORMAT", "GraphJson"]
+__all__ = ["GraphJson"]
 
 FORMAT = "mtpp-graph"
 VERSION = 1

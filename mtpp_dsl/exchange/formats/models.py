@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from mtpp_dsl.core.errors import OptionError, UsageError
-from mtpp_dsl.exchange.formats.claims import says_format
-from mtpp_dsl.exchange.formats.workload import Workload
+from mtpp_dsl.exchange.formats.workload import Workload, says_format
 from mtpp_dsl.exchange.model.graphs import graph_of
 from mtpp_dsl.exchange.model.json import FORMAT, read, write
 from mtpp_dsl.exchange.model.model import Model

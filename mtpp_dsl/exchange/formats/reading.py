@@ -13,7 +13,7 @@ from mtpp_dsl.exchange.formats.workload import Workload
 if TYPE_CHECKING:
     from mtpp_dsl.exchange.model.model import Model
 
-__all__ = ["Workload", "format_of", "read", "read_model"]
+__all__ = ["format_of", "read", "read_model"]
 
 
 def read(path: Path | str, format_name: str | None = None, options: Mapping[str, Any] | None = None) -> Workload:

@@ -1,14 +1,17 @@
-"""Hold what a file of a format holds."""
+"""Hold what a file of a format holds, and read of which format a JSON file says that it is."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from mtpp_dsl.core.base.data_classes import Picklable, Short
+from mtpp_dsl.core.base.files import read_head
 from mtpp_dsl.core.problem.devices import Device, Interconnect
 from mtpp_dsl.core.problem.graph import Graph
 
-__all__ = ["Workload"]
+__all__ = ["Workload", "says_format"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,3 +29,9 @@ class Workload(Short, Picklable):
     devices: tuple[Device, ...] = ()
     interconnect: Interconnect | None = None
     warnings: tuple[str, ...] = ()
+
+
+def says_format(path: Path, word: str) -> bool:
+    """Return whether a JSON file begins with the field ``"format": "word"``."""
+    found = re.match(rb'(?:\xef\xbb\xbf)?\s*\{\s*"format"\s*:\s*"([^"]*)"', read_head(path))
+    return found is not None and found[1] == word.encode()

@@ -11,17 +11,7 @@ from mtpp_dsl.core.base.spec_limits import MAX_EDGES, MAX_NODES
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.problem.graph import Floats
 
-__all__ = [
-    "MOST_EDGES",
-    "MOST_NODES",
-    "at_least",
-    "base_edges",
-    "check_size",
-    "generator",
-    "one_of",
-    "share",
-    "weights",
-]
+__all__ = ["at_least", "base_edges", "check_size", "generator", "one_of", "share", "weights"]
 
 MOST_NODES = MAX_NODES
 MOST_EDGES = MAX_EDGES

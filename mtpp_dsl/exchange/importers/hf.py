@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from mtpp_dsl.core.base.files import parse_json, read_bytes
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError, did_you_mean
-from mtpp_dsl.exchange.importers.hf_config import configuration, few_modules, read_configuration, transformers
 from mtpp_dsl.exchange.importers.hf_inputs import InputRequest, NotThisPhase, input_names, inputs_of, step_of
 from mtpp_dsl.exchange.importers.hf_steps import ATTENTION, as_step, register_attention
 from mtpp_dsl.exchange.importers.joined import joined
@@ -21,7 +25,7 @@ from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Source
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["PHASES", "InputRequest", "from_hf", "make_model"]
+__all__ = ["configuration", "from_hf"]
 
 PHASES = ("prefill", "decode", "train")
 IMPLEMENTATIONS = (ATTENTION, "sdpa", "eager")
@@ -214,3 +218,151 @@ def _said_of(config: Any, said: Mapping[str, Any], attention: str) -> list[str]:
     if config.is_encoder_decoder:
         found.append("encoder and decoder both read seq tokens; caches of keys and values are not counted")
     return found
+
+
+EXTRA = "hf"
+MAX_BYTES = 4 * 2**20
+MAX_DEPTH = 40
+MAX_LAYERS = 2_000
+MAX_COUNT = 1_000_000
+MAX_NUMBER = 2**40
+MAX_MODULES = 200_000
+LEFT_OUT = frozenset(
+    """auto_map quantization_config transformers_version _name_or_path use_kernels kernel_config attn_implementation
+    _attn_implementation _attn_implementation_internal experts_implementation _experts_implementation
+    _experts_implementation_internal torchscript _commit_hash""".split()  # noqa: SIM905
+)
+"""What is not handed on: what names code, kernels to download, or how weights are stored."""
+
+
+def transformers() -> Any:
+    """Return the package transformers, told never to use the network.
+
+    Raises:
+        UsageError: it is not installed.
+    """
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    need("torch", EXTRA)
+    return need("transformers", EXTRA)
+
+
+def read_configuration(path: Path) -> tuple[dict[str, Any], str]:
+    """Return what a ``config.json`` says, and the SHA-256 of its bytes; *path* may be the folder that it is in.
+
+    Raises:
+        UsageError: there is no such file, it is too large, or it is no JSON object.
+    """
+    file = path / "config.json" if path.is_dir() else path
+    if not file.exists() and len(path.parts) == 2 and not path.parent.is_dir() and not path.suffix == ".json":
+        raise UsageError(
+            f"there is no folder {str(path)!r} here, and nothing is downloaded: get the model's config.json, as by "
+            f"'hf download {path} config.json --local-dir .', and name it"
+        )
+    data = read_bytes(file, MAX_BYTES)
+    said = parse_json(data, str(file))
+    if not isinstance(said, dict):
+        raise UsageError(f"{str(file)!r} is no configuration: it must be a JSON object")
+    return said, sha256(data).hexdigest()
+
+
+def configuration(said: Mapping[str, Any], layers: int | None = None) -> Any:
+    """Return the configuration of transformers for what a ``config.json`` says.
+
+    Args:
+        said: the JSON object.
+        layers: so many layers in place of its own.
+
+    Raises:
+        UsageError: ``model_type`` is absent, or transformers does not know it; a number is out of all reason.
+    """
+    package = transformers()
+    kind = said.get("model_type")
+    if not isinstance(kind, str) or not kind:
+        raise UsageError('the configuration has no "model_type", such as "llama"; it says which architecture it is of')
+    known = package.models.auto.configuration_auto.CONFIG_MAPPING_NAMES
+    if kind not in known:
+        own = "; the code that its auto_map names is never run" if "auto_map" in said else ""
+        raise UsageError(
+            f"transformers {package.__version__} has no architecture {kind[:60]!r}{did_you_mean(kind, known)}{own}"
+        )
+    _check(said)
+    plain = {name: each for name, each in _plain(said).items() if name != "model_type"}
+    try:
+        found = package.AutoConfig.for_model(kind, **plain)
+    except Exception as error:  # of the configuration's class
+        raise UsageError(f"transformers does not take this configuration of {kind}: {_first_line(error)}") from error
+    if layers is not None:
+        _cut(found, layers)
+    count = getattr(found.get_text_config(), "num_hidden_layers", 0) or 0
+    if not isinstance(count, int) or not 0 <= count <= MAX_LAYERS:
+        raise UsageError(f"the configuration has {count!r} layers; at most {MAX_LAYERS:,} are read")
+    return found
+
+
+@contextmanager
+def few_modules() -> Iterator[None]:
+    """Refuse to make more modules than any model has, while they are made.
+
+    Raises:
+        UsageError: there are more.
+    """
+    made = 0
+
+    def count(_module: Any, _name: str, _part: Any) -> None:
+        nonlocal made
+        made += 1
+        if made > MAX_MODULES:
+            raise UsageError(f"the configuration makes more than {MAX_MODULES:,} modules")
+
+    handle = need("torch.nn.modules.module", EXTRA).register_module_module_registration_hook(count)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _plain(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is handed on of a configuration, also of those within it."""
+    return {
+        name: _plain(each) if isinstance(each, Mapping) else each for name, each in said.items() if name not in LEFT_OUT
+    }
+
+
+def _check(said: Any, depth: int = 0) -> None:
+    """Refuse numbers that no model has, and nesting that none needs."""
+    if depth > MAX_DEPTH:
+        raise UsageError(f"the configuration is nested more deeply than {MAX_DEPTH} levels")
+    for name, each in said.items() if isinstance(said, Mapping) else (("", one) for one in said):
+        if isinstance(each, (Mapping, list)):
+            _check(each, depth + 1)
+        elif isinstance(each, int) and abs(each) > _most(name):
+            raise UsageError(
+                f"the configuration has {name or 'the number'} {each!s:.30}; at most {_most(name):,} is read"
+            )
+
+
+def _most(name: str) -> int:
+    """Return how large a number of that name, or of a list, may be: many layers or labels are many objects."""
+    if "layer" in name:
+        return MAX_LAYERS
+    few = not name or (name.startswith(("num_", "n_")) and "positions" not in name)
+    return MAX_COUNT if few else MAX_NUMBER
+
+
+def _cut(found: Any, layers: int) -> None:
+    """Give a configuration another number of layers."""
+    if layers > MAX_LAYERS:  # before a list of so many types is made
+        raise UsageError(f"--layers {layers:,}: at most {MAX_LAYERS:,} are read")
+    inner = found.get_text_config()
+    if not hasattr(inner, "num_hidden_layers"):
+        raise UsageError(f"--layers: a configuration of {found.model_type} says nothing of its number of layers")
+    types = getattr(inner, "layer_types", None)
+    if types:
+        inner.layer_types = [types[at % len(types)] for at in range(layers)]
+    inner.num_hidden_layers = layers
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["ATTENTION", "as_step", "cache_class", "register_attention"]
+__all__ = ["ATTENTION", "as_step", "register_attention"]
 
 ATTENTION = "mtpp"
 """The name of our attention among those of transformers."""

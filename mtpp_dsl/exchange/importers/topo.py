@@ -14,10 +14,10 @@ from pathlib import Path
 from mtpp_dsl.core.base.files import read_text
 from mtpp_dsl.core.base.units import RATE, UNITS
 from mtpp_dsl.core.errors import UsageError, did_you_mean
-from mtpp_dsl.exchange.importers.link_text import Joined, checked_number, comment_text, statements
+from mtpp_dsl.exchange.importers.links import Joined, checked_number, comment_text, statements
 from mtpp_dsl.exchange.library.entries import entries, keys_of, near
 
-__all__ = ["Topology", "links_of_topology", "read_topology"]
+__all__ = ["links_of_topology", "read_topology"]
 
 MAX_BYTES = 4 * 2**20
 MAX_GPUS = 128

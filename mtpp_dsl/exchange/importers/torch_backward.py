@@ -10,7 +10,7 @@ from mtpp_dsl.exchange.importers.torch_costs import COUNTED, Counter, attention_
 from mtpp_dsl.exchange.importers.torch_graph import ProgramCall
 from mtpp_dsl.exchange.importers.torch_kinds import kind_of, operation
 
-__all__ = ["Backward", "Derived", "derived"]
+__all__ = ["Backward", "Derived"]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from mtpp_dsl.exchange.importers.torch_kinds import GATHERS, UNREAD, WRITES_PART, kind_of, operation
 
-__all__ = ["COUNTED", "Counter", "TorchCost", "attention_flop", "attention_inputs", "bytes_of", "tensors_in"]
+__all__ = ["COUNTED", "Counter", "TorchCost", "attention_inputs", "bytes_of", "tensors_in"]
 
 COUNTED = ("matmul", "conv", "attention", "rnn")
 """Kinds whose work is that of products of matrices: no count at all means that nobody counted."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["GATHERS", "UNREAD", "WRITES_PART", "dtype_name", "is_view", "kind_of", "operation"]
+__all__ = ["GATHERS", "UNREAD", "WRITES_PART", "dtype_name", "kind_of", "operation"]
 
 _KINDS = {
     "matmul": """

@@ -6,7 +6,7 @@ This file needs nothing but Python: stages that are written out as Python hold a
 import re
 from typing import Any
 
-__all__ = ["calls", "is_whole_slice", "module_path", "operator_names", "operator_word"]
+__all__ = ["calls", "is_whole_slice", "module_path", "operator_names"]
 
 OTHER = re.compile(r"[^A-Za-z0-9_]+")
 CHECKS = ("_assert_", "sym_", "_set_grad_enabled", "_functional_assert")

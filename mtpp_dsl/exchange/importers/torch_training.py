@@ -11,12 +11,11 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.torch_assemble import AssembledParts
 from mtpp_dsl.exchange.importers.torch_backward import Backward, Derived
 from mtpp_dsl.exchange.importers.torch_costs import bytes_of
-from mtpp_dsl.exchange.importers.torch_graph import Drawn, ProgramCall, Value
-from mtpp_dsl.exchange.importers.torch_sizes import NotAFormula
+from mtpp_dsl.exchange.importers.torch_graph import Drawn, NotAFormula, ProgramCall, Value
 from mtpp_dsl.exchange.model.parts import Operator, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["OPTIMIZERS", "Training", "training_of", "with_backward"]
+__all__ = ["Training", "training_of", "with_backward"]
 
 OPTIMIZERS: Mapping[str, int] = {"adam": 8, "sgd": 0}
 """Bytes that an optimizer keeps of each number of a parameter: Adam two moments in fp32, SGD nothing."""

@@ -13,7 +13,7 @@ from mtpp_dsl.exchange.model.kinds import TYPES, bits_of
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.sizes import EXPERTS_READ
 
-__all__ = ["OPTIONS", "TIES", "Choices", "choices", "stored_bytes", "symbols_for"]
+__all__ = ["OPTIONS", "Choices", "choices", "stored_bytes"]
 
 TIES = ("colocate", "copy")
 OPTIONS: Mapping[str, tuple[str, ...]] = {

@@ -14,7 +14,7 @@ from mtpp_dsl.exchange.model.layers import Key, joined_outside, ordered, whole_l
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.names import Names, language_name
 
-__all__ = ["GROUP_BY", "GroupBy", "Grouping", "group"]
+__all__ = ["GROUP_BY", "Grouping", "group"]
 
 GroupBy: TypeAlias = Literal["operator", "module", "layer"]
 GROUP_BY: tuple[str, ...] = get_args(GroupBy)

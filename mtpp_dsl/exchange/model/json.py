@@ -19,7 +19,7 @@ from mtpp_dsl.exchange.model.checks import MAX_OPERATORS, MAX_TENSORS
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Operator, Source, Symbol, Tensor, Weight
 
-__all__ = ["FORMAT", "VERSION", "is_model", "model_of", "read", "text_of", "write"]
+__all__ = ["FORMAT", "model_of", "read", "text_of", "write"]
 
 FORMAT = "mtpp-model"
 VERSION = 1

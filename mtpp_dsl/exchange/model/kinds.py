@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import prod
 from types import MappingProxyType
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 
-__all__ = ["GROUPS", "KINDS", "ROLES", "TYPES", "bits_of", "bytes_of"]
+__all__ = ["GROUPS", "KINDS", "ROLES", "TYPES", "bits_of"]
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -94,12 +93,3 @@ def bits_of(dtype: str) -> Fraction:
     if dtype not in TYPES:
         raise UsageError(f"there is no type of numbers {dtype!r}{did_you_mean(dtype, TYPES)}")
     return TYPES[dtype]
-
-
-def bytes_of(dtype: str, shape: tuple[int, ...]) -> int:
-    """Return the bytes of a dense tensor, rounded up; see :func:`bits_of`.
-
-    >>> bytes_of("int4", (3, 5))
-    8
-    """
-    return -int(-prod(shape) * bits_of(dtype) // 8)

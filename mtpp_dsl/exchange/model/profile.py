@@ -16,7 +16,7 @@ from typing import Any
 from mtpp_dsl.core.base.files import read_json
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = ["FORMAT", "VERSION", "Profile", "Timing", "is_profile", "profile_of", "read_profile", "text_of", "timing_of"]
+__all__ = ["Profile", "Timing", "profile_of", "read_profile", "text_of", "timing_of"]
 
 FORMAT, VERSION = "mtpp-profile", 1
 MAX_NAME = 4_000

@@ -11,7 +11,7 @@ from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.onnx.files import read_file
 
-__all__ = ["MOST_INLINE", "WeightFile", "external", "read_model"]
+__all__ = ["MOST_INLINE", "WeightFile", "read_model"]
 
 MOST_INLINE = 2**30
 """Bytes of weights that a part keeps in its own file; protocol buffers end at 2 GiB."""

@@ -15,17 +15,7 @@ from typing import Any
 
 from mtpp_dsl.exchange.importers.torch_names import operator_names
 
-__all__ = [
-    "Input",
-    "SplitError",
-    "StageFile",
-    "Symbols",
-    "exported",
-    "flat",
-    "pipeline_stage",
-    "run_stages",
-    "split_graph",
-]
+__all__ = ["Input", "SplitError", "StageFile", "exported", "flat", "split_graph"]
 
 Input = Mapping[str, Any]
 """An input of a model: its ``name``, its ``dtype`` as torch calls it, its ``shape`` of numbers and names of symbols."""

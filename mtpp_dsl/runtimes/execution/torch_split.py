@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.torch_export import cause
+from mtpp_dsl.exchange.importers.torch_model import made_by
 from mtpp_dsl.runtimes.execution.stage_file import SplitError, StageFile, exported, split_graph
 from mtpp_dsl.runtimes.execution.torch_inputs import Signature
-from mtpp_dsl.runtimes.execution.user_code import make_module
 
-__all__ = ["TorchRecipe", "TorchSplit", "fingerprint", "graph_module_of"]
+__all__ = ["TorchRecipe", "TorchSplit", "fingerprint", "graph_module_of", "make_module"]
 
 
 @dataclass(frozen=True)
@@ -90,3 +91,16 @@ def fingerprint(module: Any) -> float:
     """Return a number that tells whether two modules have the same weights: the sum of their magnitudes."""
     tensors = [*module.parameters(), *module.buffers()]
     return float(sum(float(tensor.detach().double().abs().sum()) for tensor in tensors))
+
+
+def make_module(name: str, seed: int, device: str = "cpu") -> Any:
+    """Return the torch module that ``module:callable`` makes, in evaluation mode: **this runs the user's code**.
+
+    Random numbers begin at *seed* before the call, so that weights drawn at random are the same in each process.
+
+    Raises:
+        UsageError: there is no such module or callable, it raises, or what it returns is no module.
+    """
+    torch = need("torch", "torch")
+    torch.manual_seed(seed)
+    return made_by(name, device=device).eval()

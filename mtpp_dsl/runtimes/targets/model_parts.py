@@ -16,7 +16,7 @@ from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.runtimes.execution.parts import ModelPart, origin_of
 from mtpp_dsl.runtimes.targets import stages
 
-__all__ = ["manifest_of", "reads_of", "restricted", "rows_of", "split_of"]
+__all__ = ["manifest_of", "restricted", "rows_of", "split_of"]
 
 MAX_BYTES = 2**28
 

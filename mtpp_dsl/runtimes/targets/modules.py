@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mtpp_dsl.core.problem.graph import Graph
@@ -92,12 +92,3 @@ def _top(path: str, number: int) -> str:
     places = [i for i, part in enumerate(components) if part.isdigit()]
     own = [i for i in places if components[i] == str(number)] or places[-1:]
     return ".".join(components[: own[0] + 1]) if own else ""
-
-
-def placed_by(modules: Mapping[str, int], path: str) -> int | None:
-    """Return where the longest of *modules* that *path* is or is in has it; None where there is none."""
-    while path not in modules:
-        if not path:
-            return None
-        path = path.rpartition(".")[0]
-    return modules[path]

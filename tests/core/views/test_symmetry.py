@@ -23,7 +23,7 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import groups_alike, interchangeable, measured, numbered, ordered, rankings
-from mtpp_dsl.exchange.generators.regal import regal
+from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from tests.amount import stride
 from tests.batch_problems import random_batches

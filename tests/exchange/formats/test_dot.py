@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.formats.dot_reader import read_dot
+from mtpp_dsl.exchange.formats.dot import read_dot
 from mtpp_dsl.exchange.formats.reading import read
 from mtpp_dsl.exchange.formats.workload import Workload
 

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.errors import PluginError, UsageError
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.exchange.generators.basic import chain, layered
+from mtpp_dsl.exchange.generators.basic import chain, layered, regal
 from mtpp_dsl.exchange.generators.evoformer import evoformer
 from mtpp_dsl.exchange.generators.generate import Parameter, generate, signature
 from mtpp_dsl.exchange.generators.gpt import gpt
 from mtpp_dsl.exchange.generators.inception import inception
-from mtpp_dsl.exchange.generators.regal import regal
 from mtpp_dsl.exchange.generators.resnet import resnet
 from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.exchange.generators.swin import swin

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.importers.hf import from_hf
-from mtpp_dsl.exchange.importers.hf_config import configuration
+from mtpp_dsl.exchange.importers.hf import configuration, from_hf
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Amount
 from mtpp_dsl.exchange.model.sizes import value

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.importers.layers import layer_numbers, roles
+from mtpp_dsl.exchange.importers.module_paths import layer_numbers, roles
 from mtpp_dsl.exchange.importers.torch_inputs import formulas_given, numbers_given, read_input
 from mtpp_dsl.exchange.model.sizes import value
 
@@ -60,7 +60,7 @@ def test_layers_of_stacks() -> None:
 def test_formulas_of_torch() -> None:
     sympy: Any = pytest.importorskip("sympy", reason="sympy is not installed")
     functions: Any = pytest.importorskip("torch.utils._sympy.functions", reason="torch is not installed")
-    from mtpp_dsl.exchange.importers.torch_sizes import NotAFormula, size_of
+    from mtpp_dsl.exchange.importers.torch_graph import NotAFormula, size_of
 
     a, b = sympy.symbols("s1 s2", integer=True, positive=True)
     names = {"s1": "batch", "s2": "seq"}

@@ -167,6 +167,6 @@ def workers(folder: Path | None = None) -> list[int]:
             words = path.read_bytes().decode(errors="replace").split("\0")
         except OSError:
             continue
-        if "mtpp_dsl.runtimes.execution.torch_worker" in words and (folder is None or str(folder) in " ".join(words)):
+        if "mtpp_dsl.runtimes.execution.torch_pipeline" in words and (folder is None or str(folder) in " ".join(words)):
             found.append(int(path.parent.name))
     return found

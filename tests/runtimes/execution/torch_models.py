@@ -131,6 +131,6 @@ def dies() -> nn.Module:
     import os
     import sys
 
-    if "torch_worker" in " ".join(sys.orig_argv):
+    if "torch_pipeline" in " ".join(sys.orig_argv):
         os._exit(3)
     return Gpt()

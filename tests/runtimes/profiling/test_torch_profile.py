@@ -20,11 +20,10 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.model.json import write
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.profile import Timing, read_profile
-from mtpp_dsl.runtimes.execution.load import ForeignLoad
+from mtpp_dsl.runtimes.execution.machine import ForeignLoad
 from mtpp_dsl.runtimes.execution.timing import TimeSpread
-from mtpp_dsl.runtimes.profiling.journal import Journal
 from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort
-from mtpp_dsl.runtimes.profiling.session import MeasuringJob, profile_of_jobs
+from mtpp_dsl.runtimes.profiling.session import Journal, MeasuringJob, profile_of_jobs
 from tests.small_models import gpt
 
 CODE = "tests.runtimes.execution.torch_models:rotary"
@@ -174,7 +173,7 @@ def test_a_busy_machine_is_warned_of(
     jobs = [replace(job, measure=lambda: found) for job in jobs_of(model, [])]
     monkeypatch.setattr("mtpp_dsl.runtimes.profiling.torch_profile.check_device", lambda device: device)
     monkeypatch.setattr("mtpp_dsl.runtimes.profiling.torch_profile.torch_jobs", lambda *_: jobs)
-    monkeypatch.setattr("mtpp_dsl.runtimes.execution.load.ForeignLoad.others", lambda _: others)
+    monkeypatch.setattr("mtpp_dsl.runtimes.execution.machine.ForeignLoad.others", lambda _: others)
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     write(model, tmp_path / "m.json")
     call = ["profile", "a:b", "--model", str(tmp_path / "m.json"), "-o", str(tmp_path / "p.json"), "--size", "batch=1"]
@@ -191,15 +190,15 @@ def test_load_is_what_other_programs_take(tmp_path: Path, monkeypatch: pytest.Mo
     tick = os.sysconf("SC_CLK_TCK")
     times = iter([(10.0, 5.0, 0.0, 0.0, 0.0), (11.0, 5.0, 0.0, 0.0, 0.0)])
     clock = iter([0.0, 2.0])
-    monkeypatch.setattr("mtpp_dsl.runtimes.execution.load.os.times", lambda: next(times))
-    monkeypatch.setattr("mtpp_dsl.runtimes.execution.load.perf_counter", lambda: next(clock))
-    monkeypatch.setattr("mtpp_dsl.runtimes.execution.load.STATISTICS", tmp_path / "stat")
+    monkeypatch.setattr("mtpp_dsl.runtimes.execution.machine.os.times", lambda: next(times))
+    monkeypatch.setattr("mtpp_dsl.runtimes.execution.machine.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("mtpp_dsl.runtimes.execution.machine.STATISTICS", tmp_path / "stat")
     (tmp_path / "stat").write_text(f"cpu  0 0 {20 * tick} 0 0 0 0 0 0 0\ncpu0 1\n")
     load = ForeignLoad()
     (tmp_path / "stat").write_text(f"cpu  {3 * tick} {tick} {20 * tick} {9 * tick} {9 * tick} 0 0 {tick} 7 7\n")
     assert load.others() == pytest.approx(2.0)  # 5 s in 2 s, of which one was our own
     monkeypatch.undo()
-    monkeypatch.setattr("mtpp_dsl.runtimes.execution.load.STATISTICS", tmp_path / "absent")
+    monkeypatch.setattr("mtpp_dsl.runtimes.execution.machine.STATISTICS", tmp_path / "absent")
     assert ForeignLoad().others() is None
 
 

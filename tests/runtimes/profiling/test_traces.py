@@ -11,8 +11,7 @@ import pytest
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Operator
-from mtpp_dsl.runtimes.profiling.tables import profile_of_table
-from mtpp_dsl.runtimes.profiling.traces import profile_of_trace
+from mtpp_dsl.runtimes.profiling.recorded import profile_of_table, profile_of_trace
 from tests.onnx_models import light
 
 TWO = Model((Operator("a.linear", "aten.linear.default", flop=1), Operator("b.linear", "aten.linear.default", flop=1)))

@@ -16,7 +16,7 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Bools, Graph, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.generators.regal import regal
+from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.solvers.bounds.configuration.heavier import Heavier, heavy_convex
 from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import PricingAttempt
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import ConvexPool, Ordered, PositionRange, Units

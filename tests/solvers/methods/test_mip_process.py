@@ -12,7 +12,7 @@ from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import FORMULATIONS, load
-from mtpp_dsl.exchange.generators.regal import regal
+from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.solvers.methods.mip import mip_process as apart
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.solvers.runtime.test_portfolio import problem_of

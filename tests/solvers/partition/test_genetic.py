@@ -22,7 +22,7 @@ from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Floats, Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types, fits
-from mtpp_dsl.exchange.generators.regal import regal
+from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.solvers.algorithms.slicing import many_orders as slices
 from mtpp_dsl.solvers.algorithms.slicing import pins
 from mtpp_dsl.solvers.algorithms.slicing.long_orders import Cover

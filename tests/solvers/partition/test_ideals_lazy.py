@@ -14,8 +14,7 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.generators.basic import layered
-from mtpp_dsl.exchange.generators.regal import regal
+from mtpp_dsl.exchange.generators.basic import layered, regal
 from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.partition.ideals import lazy_search as lazy
 from mtpp_dsl.solvers.partition.ideals import raise_target as search

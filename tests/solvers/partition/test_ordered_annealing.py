@@ -20,7 +20,7 @@ from mtpp_dsl.core.problem.colocation import ordered_edges, together
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.generators.regal import regal
+from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.solvers.partition.annealing import ordered_annealing as walk

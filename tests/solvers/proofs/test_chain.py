@@ -16,7 +16,7 @@ from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.generators.regal import regal
+from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.solvers.proofs.chain import ChainCertificate
 from mtpp_dsl.solvers.proofs.heaviest import Sets
 from mtpp_dsl.solvers.proofs.reading import ProofReading

@@ -23,7 +23,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.generators.regal import regal
+from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.bounds import Simple
 from mtpp_dsl.solvers.methods.partition import SliceGraph

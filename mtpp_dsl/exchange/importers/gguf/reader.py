@@ -18,7 +18,7 @@ from typing import TypeAlias
 from mtpp_dsl.core.base.files import digest, mapped, note_digest
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = ["GgufTensor", "Header", "Value", "read_header", "read_table"]
+__all__ = ["GgufTensor", "Header", "read_table"]
 
 Value: TypeAlias = int | float | bool | str | tuple[int | float | bool, ...]
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.onnx.contrib import DOMAIN
-from mtpp_dsl.exchange.importers.onnx.files import File, graphs_of
+from mtpp_dsl.exchange.importers.onnx.files import TYPES, File, bytes_of_tensor, graphs_of
 from mtpp_dsl.exchange.importers.onnx.inference import Key
 from mtpp_dsl.exchange.importers.onnx.shapes import Shapes
-from mtpp_dsl.exchange.importers.onnx.types import TYPES, bytes_of_tensor
 
 __all__ = ["Constant", "OnnxScope", "captured"]
 

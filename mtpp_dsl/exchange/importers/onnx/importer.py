@@ -13,9 +13,8 @@ from mtpp_dsl.exchange.importers.given_flops import Flops
 from mtpp_dsl.exchange.importers.module_paths import layer_of, role_of
 from mtpp_dsl.exchange.importers.onnx.constants import Constant, OnnxScope, captured
 from mtpp_dsl.exchange.importers.onnx.costs import OnnxCost, bytes_of, cost_of
-from mtpp_dsl.exchange.importers.onnx.files import File, read_file
+from mtpp_dsl.exchange.importers.onnx.files import TYPES, File, read_file
 from mtpp_dsl.exchange.importers.onnx.shapes import Shapes, shapes_of
-from mtpp_dsl.exchange.importers.onnx.types import TYPES
 from mtpp_dsl.exchange.importers.onnx.wire import SCOPES
 from mtpp_dsl.exchange.importers.polynomials import Amount, size_of
 from mtpp_dsl.exchange.model.model import Model

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = ["MAX_FIELDS", "MAX_KEPT", "MAX_NODES", "SCOPES", "Stripped", "strip"]
+__all__ = ["MAX_NODES", "SCOPES", "strip"]
 
 Data: TypeAlias = bytes | mmap
 

@@ -10,7 +10,7 @@ from operator import add
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, size_of, symbol
 
-__all__ = ["MAX_TEXT", "amount_of"]
+__all__ = ["amount_of"]
 
 MAX_TEXT = 2_000
 MAX_DEPTH = 40

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from mtpp_dsl.exchange.importers.polynomials import Amount, product
 from mtpp_dsl.exchange.importers.torch_kinds import KIND
 
-__all__ = ["VIEWS", "AtenCall", "flop_of", "kind_of"]
+__all__ = ["AtenCall", "flop_of", "kind_of"]
 
 Shape: TypeAlias = tuple[Amount, ...]
 

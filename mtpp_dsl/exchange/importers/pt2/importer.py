@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.exchange.importers.given_flops import Flops
-from mtpp_dsl.exchange.importers.layers import layer_numbers, roles
+from mtpp_dsl.exchange.importers.module_paths import layer_numbers, roles
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, size_of, symbol, whole_quotient
 from mtpp_dsl.exchange.importers.pt2.archive import Archive, read_archive
 from mtpp_dsl.exchange.importers.pt2.expressions import amount_of

@@ -1,23 +1,111 @@
-"""Times of operators from a trace that somebody else recorded: of torch's profiler, or of onnxruntime's.
+"""Read times of operators that somebody else recorded: in a table, or in a trace of torch's profiler or onnxruntime's.
 
-Both write the events of Chrome's trace viewer. The trace must be of whole passes over the model, and of nothing else
-that calls the same operations.
+Both profilers write the events of Chrome's trace viewer. A trace must be of whole passes over the model, and of nothing
+else that calls the same operations.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from mtpp_dsl.core.base.files import parse_json, read_bytes
-from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.base.files import parse_json, read_bytes, read_text
+from mtpp_dsl.core.base.units import TIME, UNITS
+from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.exchange.model.model import Model
-from mtpp_dsl.exchange.model.profile import Profile
-from mtpp_dsl.runtimes.profiling.samples import profile_of_samples
+from mtpp_dsl.exchange.model.profile import Profile, Timing
+from mtpp_dsl.runtimes.execution.timing import spread
 
-__all__ = ["profile_of_trace"]
+__all__ = ["profile_of_table", "profile_of_trace"]
+
+_TIME = re.compile(r"time\s*(?:[(\[]\s*([^)\]]+?)\s*[)\]])?", re.IGNORECASE)
+MAX_LINES = 1_000_000
+
+
+def profile_of_table(path: Path, model: Model, device: str) -> Profile:
+    """Return the times in a table with the columns ``operator`` and ``time (ms)``; of several of one, the median.
+
+    Raises:
+        UsageError: a column is missing, a line has no time, or names an operator that the model does not have.
+    """
+    rows = csv.reader(io.StringIO(read_text(path, wanted="CSV")))
+    name, time, factor = _columns(next(rows, []), path)
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        if not row:
+            continue
+        place = f"{path}:{rows.line_num}"
+        if rows.line_num > MAX_LINES:
+            raise UsageError(f"{path} has more than {MAX_LINES:,} lines, the most that are read")
+        if len(row) <= max(name, time):
+            raise UsageError(f"{place}: this line has {len(row)} cells; the first line has more")
+        operator, text = row[name].strip(), row[time].strip()
+        if operator not in model.index:
+            raise UsageError(f"{place}: the model has no operator {operator!r}{did_you_mean(operator, model.index)}")
+        found.setdefault(operator, []).append(_seconds(text, factor, place))
+    if not found:
+        raise UsageError(f"{path} has no times below its first line")
+    return profile_of_samples(found, model, device, "csv", {"table": path.name})
+
+
+def _columns(head: list[str], path: Path) -> tuple[int, int, float]:
+    """Return the columns of operators and times, and the seconds of the unit of the times."""
+    operator = time = None
+    factor = 1.0
+    for i, cell in enumerate(head):
+        word = cell.strip()
+        given = _TIME.fullmatch(word)
+        if word.lower() == "operator":
+            operator = i
+        elif given is not None:
+            time, unit = i, given[1]
+            if unit is None:
+                raise UsageError(f"{path}:1: say the unit of the times: time (ms)")
+            if unit not in UNITS or UNITS[unit][1] != TIME:
+                raise UsageError(f"{path}:1: there is no unit of time {unit!r}{did_you_mean(unit, UNITS)}")
+            factor = float(UNITS[unit][0])
+    if operator is None or time is None:
+        raise UsageError(f"{path}:1: a table of times begins with operator,time (ms)")
+    return operator, time, factor
+
+
+def _seconds(text: str, factor: float, place: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise UsageError(f"{place}: a time is a number; this is {text[:40]!r}") from None
+    if not (isfinite(value) and value >= 0):
+        raise UsageError(f"{place}: a time is zero or more; this is {text[:40]!r}")
+    return value * factor
+
+
+def profile_of_samples(
+    samples: Mapping[str, Sequence[float]], model: Model, device: str, source: str, file: Mapping[str, str]
+) -> Profile:
+    """Return the profile of times (s) of a model's operators by their names: medians and quartiles, each its own key.
+
+    *source* is what kind of *file* they come from; *file* is kept in place of facts of the machine.
+    """
+    signatures = {}
+    for name, times in samples.items():
+        found = spread(times)
+        op = model.operators[model.index[name]].op
+        signatures[name] = Timing(found.median, found.low, found.high, found.runs, op)
+    return Profile(
+        device=device,
+        signatures=signatures,
+        operators={name: name for name in signatures},
+        machine=dict(file),
+        model={"name": model.source.name, "sha256": model.source.sha256},
+        source=source,
+    )
+
 
 MAX_BYTES = 2**30
 MICRO = 1e-6
