@@ -41,9 +41,9 @@ from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.exchange.generators.generate import signature
 from mtpp_dsl.language.lowering.graph_items import NODE_OPTIONS
 from mtpp_dsl.language.lowering.lower_devices import DEVICE_OPTIONS
+from mtpp_dsl.language.syntax.keywords import RULES, STATEMENTS
 from mtpp_dsl.language.syntax.layout import format_spec
 from mtpp_dsl.language.syntax.parser import MAX_DEPTH, MAX_ERRORS, MAX_WORDS
-from mtpp_dsl.language.syntax.syntax_errors import RULES, STATEMENTS
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.values.params import _TEXT_TYPES, _TYPES
 from mtpp_dsl.solving.answers.json import schema

@@ -281,7 +281,6 @@ UPWARDS = {  # what a package reaches by name alone, though it is above it or be
     "core.problem": {"language.builder"},
     "core.plans": {"show", "show.notebook", "show.pictures", "show.report", "solving.answers"},
     "language.syntax": {"grammars"},
-    "language.words": {"grammars"},
     "editor.setup": {""},
     "solving": {"solving.drivers", "solvers.methods.mip", "solvers.runtime.portfolio", "solvers.schedule.list"},
     "solving.plugins": {"", "solvers.methods.mip"},

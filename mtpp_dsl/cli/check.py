@@ -123,7 +123,7 @@ def _verdict(problem: Problem, *, impossible: bool) -> str:
 
 def _members(analysis: Analysis, *, verbose: bool) -> list[tuple[str, str]]:
     """Return what each constraint is about, where that is not one node: how many nodes its members are."""
-    counted_here = sorted(analysis.scope.counted.items(), key=lambda entry: entry[0].start)
+    counted_here = sorted(analysis.scope.remarks.counted.items(), key=lambda entry: entry[0].start)
     lines = []
     for statement in analysis.places.statements:
         if isinstance(statement, (ConstraintStatement, LabelledConstraint)):

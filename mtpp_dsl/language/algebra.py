@@ -43,7 +43,6 @@ __all__ = [
     "work",
 ]
 
-
 _SHARING = Lock()
 """Held while a sum takes over the terms of what it begins with."""
 
@@ -187,8 +186,8 @@ class Row:
 
 
 def _made(terms: Any) -> Expression:
-    found = list(terms)
-    return Expression(found, len(found))
+    sums = list(terms)
+    return Expression(sums, len(sums))
 
 
 def _known(other: object) -> bool:
@@ -256,9 +255,9 @@ def constant(text: str) -> Expression:
     Raises:
         UsageError: it is no expression of the language.
     """
-    found = expression(text)
-    simple = found.replace(" ", "").replace(".", "").replace("_", "").isalnum()
-    return _made([Term(Fraction(1), found if simple else f"({found})", False)])
+    written = expression(text)
+    simple = written.replace(" ", "").replace(".", "").replace("_", "").isalnum()
+    return _made([Term(Fraction(1), written if simple else f"({written})", False)])
 
 
 def _decision(function: str, *members: str) -> Expression:

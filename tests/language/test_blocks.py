@@ -194,7 +194,7 @@ def test_blocks_that_use_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     found = errors("use e", tower)
     assert found[0].message == "the graph would have more than 5,000 nodes"
-    monkeypatch.setattr("mtpp_dsl.language.values.scope.MAX_STEPS", 20_000)
+    monkeypatch.setattr("mtpp_dsl.language.values.complaints.MAX_STEPS", 20_000)
     empty = tower.replace("node x", "")
     assert "reading the spec takes more than 20,000 steps" in errors("use e", empty)[0].message
 

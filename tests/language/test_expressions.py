@@ -17,8 +17,9 @@ from mtpp_dsl.language.lowering.lower import analyse
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.parser import parse_expression
 from mtpp_dsl.language.values import evaluating
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.expressions import evaluate
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import Declarations, SpecScope
 from mtpp_dsl.language.values.values import Affine
 from tests.language.reference import wild
 
@@ -235,7 +236,7 @@ def test_moved_counts_nodes_that_leave_their_old_devices() -> None:
     """A new node is not moved; one whose device is gone is; the rest depends on the plan."""
     with pytest.raises(Complaint, match="moved needs an earlier plan"):
         value("moved(a)")
-    old = replace(scope(), old_places={0: 2, 1: None})
+    old = replace(scope(), declared=Declarations(old_places={0: 2, 1: None}))
     found = [evaluate(parse_expression(Source("expression", f"moved({v})")), old) for v in ("a", "b[0]", "b[1]")]
     assert found == [Affine({On(0, 2): -1}, 1), Affine({}, 1), Affine({}, 0)]
 

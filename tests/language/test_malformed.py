@@ -101,7 +101,7 @@ HUGE = [
 @pytest.mark.parametrize("text", HUGE, ids=[text[:40] for text in HUGE])
 def test_reading_ends(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Huge numbers, ranges, nests and chains of definitions end in an error, soon."""
-    monkeypatch.setattr("mtpp_dsl.language.values.scope.MAX_STEPS", 10_000)
+    monkeypatch.setattr("mtpp_dsl.language.values.complaints.MAX_STEPS", 10_000)
     rest = "graph { node z }\n" if "graph" not in text else ""
     device = "device q\n" if "device" not in text else ""
     with pytest.raises(SpecError):

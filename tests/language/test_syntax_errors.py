@@ -7,8 +7,9 @@ import pytest
 from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.core.text.codes.table import CODES
 from mtpp_dsl.core.text.source import Diagnostic, Source
+from mtpp_dsl.language.syntax.keywords import RULES
 from mtpp_dsl.language.syntax.parser import MAX_DEPTH, parse
-from mtpp_dsl.language.syntax.syntax_errors import EXAMPLES, RULES
+from mtpp_dsl.language.syntax.syntax_errors import EXAMPLES
 
 SNIPPETS = [(message, snippet) for message, snippets in EXAMPLES.items() for snippet in snippets]
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mtpp_dsl.language.words.colours import vocabulary
-from mtpp_dsl.language.words.patterns import textmate_grammar
+from mtpp_dsl.language.words.colours import textmate_grammar, vocabulary
 from tests.tree import ROOT
 
 FILES = ROOT / "mtpp_dsl" / "language" / "words"

@@ -15,11 +15,11 @@ from mtpp_dsl.exchange.model.choices import OPTIONS
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.language import algebra
 from mtpp_dsl.language.algebra import Expression, constant
+from mtpp_dsl.language.builder.builder_calls import BuilderStatement, joined, named_calls, says, source
 from mtpp_dsl.language.builder.items import Block, Items, family
 from mtpp_dsl.language.builder.of_graph import items_of
 from mtpp_dsl.language.builder.of_problem import statements_of
 from mtpp_dsl.language.builder.rules import Names, Rules
-from mtpp_dsl.language.builder.said import BuilderStatement, joined, named_calls, says, source
 from mtpp_dsl.language.words.written import expression, named, option_list, quoted, value
 from mtpp_dsl.language.words.written import name as checked_name
 
@@ -138,8 +138,8 @@ class Builder(Items, Rules):
     @says
     def check(self, condition: str, message: str | None = None) -> Self:
         """Add an ``assert``: a condition that has to be true when the spec is read."""
-        said = "" if message is None else f", {quoted(message)}"
-        self._statement(f"assert {expression(condition, 'condition')}{said}")
+        words = "" if message is None else f", {quoted(message)}"
+        self._statement(f"assert {expression(condition, 'condition')}{words}")
         return self
 
     @says
@@ -197,7 +197,7 @@ class Builder(Items, Rules):
     @says
     def generator(self, name: str, **options: Any) -> Self:
         """Use the graph of a generator: ``generator("gpt", layers=12)``."""
-        texts = [each for each, given in options.items() if isinstance(given, str)]
+        texts = [option for option, given in options.items() if isinstance(given, str)]
         self._head.append(
             BuilderStatement(f"graph from generator {checked_name(name)}{option_list(options, texts)}", self._call)
         )
@@ -263,8 +263,8 @@ class Builder(Items, Rules):
     @says
     def switch(self, name: str, *, count: int | None = None, **options: Any) -> Self:
         """Say a switch, or a family of them; ``under`` is the name of the one above, as a string."""
-        said = option_list(options, texts=("under",), words=("overlap", "send", "duplex"))
-        self._statement(f"switch {checked_name(name)}{family(count, None)}{said}")
+        written = option_list(options, texts=("under",), words=("overlap", "send", "duplex"))
+        self._statement(f"switch {checked_name(name)}{family(count, None)}{written}")
         return self
 
     @says
@@ -287,8 +287,8 @@ class Builder(Items, Rules):
         """
         who = f"time {named(nodes)} on {named(devices)}"
         if isinstance(takes, Mapping):
-            for size, each in takes.items():
-                self._statement(f"{who} at batch {value(size, 'the size of a batch')} = {value(each, 'a time')}")
+            for size, duration in takes.items():
+                self._statement(f"{who} at batch {value(size, 'the size of a batch')} = {value(duration, 'a time')}")
         else:
             self._statement(f"{who} = {value(takes, 'a time')}")
         return self
@@ -350,7 +350,7 @@ class Builder(Items, Rules):
         inside = Builder()
         yield inside
         block = inside._items_of_graph() if inside._graph is not None or inside._items else []
-        statements = "\n".join(said.text for said in [*inside._head[1:], *block, *inside._statements])
+        statements = "\n".join(statement.text for statement in [*inside._head[1:], *block, *inside._statements])
         self._statements.append(BuilderStatement(f"scenario {checked_name(name)} {{\n{statements}\n}}", None))
 
     @says

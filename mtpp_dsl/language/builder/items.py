@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-from mtpp_dsl.language.builder.said import BuilderCall, BuilderStatement, says
+from mtpp_dsl.language.builder.builder_calls import BuilderCall, BuilderStatement, says
 from mtpp_dsl.language.words.written import name as checked_name
 from mtpp_dsl.language.words.written import option_list, quoted, value
 
@@ -15,7 +15,7 @@ __all__ = ["Block", "Items", "family"]
 def family(count: object, over: Mapping[str, object] | None) -> str:
     """Return what makes a name a family: ``[4]``, or ``[i in 0..<4, j in [0, 2]]``; "" for one member."""
     if over is not None:
-        binders = ", ".join(f"{checked_name(each)} in {_domain(domain)}" for each, domain in over.items())
+        binders = ", ".join(f"{checked_name(index)} in {_domain(domain)}" for index, domain in over.items())
         return f"[{binders}]"
     return "" if count is None else f"[{value(count, 'count')}]"
 
@@ -24,7 +24,7 @@ def _domain(domain: object) -> str:
     if isinstance(domain, range) and domain.step == 1:
         return f"{domain.start}..<{domain.stop}" if domain else "[]"
     if isinstance(domain, Iterable) and not isinstance(domain, str):
-        return f"[{', '.join(quoted(each) if isinstance(each, str) else value(each) for each in domain)}]"
+        return f"[{', '.join(quoted(member) if isinstance(member, str) else value(member) for member in domain)}]"
     return value(domain, "a domain")
 
 
@@ -54,8 +54,8 @@ class Items:
         """
         members = family(count, over)
         called = checked_name(name) if members else quoted(name)
-        said = option_list(options, texts=("kind", "label", "dtype", "weight_type"), words=("part",))
-        self._item(f"node {called}{members}{said}")
+        written = option_list(options, texts=("kind", "label", "dtype", "weight_type"), words=("part",))
+        self._item(f"node {called}{members}{written}")
         return self
 
     @says

@@ -25,7 +25,7 @@ def items_of(graph: Graph) -> Iterator[str]:
     if graph.memory_unit != graph.size_unit and graph.params.any():
         raise UsageError("the graph has parameters and memories in different units, which no spec can say")
     mixed = graph.memory_unit != graph.size_unit
-    said = _without_weights(graph)
+    always = _without_weights(graph)
     for v, name in enumerate(graph.names):
         given = {
             "work": (float(graph.work[v]), graph.work_unit),
@@ -36,11 +36,11 @@ def items_of(graph: Graph) -> Iterator[str]:
         if graph.memory[v] == graph.params[v] + graph.output[v] and not mixed:
             del given["memory"]
         options: dict[str, Any] = {
-            what: quantity(*each) for what, each in given.items() if each[0] or what in ("memory", *said)
+            what: quantity(*pair) for what, pair in given.items() if pair[0] or what in ("memory", *always)
         }
         options |= _in_phases(graph, v)
         options |= {what: quantity(amount, unit) for what, amount, unit, usual in _staged(graph, v) if amount != usual}
-        said = ()
+        always = ()
         options |= {what: text for what, text in (("kind", graph.kinds[v]), ("label", graph.labels[v])) if text}
         options |= {"color": int(graph.colors[v])} if graph.colors[v] >= 0 else {}
         options |= _deviation(graph, v)

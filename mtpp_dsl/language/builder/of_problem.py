@@ -17,11 +17,10 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.transfers import transfers
 from mtpp_dsl.core.problem.variants import free_of
-from mtpp_dsl.language.builder.of_costs import figures, modelled, with_costs
+from mtpp_dsl.language.builder.of_costs import figures, hung, modelled, split_options, switches, with_costs
 from mtpp_dsl.language.builder.of_graph import node_text
 from mtpp_dsl.language.builder.of_rows import objective_text, row_texts
-from mtpp_dsl.language.builder.of_tree import hung, split_options, switches
-from mtpp_dsl.language.syntax.reserved_words import RESERVED
+from mtpp_dsl.language.syntax.keywords import RESERVED
 from mtpp_dsl.language.words.written import named, option_list, percent, quantity, quoted, value
 
 __all__ = ["statements_of"]
@@ -149,10 +148,10 @@ def _link(bandwidth: float, latency: float, rate: str, problem: Problem) -> tupl
     """Return the options of a link, or None where there is none."""
     if bandwidth == 0:
         return None
-    found = [] if np.isinf(bandwidth) else [("bandwidth", quantity(bandwidth, rate))]
-    if latency or not found:
-        found.append(("latency", quantity(latency, problem.time_unit)))
-    return tuple(found)
+    options = [] if np.isinf(bandwidth) else [("bandwidth", quantity(bandwidth, rate))]
+    if latency or not options:
+        options.append(("latency", quantity(latency, problem.time_unit)))
+    return tuple(options)
 
 
 def _transfers(problem: Problem) -> Iterator[str]:
@@ -164,21 +163,21 @@ def _transfers(problem: Problem) -> Iterator[str]:
     names = [quoted(device.name) for device in problem.devices]
     pairs = [(d, e) for d in range(problem.k) for e in range(problem.k) if d != e]
     first, second = np.array(pairs, np.int64).reshape(-1, 2).T
-    said = False
+    differ = False
     for edge in range(graph.m):
         given = links.transfers[edge][first, second]
         odd = given != usual.along(np.full(len(pairs), edge), first, second)
         ends = (node_text(graph, int(v)) for v in (graph.tails[edge], graph.heads[edge]))
         tail, head = (end if end[0] == '"' else f"{{{end}}}" for end in ends)
         who = f"time {tail} -> {head} on"
-        if pairs and (not said or odd.all()) and (given == given[0]).all():
+        if pairs and (not differ or odd.all()) and (given == given[0]).all():
             yield f"{who} devices -> devices = {quantity(float(given[0]), problem.time_unit)}"
-            said = True
+            differ = True
             continue
-        for p in np.flatnonzero(odd if said else np.ones(len(pairs), np.bool_)).tolist():
+        for p in np.flatnonzero(odd if differ else np.ones(len(pairs), np.bool_)).tolist():
             d, e = pairs[p]
             yield f"{who} {names[d]} -> {names[e]} = {quantity(float(given[p]), problem.time_unit)}"
-        said = True
+        differ = True
 
 
 def _times(problem: Problem) -> Iterator[str]:
@@ -198,8 +197,8 @@ def _times_alone(problem: Problem, phase: str, costs: Bools) -> Iterator[str]:
     by_law = [modelled(graph, device, costs) for device in problem.devices]
     columns: dict[tuple[bytes, bytes], list[int]] = {}
     for d in range(problem.k):
-        said = np.where(odd[d], problem.time[:, d], np.nan).tobytes()
-        columns.setdefault((said, by_law[d].tobytes()), []).append(d)
+        column = np.where(odd[d], problem.time[:, d], np.nan).tobytes()
+        columns.setdefault((column, by_law[d].tobytes()), []).append(d)
     whole = (graph.work == 0) & np.array(odd).any(axis=0)
     for devices in columns.values():
         where = named(problem.devices[d].name for d in devices)
@@ -246,13 +245,13 @@ def _objectives(problem: Problem) -> Iterator[str]:
 
 def _constraints(problem: Problem) -> Iterator[str]:
     """Yield the constraints in their order; rows of one label that follow each other are one statement."""
-    for is_row, group in groupby(free_of(problem).constraints, key=lambda each: isinstance(each, c.Linear)):
+    for is_row, group in groupby(free_of(problem).constraints, key=lambda rule: isinstance(rule, c.Linear)):
         if is_row:
-            yield from row_texts(problem, [each for each in group if isinstance(each, c.Linear)])
+            yield from row_texts(problem, [rule for rule in group if isinstance(rule, c.Linear)])
         else:
-            for each in group:
-                if not _asks_nothing(problem, each):
-                    yield f"constraint {_rule(problem, each)}"
+            for rule in group:
+                if not _asks_nothing(problem, rule):
+                    yield f"constraint {_rule(problem, rule)}"
 
 
 def _asks_nothing(problem: Problem, rule: c.Constraint) -> bool:
@@ -273,9 +272,9 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
     """Return what stands behind the word ``constraint``."""
     match rule:
         case c.Acyclic():
-            return "acyclic" + _said(parts=(rule.parts, "both"), groups=(rule.groups, "ordered"))
+            return "acyclic" + _options_besides(parts=(rule.parts, "both"), groups=(rule.groups, "ordered"))
         case c.Contiguous():
-            return "contiguous" + _on(problem, rule.devices) + _said(parts=(rule.parts, "both"))
+            return "contiguous" + _on(problem, rule.devices) + _options_besides(parts=(rule.parts, "both"))
         case c.Memory():
             return "memory" + _on(problem, _limited(problem, rule))
         case c.StageMemory():
@@ -303,15 +302,15 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
         case c.Replicate():
             some = rule.devices is not None and len(rule.devices) < problem.k
             where = named(problem.devices[d].name for d in rule.devices or ()) if some else "devices"
-            return f"replicate {where} up to {rule.most}" + _said(sync=(rule.sync, None))
+            return f"replicate {where} up to {rule.most}" + _options_besides(sync=(rule.sync, None))
         case c.Robust():
             return f"robust up to {rule.most}" + option_list({"deviation": percent(rule.share)} if rule.share else {})
         case c.Copies():
-            return f"copies up to {rule.most}" + _said(share=(rule.share, "any"))
+            return f"copies up to {rule.most}" + _options_besides(share=(rule.share, "any"))
         case c.InOrder():
-            return "stages" + _on(problem, rule.devices) + _said(empty=(rule.empty, "allowed"))
+            return "stages" + _on(problem, rule.devices) + _options_besides(empty=(rule.empty, "allowed"))
         case c.BreakSymmetry():
-            return f"break symmetry by {rule.by}" + _said(scope=(rule.scope, "both"))
+            return f"break symmetry by {rule.by}" + _options_besides(scope=(rule.scope, "both"))
         case CustomConstraint():
             return _custom(problem, rule)
     raise UsageError(f"constraint {rule} cannot be said in a spec: it has no statement")
@@ -325,7 +324,7 @@ def _shard(problem: Problem, rule: c.Shard) -> str:
     return f"shard {where} by [{', '.join(map(str, rule.by))}]" + (f" (speedup = {{{faster}}})" if faster else "")
 
 
-def _said(**options: tuple[object, object]) -> str:
+def _options_besides(**options: tuple[object, object]) -> str:
     """Return the options that differ from their defaults."""
     return option_list({key: given for key, (given, usual) in options.items() if given != usual}, words=[*options])
 
@@ -341,17 +340,17 @@ def _on(problem: Problem, devices: tuple[int, ...] | None) -> str:
 
 def _custom(problem: Problem, rule: CustomConstraint) -> str:
     """Return the statement of a plug-in's constraint, as the plug-in says it."""
-    said = rule.statement()
+    text = rule.statement()
     units = {"time": problem.time_unit, "size": problem.graph.memory_unit}
     options: dict[str, Any] = {}
-    for name, given in said.options.items():
+    for name, given in text.options.items():
         kind = rule.options[name].kind
         if given != rule.options[name].default:
             options[name] = quantity(float(given), units[kind]) if kind in units else given
     texts = [name for name, option in rule.options.items() if option.kind in ("text", "word")]
-    sets = ", ".join(f"[{_nodes(problem, nodes)}]" for nodes in said.sets)
+    sets = ", ".join(f"[{_nodes(problem, nodes)}]" for nodes in text.sets)
     members = f" {sets}" if sets else ""
-    return f"{rule.keyword}{members}{_on(problem, said.devices)}{option_list(options, texts=texts)}"
+    return f"{rule.keyword}{members}{_on(problem, text.devices)}{option_list(options, texts=texts)}"
 
 
 def _target(problem: Problem) -> Iterator[str]:

@@ -50,16 +50,16 @@ def _penalty(problem: Problem, penalty: float, row: str) -> str:
 
 
 def _label(label: str) -> str:
-    found = _LABEL.fullmatch(label)
-    if found is None:
+    match = _LABEL.fullmatch(label)
+    if match is None:
         raise UsageError(f"{label!r} is no label that a spec can have: a name, or a name with […]")
-    return found[1]
+    return match[1]
 
 
 def _instance(label: str) -> str:
     """Return what makes rows of one of several instances of their label."""
-    found = _LABEL.fullmatch(label)
-    return "" if found is None or found[2] is None else f"forall _ in [{quoted(found[2])}]: "
+    match = _LABEL.fullmatch(label)
+    return "" if match is None or match[2] is None else f"forall _ in [{quoted(match[2])}]: "
 
 
 def _row(problem: Problem, row: c.Linear) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.language.algebra import Row
-from mtpp_dsl.language.builder.said import BuilderCall, BuilderStatement, says
+from mtpp_dsl.language.builder.builder_calls import BuilderCall, BuilderStatement, says
 from mtpp_dsl.language.words.written import name as checked_name
 from mtpp_dsl.language.words.written import named, option_list, quoted, value
 

@@ -45,8 +45,8 @@ class Analysis:
         return {**vars(self), "scope": SpecScope()}
 
     def __repr__(self) -> str:
-        found = f"{len(self.errors)} errors, {len(self.warnings)} warnings"
-        return f"Analysis({self.source.name!r}: {len(self.statements)} statements, {found})"
+        counts = f"{len(self.errors)} errors, {len(self.warnings)} warnings"
+        return f"Analysis({self.source.name!r}: {len(self.statements)} statements, {counts})"
 
     @classmethod
     def of(
@@ -55,7 +55,7 @@ class Analysis:
         sources: Sequence[Source],
         statements: tuple[tree.Statement, ...],
         scope: SpecScope,
-        found: Iterable[Diagnostic],
+        diagnostics: Iterable[Diagnostic],
         problem: Problem | None,
         places: Places,
     ) -> Analysis:
@@ -63,17 +63,17 @@ class Analysis:
 
         Warnings of a line that has an error are left out: they may follow from it.
         """
-        order = {each: number for number, each in enumerate(dict.fromkeys([source, *sources]))}
+        order = {item: number for number, item in enumerate(dict.fromkeys([source, *sources]))}
 
-        found = list(found)
-        wrong = {_line(each) for each in found if each.severity == "error"}
-        found = [each for each in found if each.severity == "error" or _line(each) not in wrong]
+        diagnostics = list(diagnostics)
+        wrong = {_line(item) for item in diagnostics if item.severity == "error"}
+        diagnostics = [item for item in diagnostics if item.severity == "error" or _line(item) not in wrong]
 
         def place(diagnostic: Diagnostic) -> tuple[int, int]:
             span = diagnostic.span
             return (-1, 0) if span is None else (order.get(span.source, len(order)), span.start)
 
-        return cls(source, statements, scope, tuple(sorted(found, key=place)), problem, places)
+        return cls(source, statements, scope, tuple(sorted(diagnostics, key=place)), problem, places)
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.values.complaints import Complaint, Findings
 from mtpp_dsl.language.values.declaring import check_word
 from mtpp_dsl.language.values.expressions import Locals, evaluate
-from mtpp_dsl.language.values.findings import Findings
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Value
 
 __all__ = ["BlockInstance", "Instances", "bound", "defined"]
@@ -25,13 +25,13 @@ MAX_NEAR = 10_000
 
 def defined(statements: Sequence[tree.Statement], findings: Findings) -> dict[str, tree.BlockStatement]:
     """Return the blocks by name: those of an including file replace those of the files that it includes."""
-    found: dict[str, tree.BlockStatement] = {}
+    blocks: dict[str, tree.BlockStatement] = {}
     for statement in statements:
         if not isinstance(statement, tree.BlockStatement):
             continue
         name = statement.name.text
         findings.attempt(check_word, statement.name)
-        old = found.get(name)
+        old = blocks.get(name)
         if old is not None and old.span.source is statement.span.source:
             complaint = Complaint(
                 f"block {name!r} is already defined at {old.span.place}",
@@ -41,8 +41,8 @@ def defined(statements: Sequence[tree.Statement], findings: Findings) -> dict[st
             )
             findings.add(complaint.diagnostic)
         findings.attempt(_check_params, statement)
-        found[name] = statement
-    return found
+        blocks[name] = statement
+    return blocks
 
 
 def _check_params(block: tree.BlockStatement) -> None:
@@ -156,11 +156,11 @@ class Instances(Mapping[str, tuple[int, ...]]):
 
     def __getitem__(self, path: str) -> tuple[int, ...]:
         if path not in self.known:
-            self.known[path] = self._found(path)
-        found = self.known[path]
-        if found is None:
+            self.known[path] = self._nodes_of_path(path)
+        nodes = self.known[path]
+        if nodes is None:
             raise KeyError(path)
-        return found
+        return nodes
 
     def __contains__(self, path: object) -> bool:
         return isinstance(path, str) and self.get(path) is not None
@@ -181,21 +181,21 @@ class Instances(Mapping[str, tuple[int, ...]]):
 
     def instances(self, path: str) -> list[BlockInstance]:
         """Return the instances that a path names: one, those of a family, or none."""
-        found = [self.top]
+        instances = [self.top]
         for component in _COMPONENT.findall(path):
-            found = [inner for instance in found for inner in instance.inner.get(component, ())]
-        return found
+            instances = [inner for instance in instances for inner in instance.inner.get(component, ())]
+        return instances
 
-    def _found(self, path: str) -> tuple[int, ...] | None:
+    def _nodes_of_path(self, path: str) -> tuple[int, ...] | None:
         components = _COMPONENT.findall(path)
         if ".".join(components) != path:
             return None
         *outer, last = components
         around = self.instances(".".join(outer)) if outer else [self.top]
-        found = [self._last(instance, last) for instance in around]
-        if not found or any(nodes is None for nodes in found):
+        parts = [self._last(instance, last) for instance in around]
+        if not parts or any(nodes is None for nodes in parts):
             return None
-        return tuple(dict.fromkeys(v for nodes in found for v in nodes or ()))
+        return tuple(dict.fromkeys(v for nodes in parts for v in nodes or ()))
 
     def _last(self, instance: BlockInstance, name: str) -> tuple[int, ...] | None:
         """Return the nodes of an instance or a port in *instance*."""
@@ -207,9 +207,9 @@ class Instances(Mapping[str, tuple[int, ...]]):
 
 def where_used(instance: BlockInstance) -> list[tuple[Span, str]]:
     """Return where an instance was used, and where the one around it, from the inside."""
-    found = []
+    uses = []
     inner: BlockInstance | None = instance
     while inner is not None and inner.use is not None:
-        found.append((inner.use.span, f"in {inner.name}, which is used here"))
+        uses.append((inner.use.span, f"in {inner.name}, which is used here"))
         inner = inner.around
-    return found
+    return uses

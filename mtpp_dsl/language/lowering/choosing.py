@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.values.complaints import Complaint, Findings
 from mtpp_dsl.language.values.expressions import iterate
-from mtpp_dsl.language.values.findings import Findings
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 
 __all__ = ["Group", "Placed", "all_of", "chosen", "opened", "scenarios", "unrepeated"]
 
@@ -48,13 +48,13 @@ def all_of(statements: Sequence[Placed]) -> Iterator[tree.Statement]:
 
 def scenarios(statements: Sequence[Placed]) -> list[str]:
     """Return the names of the scenarios that there are."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for statement, _ in statements:
         if isinstance(statement, Group):
             if statement.scenario is not None:
-                found[statement.scenario.text] = None
-            found.update(dict.fromkeys(scenarios(statement.inner)))
-    return list(found)
+                names[statement.scenario.text] = None
+            names.update(dict.fromkeys(scenarios(statement.inner)))
+    return list(names)
 
 
 def chosen(statements: Sequence[Placed], scenario: str | None, findings: Findings) -> list[Placed]:
@@ -84,13 +84,13 @@ def _without(
     findings: Findings,
 ) -> list[Placed]:
     """Return the statements without their scenarios; those of the chosen one go to *late*."""
-    found: list[Placed] = []
+    kept: list[Placed] = []
     for statement, folder in statements:
         if not isinstance(statement, Group):
-            found.append((statement, folder))
+            kept.append((statement, folder))
         elif statement.scenario is None:
             inner = _without(statement.inner, scenario, late, first, findings)
-            found.append((replace(statement, inner=tuple(inner)), folder))
+            kept.append((replace(statement, inner=tuple(inner)), folder))
         else:
             name = statement.scenario
             twin = first.setdefault((name.text, name.span.source), name)
@@ -105,7 +105,7 @@ def _without(
             if name.text == scenario:
                 sources: dict[Source, Source] = {}
                 late += [(_relocated(inner, sources), where) for inner, where in statement.inner]
-    return found
+    return kept
 
 
 def _relocated(node: Any, sources: dict[Source, Source]) -> Any:
@@ -115,9 +115,9 @@ def _relocated(node: Any, sources: dict[Source, Source]) -> Any:
             sources[node.source] = replace(node.source)
         return Span(sources[node.source], node.start, node.stop)
     if isinstance(node, tuple):
-        return tuple(_relocated(each, sources) for each in node)
+        return tuple(_relocated(part, sources) for part in node)
     if isinstance(node, tree.Tree):
-        return replace(node, **{each.name: _relocated(getattr(node, each.name), sources) for each in fields(node)})
+        return replace(node, **{part.name: _relocated(getattr(node, part.name), sources) for part in fields(node)})
     return node
 
 
@@ -132,16 +132,16 @@ def opened(
         included: files that are included without a condition, which count once.
         findings: takes the complaints about conditions.
     """
-    found: list[Placed] = []
+    kept: list[Placed] = []
     more = False
     for statement, folder in statements:
         if not isinstance(statement, Group):
-            found.append((statement, folder))
+            kept.append((statement, folder))
             continue
         if findings.attempt(unrepeated, statement.clauses, "an include", scope) and (statement.path not in included):
-            found += statement.inner
+            kept += statement.inner
             more |= any(isinstance(inner, Group) for inner, _ in statement.inner)
-    return found, more
+    return kept, more
 
 
 def unrepeated(clauses: tree.Clauses | None, what: str, scope: SpecScope) -> bool:

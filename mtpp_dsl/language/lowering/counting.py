@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from mtpp_dsl.core.base.spec_limits import MAX_NODES
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.mentions import mentions
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.expressions import Locals, evaluate, whole
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Sequence
 
 __all__ = ["MemberCounts"]
@@ -55,8 +56,11 @@ class MemberCounts:
             self._known[name] = 0, 0  # of a block that uses itself
             hidden = frozenset(param.text for param in block.params)
             inner = [item for item in block.items if isinstance(item, (tree.NodeItem, tree.UseItem))]
-            found = [self._of_item(item, {}, hidden, depth + 1) for item in inner]
-            self._known[name] = sum(nodes for nodes, _ in found), 1 + len(block.items) + sum(more for _, more in found)
+            counts = [self._of_item(item, {}, hidden, depth + 1) for item in inner]
+            self._known[name] = (
+                sum(nodes for nodes, _ in counts),
+                1 + len(block.items) + sum(more for _, more in counts),
+            )
         return self._known[name]
 
     def _members(self, item: tree.NodeItem | tree.UseItem, local: Locals, hidden: frozenset[str]) -> int:

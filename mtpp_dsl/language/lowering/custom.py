@@ -1,4 +1,4 @@
-"""Constraints of plug-ins in specs: which words there are, and what a statement with one means."""
+"""What plug-ins add to specs: constraints with words of their own, and targets."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from typing import Any
 
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.base.units import NONE, SIZE, TIME, Dimension
-from mtpp_dsl.core.errors import MtppError, PluginError
+from mtpp_dsl.core.errors import MtppError, PluginError, UsageError
 from mtpp_dsl.core.problem.custom import CustomConstraint, Option, Statement
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.variants import targeted
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.syntax_errors import RULES
+from mtpp_dsl.language.syntax.keywords import RULES
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.expressions import Locals, iterate
 from mtpp_dsl.language.values.members import Empty, members
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef
 
-__all__ = ["lower_custom"]
+__all__ = ["lower_custom", "under_target"]
 
 
 def lower_custom(statement: tree.ConstraintStatement, scope: SpecScope) -> Iterator[CustomConstraint]:
@@ -30,7 +33,7 @@ def lower_custom(statement: tree.ConstraintStatement, scope: SpecScope) -> Itera
     """
     word = statement.rule.text
     kind = _kind(word)
-    scope.need("nodes", "weights", "devices", "options", "time unit")
+    scope.remarks.need("nodes", "weights", "devices", "options", "time unit")
     for local in iterate(statement.clauses, scope):
         assert scope.graph is not None
         assert scope.devices is not None
@@ -40,7 +43,7 @@ def lower_custom(statement: tree.ConstraintStatement, scope: SpecScope) -> Itera
         except Empty as empty:
             empty.warn(scope)
             continue
-        found = Statement(
+        stated = Statement(
             sets=sets,
             devices=devices,
             options=_options(statement, kind.options, scope, local),
@@ -48,7 +51,7 @@ def lower_custom(statement: tree.ConstraintStatement, scope: SpecScope) -> Itera
             machines=scope.devices,
             origin=statement.span.place,
         )
-        yield _made(kind, found, statement)
+        yield _made(kind, stated, statement)
 
 
 def _kind(word: str) -> type[CustomConstraint]:
@@ -58,23 +61,23 @@ def _kind(word: str) -> type[CustomConstraint]:
         PluginError: it cannot be imported, or is not what the contract asks for.
     """
     kind: Any = registry.load(registry.CONSTRAINTS, word)
-    told = f"constraint {word!r} ({registry.available(registry.CONSTRAINTS)[word].value})"
+    subject = f"constraint {word!r} ({registry.available(registry.CONSTRAINTS)[word].value})"
     if word in RULES:
-        raise PluginError(f"{told} has a keyword of the language; rename it")
+        raise PluginError(f"{subject} has a keyword of the language; rename it")
     if not (isinstance(kind, type) and issubclass(kind, CustomConstraint)):
-        raise PluginError(f"{told} is no class derived from mtpp_dsl.core.problem.custom.CustomConstraint")
+        raise PluginError(f"{subject} is no class derived from mtpp_dsl.core.problem.custom.CustomConstraint")
     if kind.keyword != word:
-        raise PluginError(f"{told} has the keyword {kind.keyword!r}: give its entry point the same name")
+        raise PluginError(f"{subject} has the keyword {kind.keyword!r}: give its entry point the same name")
     made = vars(kind).get("__dataclass_params__")
     if made is None or not made.frozen:
-        raise PluginError(f"{told} is no frozen dataclass: write @dataclass(frozen=True, kw_only=True) above it")
+        raise PluginError(f"{subject} is no frozen dataclass: write @dataclass(frozen=True, kw_only=True) above it")
     return kind
 
 
-def _made(kind: type[CustomConstraint], found: Statement, statement: tree.ConstraintStatement) -> CustomConstraint:
+def _made(kind: type[CustomConstraint], stated: Statement, statement: tree.ConstraintStatement) -> CustomConstraint:
     """Return the constraint that the plug-in makes of a statement."""
     try:
-        constraint = kind.lower(found)
+        constraint = kind.lower(stated)
         hash(constraint)
     except MtppError as error:
         raise Complaint(str(error), statement.span, code="MTPP-E511") from None
@@ -91,22 +94,22 @@ def _options(
     """Return the values of the options of a statement by name, defaults included."""
     owner = f"constraint {statement.rule.text}"
     given = Options(statement.options, known, owner, scope, local)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, option in known.items():
         if name not in given:
             if option.required:
                 raise Complaint(
                     f"{owner} needs the option {name!r}: write ({name} = …)", statement.span, code="MTPP-E511"
                 )
-            found[name] = option.default
+            values[name] = option.default
             continue
         value = _value(given, name, option, scope)
         if isinstance(value, (int, float)) and value < option.least:
             raise Complaint(
                 f"{name} must be at least {option.least:g}; this is {value:g}", given.span(name), code="MTPP-E214"
             )
-        found[name] = value
-    return MappingProxyType(found)
+        values[name] = value
+    return MappingProxyType(values)
 
 
 def _value(given: Options, name: str, option: Option, scope: SpecScope) -> Any:
@@ -119,14 +122,29 @@ def _value(given: Options, name: str, option: Option, scope: SpecScope) -> Any:
         case "word":
             return given.word(name, option.choices)
         case kind:
-            found = given.quantity(name, [_dimension(kind, scope)])
-            return None if found is None else float(found.value)
+            quantity = given.quantity(name, [_dimension(kind, scope)])
+            return None if quantity is None else float(quantity.value)
 
 
 def _dimension(kind: str, scope: SpecScope) -> Dimension:
     """Return what an option of a kind is measured in: times and memory by the problem's own units."""
     if kind == "time":
-        return TIME if scope.time_unit else NONE
+        return TIME if scope.units.time else NONE
     if kind == "size":
         return SIZE if scope.graph is not None and scope.graph.memory_unit == "B" else NONE
     return NONE
+
+
+def under_target(problem: Problem, statement: tree.TargetStatement) -> Problem:
+    """Return the problem under the limits of the target that a statement names; ``llama_cpp`` means "llama-cpp".
+
+    Raises:
+        Complaint: there is no such target, or it cannot do what the problem is about.
+    """
+    written, known = statement.name.text, registry.available(registry.TARGETS)
+    name = written if written in known else written.replace("_", "-")
+    try:
+        target: Any = registry.load(registry.TARGETS, name)()
+        return targeted(problem, target.name, target.restrict)
+    except (PluginError, UsageError) as error:
+        raise Complaint(str(error), statement.name.span, code="MTPP-E512") from None

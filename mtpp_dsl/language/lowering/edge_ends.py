@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.lowering.blocks import BlockInstance, Instances
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.declaring import subscript_text
 from mtpp_dsl.language.values.expressions import Locals, evaluate
 from mtpp_dsl.language.values.members import Empty, members
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import NodeRef, Quantity
 from mtpp_dsl.language.values.values import Sequence as Values
 
@@ -58,10 +59,10 @@ class Ends:
         v = self.index.get(instance.prefix + path)
         if v is not None:
             return (v,)
-        found = self.paths.get(instance.prefix + path)
-        if found is not None:
+        nodes = self.paths.get(instance.prefix + path)
+        if nodes is not None:
             self.check_way(instance.prefix + path, end.span, first=first, second=second)
-            return found
+            return nodes
         member = self.scope.member(path, end.span)
         if isinstance(member, Values):
             return [ref.index for ref in member if isinstance(ref, NodeRef)]
@@ -120,11 +121,11 @@ class Ends:
             self.pending.append((instance, port))
             before, self.scope.prefix = self.scope.prefix, instance.prefix
             try:
-                found = [v for end in port.ends for v in self.of(end, instance, instance.local)]
+                nodes = [v for end in port.ends for v in self.of(end, instance, instance.local)]
             finally:
                 self.scope.prefix = before
                 self.pending.pop()
-            self.ports[key] = tuple(dict.fromkeys(found))
+            self.ports[key] = tuple(dict.fromkeys(nodes))
         return self.ports[key]
 
     def check_way(self, path: str, span: Span, *, first: bool, second: bool) -> None:
@@ -147,7 +148,7 @@ class Ends:
 
     def unknown(self, path: str, instance: BlockInstance, span: Span) -> Complaint:
         """Return the complaint that no node is called *path*."""
-        self.scope.need("nodes")
+        self.scope.remarks.need("nodes")
         base, bracket, _ = path.rpartition("[")
         family = self.families().get(instance.prefix + base, []) if bracket else []
         if family:

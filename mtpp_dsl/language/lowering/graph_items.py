@@ -19,16 +19,15 @@ from mtpp_dsl.language.lowering.blocks import BlockInstance, bound, where_used
 from mtpp_dsl.language.lowering.counting import MAX_NESTED, MemberCounts
 from mtpp_dsl.language.lowering.cycles import closed_walk
 from mtpp_dsl.language.lowering.edge_ends import Ends
-from mtpp_dsl.language.lowering.node_costs import COST_OPTIONS, cost_options, costs_of
-from mtpp_dsl.language.lowering.node_times import time_option
+from mtpp_dsl.language.lowering.node_options import COST_OPTIONS, cost_options, costs_of, time_option
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.values.asserting import check_assert
+from mtpp_dsl.language.values.complaints import Complaint, Findings, Unsettled
 from mtpp_dsl.language.values.declaring import UnitKeeper, check_word, expand_family
+from mtpp_dsl.language.values.definitions import check_assert
 from mtpp_dsl.language.values.expressions import Locals, iterate
-from mtpp_dsl.language.values.findings import Findings
 from mtpp_dsl.language.values.options import Options
 from mtpp_dsl.language.values.phases import per_phase
-from mtpp_dsl.language.values.scope import Complaint, SpecScope, Unsettled
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Quantity, shown
 
 __all__ = ["NODE_OPTIONS", "GraphItems"]
@@ -86,7 +85,8 @@ class GraphItems:
         self.sizes: list[Any] = []  # numbers, or by phase; None where none is given
         self.times, self.bytes, self.memory = UnitKeeper("times"), UnitKeeper("sizes"), UnitKeeper("sizes")
         self.complained: set[int] = set()  # identities of items
-        self._said: set[str] | None = None
+        self.options: dict[int, Options] = {}  # of items, by their identities
+        self._given: set[str] | None = None
         self.counted = MemberCounts(scope, blocks)
         sized = (SIZE, NONE)
         self.amounts = (
@@ -123,7 +123,7 @@ class GraphItems:
         if self.findings.failed > before:
             return nodes
         if not self.nodes:
-            self.scope.need("nodes")
+            self.scope.remarks.need("nodes")
             raise Complaint("the graph has no nodes", block.span, code="MTPP-E301")
         try:
             return self.created(self.edges, self.sizes)
@@ -150,10 +150,10 @@ class GraphItems:
             self.findings.failed += 1
             if id(item) not in self.complained:
                 self.complained.add(id(item))
-                found = complaint.diagnostic
+                diagnostic = complaint.diagnostic
                 used = tuple(Place(span, says) for span, says in where_used(instance))
                 self.findings.failed -= 1
-                self.findings.add(replace(found, places=(*found.places, *used)))
+                self.findings.add(replace(diagnostic, places=(*diagnostic.places, *used)))
         return False
 
     # nodes
@@ -167,9 +167,9 @@ class GraphItems:
             if isinstance(item, tree.NodeItem):
                 known = self.attempt(self.node, item, instance) or len(self.nodes) > before
                 if not known and instance.prefix + item.name.text not in self.places:
-                    self.scope.unsettled.add("nodes")
+                    self.scope.remarks.unsettled.add("nodes")
             elif isinstance(item, tree.UseItem) and not self.attempt(self.use, item, instance):
-                self.scope.unsettled.add("nodes")
+                self.scope.remarks.unsettled.add("nodes")
         instance.nodes = start, len(self.nodes)
 
     def use(self, item: tree.UseItem, instance: BlockInstance) -> None:
@@ -185,7 +185,7 @@ class GraphItems:
             self.scope.empty.add(instance.prefix + item.name.text)
         for step in iterate(item.clauses, self.scope, instance.local):
             for name, local, at in expand_family(item.name.text, item.family, self.scope, step):
-                self.scope.spend(1 + len(block.items), item.span)
+                self.scope.steps.spend(1 + len(block.items), item.span)
                 self.declare(instance.prefix + name, item.name.span)
                 params = bound(block, item, at, self.scope, local)
                 inner = BlockInstance(
@@ -252,8 +252,8 @@ class GraphItems:
         nodes, steps = self.counted.nodes(item, instance.local)
         if len(self.nodes) + nodes > MAX_NODES:
             raise _too_many(item.name.span)
-        if self.scope.steps + steps > self.scope.most:
-            self.scope.spend(steps, item.span)
+        if self.scope.steps.taken + steps > self.scope.steps.most:
+            self.scope.steps.spend(steps, item.span)
 
     def declare_family(self, name: str, span: Span) -> None:
         """Note the name of a family of instances, which stands for all their nodes; nothing else may have it."""
@@ -284,34 +284,37 @@ class GraphItems:
 
     def attributes(self, name: str, item: tree.NodeItem, local: Locals) -> dict[str, object]:
         """Return what the options of an item say of one node."""
-        options = Options(item.options, NODE_OPTIONS, "a node", self.scope, local, _ABSENT)
-        found: dict[str, object] = {}
+        options = self.options.get(id(item))
+        if options is None:
+            options = self.options[id(item)] = Options(item.options, NODE_OPTIONS, "a node", self.scope, absent=_ABSENT)
+        options.at(local)
+        attributes: dict[str, object] = {}
         for what, dimensions, keeper in self.amounts:
             if what not in options.options:
                 continue
-            each = per_phase(options, what, dimensions) if what in PER_PHASE else None
-            if each is not None:
-                for phase, given in each.items():
+            by_phase = per_phase(options, what, dimensions) if what in PER_PHASE else None
+            if by_phase is not None:
+                for phase, given in by_phase.items():
                     keeper.add(given, f"{what} of {name} in {phase}", options.span(what))
-                found[what] = {phase: float(given.value) for phase, given in each.items()}
+                attributes[what] = {phase: float(given.value) for phase, given in by_phase.items()}
                 continue
             value = options.quantity(what, dimensions)
             if value is not None:
                 keeper.add(value, f"{what} of {name}", options.span(what))
-                found[what] = float(value.value)
+                attributes[what] = float(value.value)
                 if not survives(value.value) and not self.scope.phases:
-                    self.scope.exact[what, name] = value.value
+                    self.scope.declared.exact[what, name] = value.value
         if "work" not in options:
-            self.scope.workless[name] = item.name.span
+            self.scope.declared.workless[name] = item.name.span
         if not options.options.keys() <= AMOUNTS:
-            self.describe(name, options, found)
-        return found
+            self.describe(name, options, attributes)
+        return attributes
 
-    def describe(self, name: str, options: Options, found: dict[str, object]) -> None:
+    def describe(self, name: str, options: Options, attributes: dict[str, object]) -> None:
         """Add to what is found of a node what else than amounts its options say."""
         timed = time_option(options)
         if timed is not None:
-            self.scope.node_times[name] = timed
+            self.scope.declared.node_times[name] = timed
         share = options.quantity("forward", (NONE,))
         if share is not None and share.value > 1:
             raise Complaint(
@@ -320,33 +323,33 @@ class GraphItems:
                 code="MTPP-E214",
             )
         if share is not None:
-            found["forward"] = float(share.value)
-        self.deviate(name, options, found)
+            attributes["forward"] = float(share.value)
+        self.deviate(name, options, attributes)
         if not options.options.keys().isdisjoint(COST_OPTIONS):
-            found |= cost_options(name, options, self.bytes)
+            attributes |= cost_options(name, options, self.bytes)
         for what in ("kind", "label"):
             if what in options:
-                found[what] = options.text(what)
+                attributes[what] = options.text(what)
         color = options.whole("color")
         if color is not None and not 0 <= color <= MAX_COLOR:
             most = f", at most {MAX_COLOR:,}" if color > 0 else ""
             raise Complaint(f"a color is a whole number, zero or more{most}", options.span("color"), code="MTPP-E211")
         if color is not None:
-            found["color"] = color
+            attributes["color"] = color
         if options.word("part", ("forward", "backward")) == "backward":
-            found["backward"] = True
+            attributes["backward"] = True
 
-    def deviate(self, name: str, options: Options, found: dict[str, object]) -> None:
+    def deviate(self, name: str, options: Options, attributes: dict[str, object]) -> None:
         """Note by how much a node may take longer: a time, or with ``%`` a share of its time."""
         given = options.quantity("deviation", (TIME, NONE))
         if given is None:
             return
-        said = options.options["deviation"].value
-        if isinstance(said, tree.Number) and said.unit is not None and said.unit.text == "%":
-            found["deviation share"] = float(given.value)
+        written = options.options["deviation"].value
+        if isinstance(written, tree.Number) and written.unit is not None and written.unit.text == "%":
+            attributes["deviation share"] = float(given.value)
         else:
             self.times.add(given, f"deviation of {name}", options.span("deviation"))
-            found["deviation"] = float(given.value)
+            attributes["deviation"] = float(given.value)
 
     def check_sizes(self) -> None:
         """Hold that all sizes carry units, or none do.
@@ -361,7 +364,7 @@ class GraphItems:
             return
         assert memory.place is not None
         assert size.place is not None
-        first, last = sorted((memory, size), key=lambda each: each.place.start if each.place is not None else 0)
+        first, last = sorted((memory, size), key=lambda keeper: keeper.place.start if keeper.place is not None else 0)
         assert last.place is not None
         raise Complaint(
             f"{last.first} is {last.dimension}, but {first.first} is {first.dimension}: "
@@ -408,19 +411,19 @@ class GraphItems:
             size: Any = None
             if item.options:
                 options = Options(item.options, ("size",), "an edge", scope, local)
-                each = per_phase(options, "size", (SIZE, NONE))
-                size = None if each is not None else options.quantity("size", (SIZE, NONE))
-                for given in each.values() if each is not None else () if size is None else (size,):
+                by_phase = per_phase(options, "size", (SIZE, NONE))
+                size = None if by_phase is not None else options.quantity("size", (SIZE, NONE))
+                for given in by_phase.values() if by_phase is not None else () if size is None else (size,):
                     self.bytes.add(given, "size of an edge", options.span("size"))
-                if each is not None:
-                    size = {phase: float(given.value) for phase, given in each.items()}
+                if by_phase is not None:
+                    size = {phase: float(given.value) for phase, given in by_phase.items()}
                 elif size is not None:
                     size = float(size.value)
-            scope.spend(len(item.ends), item.span)
+            scope.steps.spend(len(item.ends), item.span)
             last = len(item.ends) - 1
             ends = [self.ends.of(end, instance, local, first=i < last, second=i > 0) for i, end in enumerate(item.ends)]
             for (i, sources), targets in zip(enumerate(ends), ends[1:], strict=False):
-                scope.spend(len(sources) * len(targets), item.span)
+                scope.steps.spend(len(sources) * len(targets), item.span)
                 for u, v in itertools.product(sources, targets):
                     if u == v:
                         span = item.ends[i].span.to(item.ends[i + 1].span)
@@ -442,16 +445,16 @@ class GraphItems:
 
     def column(self, what: str, default: object, phase: str = "") -> Any:
         """Return [n] an attribute of all nodes, in a phase where it has one for each; *default* where none has it."""
-        if what not in self.said():
+        if what not in self.given():
             return default
-        found = [attributes.get(what, default) for attributes in self.nodes.values()]
-        return [value[phase] if isinstance(value, dict) else value for value in found]
+        values = [attributes.get(what, default) for attributes in self.nodes.values()]
+        return [value[phase] if isinstance(value, dict) else value for value in values]
 
-    def said(self) -> set[str]:
+    def given(self) -> set[str]:
         """Return what attributes any node has."""
-        if self._said is None:
-            self._said = set().union(*self.nodes.values())
-        return self._said
+        if self._given is None:
+            self._given = set().union(*self.nodes.values())
+        return self._given
 
     def created(self, edges: list[tuple[int, int]], sizes: list[Any]) -> Graph:
         """Return the graph of the nodes with these edges, in all phases."""

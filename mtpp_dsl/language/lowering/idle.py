@@ -18,8 +18,8 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.text.source import Diagnostic, Edit, Fix, Source, Span
 from mtpp_dsl.language.lowering.law import LAW
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.lacking import whole_lines
 from mtpp_dsl.language.syntax.lexing import without_remarks
+from mtpp_dsl.language.syntax.places import whole_lines
 
 __all__ = [
     "free_streams",
@@ -46,12 +46,12 @@ def idle_names(statements: Sequence[tree.Statement], source: Source) -> Iterator
 
     Those of included files are not looked at: a file of definitions may hold more than each of its users needs.
     """
-    found = [s for s in statements if isinstance(s, _NAMING) and s.span.source is source]
-    if not found:
+    own = [s for s in statements if isinstance(s, _NAMING) and s.span.source is source]
+    if not own:
         return
     named = _named({statement.span.source for statement in statements})
     declared = Counter(s.name.text for s in statements if isinstance(s, _NAMING))
-    for statement in found:
+    for statement in own:
         name = statement.name.text
         if named[name] <= declared[name] and not (isinstance(statement, tree.DefStatement) and name == LAW):
             what = _KINDS[type(statement)]
@@ -65,7 +65,7 @@ def idle_names(statements: Sequence[tree.Statement], source: Source) -> Iterator
 def idle_work(graph: Graph, statements: Sequence[tree.Statement]) -> Iterator[Diagnostic]:
     """Yield a warning where no node takes any time."""
     graphs = [graph, *(phase.graph for phase in graph.phases)]
-    tables = [table for each in graphs for table in (*each.times.values(), *each.device_times.values())]
+    tables = [table for part in graphs for table in (*part.times.values(), *part.device_times.values())]
     if graph.n == 0 or graph.work.any() or graph.batch_times or any(table.any() for table in tables):
         return
     kinds = (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator, tree.ImportStatement)
@@ -138,7 +138,10 @@ def idle_reserve(
     origin = graph.origin
     if origin is None or not origin.working or any(isinstance(constraint, StageMemory) for constraint in constraints):
         return
-    if not (_limits_memory(joined, constraints) or any(isinstance(each, tree.TargetStatement) for each in statements)):
+    if not (
+        _limits_memory(joined, constraints)
+        or any(isinstance(statement, tree.TargetStatement) for statement in statements)
+    ):
         return
     needed = max(origin.working)
     short = [device for device in devices if device.memory is not None and device.reserve < needed]
@@ -166,11 +169,11 @@ def free_streams(
     devices: Sequence[Device], joined: Interconnect, constraints: Sequence[Constraint]
 ) -> Iterator[Diagnostic]:
     """Yield a warning for the first device whose memory streams parameters for nothing, as it pays no I/O."""
-    held = [x.devices for x in constraints if isinstance(x, Memory)]
+    limits = [x.devices for x in constraints if isinstance(x, Memory)]
     if not (isinstance(joined, (Shared, Host)) and joined.overflow):
         return
     for d, device in enumerate(devices):
-        limited = any(kept is None or d in kept for kept in held)
+        limited = any(kept is None or d in kept for kept in limits)
         if device.memory is not None and not device.pays_io and not limited:
             yield _warning(
                 f"memory of {device.name} has no effect: with io = free the device pays nothing for "
@@ -207,7 +210,7 @@ def idle_batches(
     if objective.batch is not None:
         return
     graphs = [phase.graph for phase in graph.phases] or [graph]
-    modelled = {name for each in graphs for name, row in each.time_sources.items() if TimeSource.MODELLED in row}
+    modelled = {name for part in graphs for name, row in part.time_sources.items() if TimeSource.MODELLED in row}
     given = [] if first is None else [first.place]
     given += [device.name for device in devices if device.fixed or (device.overhead and device.name not in modelled)]
     if given:
@@ -222,10 +225,10 @@ def idle_batches(
 def _named(sources: Iterable[Source], *, calls: bool = False) -> Counter[str]:
     """Return how often each name stands in the texts, comments and strings apart; with *calls* those of functions."""
     pattern = re.compile(r"[A-Za-z_]\w*(?=\s*\()") if calls else _NAME
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for source in sources:
-        found.update(pattern.findall(without_remarks(source.text)))
-    return found
+        counts.update(pattern.findall(without_remarks(source.text)))
+    return counts
 
 
 def _warning(message: str, span: Span | None = None, *, code: str) -> Diagnostic:

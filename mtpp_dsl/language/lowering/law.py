@@ -16,10 +16,10 @@ from mtpp_dsl.exchange.library.entries import FOLDER
 from mtpp_dsl.language.lowering.law_arrays import column_times
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.parser import parse
-from mtpp_dsl.language.values.costing import OF_DEVICES, OF_OPERATORS
-from mtpp_dsl.language.values.declared import LawOperator
+from mtpp_dsl.language.values.attributes import OF_DEVICES, OF_OPERATORS
+from mtpp_dsl.language.values.complaints import Complaint, Unsettled
 from mtpp_dsl.language.values.expressions import evaluate
-from mtpp_dsl.language.values.scope import Complaint, SpecScope, Unsettled
+from mtpp_dsl.language.values.scope import LawOperator, SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Quantity, Value, describe, shown
 
 __all__ = ["LAW", "DeviceClasses", "Law", "law_of", "package_law"]
@@ -94,11 +94,11 @@ class Law:
         wanted = np.unique(classes.of_item[items]).tolist()
         if len(wanted) > MANY:
             self.add_columns(scope, costs, classes, d, wanted, device, known)
-        for each in wanted:
-            key = classes.keys[each], device
+        for number in wanted:
+            key = classes.keys[number], device
             if key not in known:
-                known[key] = self.time(scope, LawOperator(costs, classes.first[each]), d)
-            table[each] = known[key]
+                known[key] = self.time(scope, LawOperator(costs, classes.first[number]), d)
+            table[number] = known[key]
         row = np.full(len(nodes), np.nan)
         row[nodes] = 0.0
         np.add.at(row, costs.owner[items], table[classes.of_item[items]])
@@ -121,34 +121,34 @@ class Law:
         Raises:
             Complaint: the law gives no time for one of them.
         """
-        new = [each for each in wanted if (classes.keys[each], device) not in known]
+        new = [number for number in wanted if (classes.keys[number], device) not in known]
         sorts: dict[object, int] = {}
-        for each in new:
-            item = classes.first[each]
+        for number in new:
+            item = classes.first[number]
             words = costs.kinds[item], costs.dtypes[item], costs.weight_types[item]
             sorts.setdefault((words, costs.flop[item] > 0, costs.read[item] > 0, costs.write[item] > 0), item)
         for item in sorts.values():
             self.time(scope, LawOperator(costs, item), d)
-        found = column_times(self.definition, scope, costs, [classes.first[each] for each in new], d)
-        if found is not None:
-            scope.spend(len(new) // 10, self.definition.value.span)
-            keys = ((classes.keys[each], device) for each in new)
-            known.update(zip(keys, found.tolist(), strict=True))
+        times = column_times(self.definition, scope, costs, [classes.first[number] for number in new], d)
+        if times is not None:
+            scope.steps.spend(len(new) // 10, self.definition.value.span)
+            keys = ((classes.keys[number], device) for number in new)
+            known.update(zip(keys, times.tolist(), strict=True))
 
     def classes(self, costs: Costs) -> DeviceClasses:
         """Return which operators are known to take the same time on any device."""
-        found: dict[tuple[object, ...], int] = {}
+        numbered: dict[tuple[object, ...], int] = {}
         numbers = zip(costs.flop.tolist(), costs.read.tolist(), costs.write.tolist(), strict=True)
         words = zip(costs.kinds, costs.dtypes, costs.weight_types, strict=True)
         owners = [-1] * len(costs) if self.of_costs else costs.owner.tolist()
         first: list[int] = []
         of_item = np.empty(len(costs), np.int64)
         for item, key in enumerate(zip(numbers, words, owners, strict=True)):
-            number = found.setdefault(key, len(found))
+            number = numbered.setdefault(key, len(numbered))
             if number == len(first):
                 first.append(item)
             of_item[item] = number
-        return DeviceClasses(of_item, tuple(first), tuple(found))
+        return DeviceClasses(of_item, tuple(first), tuple(numbered))
 
     def time(self, scope: SpecScope, operator: LawOperator, d: int) -> float:
         """Return what an operator takes on device *d*, in seconds.
@@ -159,13 +159,13 @@ class Law:
         assert scope.graph is not None
         v, d_ = (word.text for word in self.definition.params)
         span = self.definition.value.span
-        scope.spend(1, span)
-        scope.operator = operator
+        scope.steps.spend(1, span)
+        scope.evaluated.operator = operator
         try:
             value = evaluate(self.definition.value, scope, {v: NodeRef(operator.node), d_: DeviceRef(d)})
         finally:
-            scope.operator = None
-        return self.checked(value, operator.called(scope.graph), span)
+            scope.evaluated.operator = None
+        return self.checked(value, operator.shown_name(scope.graph), span)
 
     def checked(self, value: Value, called: str, span: Span) -> float:
         """Return the time that the law has given; ``inf`` where the device cannot run the operator.
@@ -192,7 +192,7 @@ def law_of(scope: SpecScope) -> Law:
         Unsettled: the spec's own could not be read.
     """
     own = scope.defs.get(LAW)
-    if LAW in scope.unsettled:
+    if LAW in scope.remarks.unsettled:
         raise Unsettled(LAW)
     definition = own or package_law()
     if len(definition.params) != 2:
@@ -213,8 +213,10 @@ def law_of(scope: SpecScope) -> Law:
 @cache
 def package_law() -> tree.DefStatement:
     """Return the law of the package, which is in use where a spec has none of its own."""
-    found = parse(Source("laws/roofline.mtpp", PATH.read_text(encoding="utf-8")))
-    return next(each for each in found if isinstance(each, tree.DefStatement) and each.name.text == LAW)
+    statements = parse(Source("laws/roofline.mtpp", PATH.read_text(encoding="utf-8")))
+    return next(
+        statement for statement in statements if isinstance(statement, tree.DefStatement) and statement.name.text == LAW
+    )
 
 
 def _named_beside(

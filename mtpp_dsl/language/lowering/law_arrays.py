@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from mtpp_dsl.core.problem.costs import Costs
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.arithmetic import Mismatch
-from mtpp_dsl.language.values.costing import OF_DEVICES, OF_OPERATORS
+from mtpp_dsl.language.values.attributes import OF_DEVICES, OF_OPERATORS
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.expressions import evaluate
 from mtpp_dsl.language.values.functions import FUNCTIONS
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, Quantity
 
 __all__ = ["column_times"]
@@ -79,20 +80,20 @@ class _Columns:
             case tree.Negate(operand=operand):
                 return np.negative(self.value(operand, items, names))
             case tree.Chain(operands=operands, operators=operators):
-                found = self.value(operands[0], items, names)
+                column = self.value(operands[0], items, names)
                 for operator, operand in zip(operators, operands[1:], strict=True):
-                    found = OPERATORS[operator](found, self.value(operand, items, names))
-                return found
+                    column = OPERATORS[operator](column, self.value(operand, items, names))
+                return column
             case tree.Compare(left=left, operator=operator, right=right) if operator in OPERATORS:
                 return OPERATORS[operator](self.value(left, items, names), self.value(right, items, names))
             case tree.Not(operand=operand):
                 return np.logical_not(self.value(operand, items, names))
             case tree.Logic(operator=operator, operands=operands):
                 join = np.logical_and if operator == "and" else np.logical_or
-                found = self.value(operands[0], items, names)
+                column = self.value(operands[0], items, names)
                 for operand in operands[1:]:
-                    found = join(found, self.value(operand, items, names))
-                return found
+                    column = join(column, self.value(operand, items, names))
+                return column
             case tree.Conditional():
                 return self.conditional(node, items, names)
             case tree.Call(named=(), clauses=None):
@@ -111,25 +112,25 @@ class _Columns:
     def conditional(self, node: tree.Conditional, items: NDArray[np.int64], names: Mapping[str, Any]) -> Column:
         """Return [items] the values of ``if … then … else``: each branch is asked only where it counts."""
         yes = self.value(node.condition, items, names).astype(np.bool_)
-        found: Column | None = None
+        column: Column | None = None
         for branch, where in ((node.then, yes), (node.otherwise, ~yes)):
             if where.any():
                 some = {name: what if isinstance(what, str) else what[where] for name, what in names.items()}
                 values = self.value(branch, items[where], some)
-                found = np.empty(len(items), values.dtype) if found is None else found
-                found[where] = values
-        return np.zeros(0) if found is None else found
+                column = np.empty(len(items), values.dtype) if column is None else column
+                column[where] = values
+        return np.zeros(0) if column is None else column
 
     def call(self, node: tree.Call, items: NDArray[np.int64], names: Mapping[str, Any]) -> Column:
         """Return [items] the values of a call."""
         name, arguments = node.function.text, node.arguments
-        kinds = [_meant(each, names) for each in arguments]
+        kinds = [_meant(operand, names) for operand in arguments]
         first = kinds[0] if kinds and isinstance(kinds[0], str) else None
         if name in EXTREMES and len(arguments) > 1:
-            found = self.value(arguments[0], items, names)
-            for each in arguments[1:]:
-                found = EXTREMES[name](found, self.value(each, items, names))
-            return found
+            extreme = self.value(arguments[0], items, names)
+            for operand in arguments[1:]:
+                extreme = EXTREMES[name](extreme, self.value(operand, items, names))
+            return extreme
         if name in OF_OPERATORS and first == NODE and len(arguments) == 1:
             column = getattr(self.costs, COLUMNS.get(name, name))
             return np.array(column, object if name in COLUMNS else np.float64)[items]
@@ -150,14 +151,16 @@ class _Columns:
         """Return [items] what a function says of the device, of which one may depend on a word about the operator."""
         function, _ = FUNCTIONS[name]
         words = self.value(more[0], items, names) if more else np.full(len(items), "", object)
-        found: Column | None = None
+        answers: Column | None = None
         for word in dict.fromkeys(words.tolist()):
             value = function(self.scope, DeviceRef(self.d), *([word] if more else []))
             if not isinstance(value, (str, Quantity)):
                 raise _OtherError
-            found = np.empty(len(items), object if isinstance(value, str) else np.float64) if found is None else found
-            found[words == word] = value if isinstance(value, str) else float(value.value)
-        return np.zeros(0) if found is None else found
+            answers = (
+                np.empty(len(items), object if isinstance(value, str) else np.float64) if answers is None else answers
+            )
+            answers[words == word] = value if isinstance(value, str) else float(value.value)
+        return np.zeros(0) if answers is None else answers
 
 
 def _meant(argument: tree.Expression, names: Mapping[str, Any]) -> Any:
@@ -185,8 +188,8 @@ def column_times(
     numbers = np.array(items, np.int64)
     try:
         with np.errstate(all="ignore"):
-            found = _Columns(scope, costs, d).value(definition.value, numbers, {v: NODE, device: DEVICE})
+            times = _Columns(scope, costs, d).value(definition.value, numbers, {v: NODE, device: DEVICE})
     except (_OtherError, Mismatch, Complaint, RecursionError):
         return None
-    sound = found.shape == numbers.shape and found.dtype == np.float64 and bool((found >= 0).all())
-    return found if sound else None
+    sound = times.shape == numbers.shape and times.dtype == np.float64 and bool((times >= 0).all())
+    return times if sound else None

@@ -20,6 +20,7 @@ from mtpp_dsl.core.problem.variants import OneMore
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.lowering.analysis import Analysis
 from mtpp_dsl.language.lowering.choosing import all_of, scenarios
+from mtpp_dsl.language.lowering.custom import under_target
 from mtpp_dsl.language.lowering.idle import (
     free_streams,
     idle_batches,
@@ -31,7 +32,6 @@ from mtpp_dsl.language.lowering.idle import (
 )
 from mtpp_dsl.language.lowering.lower_stages import LoweringStages
 from mtpp_dsl.language.lowering.reader import Read, read_source, read_statements
-from mtpp_dsl.language.lowering.targets import under_target
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.parser import MAX_DEPTH
 from mtpp_dsl.language.syntax.partial import Broken
@@ -87,8 +87,8 @@ def analyse(
     Raises:
         UsageError: the file is missing or unreadable.
     """
-    held = {os.path.realpath(path): text for path, text in (texts or {}).items()}
-    return _read(spec, search, held).analyse(params, graph=graph, scenario=scenario)
+    by_path = {os.path.realpath(path): text for path, text in (texts or {}).items()}
+    return _read(spec, search, by_path).analyse(params, graph=graph, scenario=scenario)
 
 
 def read(spec: str | os.PathLike[str], search: Folders = (), *, folder: Path | None = None) -> Spec:
@@ -103,10 +103,10 @@ def read(spec: str | os.PathLike[str], search: Folders = (), *, folder: Path | N
         SpecError: with every error of the syntax, each in its place.
         UsageError: the file is missing or unreadable.
     """
-    found = _read(spec, search, within=folder)
-    if found.parsed.diagnostics:
-        raise SpecError(found.parsed.diagnostics)
-    return found
+    parsed = _read(spec, search, within=folder)
+    if parsed.parsed.diagnostics:
+        raise SpecError(parsed.parsed.diagnostics)
+    return parsed
 
 
 def _read(
@@ -126,8 +126,8 @@ def _read(
     with hashing() as hashes:
         if path is not None:
             source = read_source(path, str(path), None, texts)
-        found = Spec.of(source, folder, search, texts)
-    return replace(found, path=path, hashes={**hashes, **found.hashes})
+        parsed = Spec.of(source, folder, search, texts)
+    return replace(parsed, path=path, hashes={**hashes, **parsed.hashes})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -191,7 +191,11 @@ class Spec:
     @property
     def params(self) -> tuple[str, ...]:
         """The names of its params."""
-        names = [each.name.text for each in all_of(self.parsed.statements) if isinstance(each, tree.ParamStatement)]
+        names = [
+            statement.name.text
+            for statement in all_of(self.parsed.statements)
+            if isinstance(statement, tree.ParamStatement)
+        ]
         return tuple(dict.fromkeys(names))
 
     @property
@@ -219,10 +223,10 @@ class Spec:
         Raises:
             SpecError: with every error found, each in its place.
         """
-        found = self.analyse({**(values or {}), **params}, graph=graph, scenario=scenario)
-        if found.problem is None:
-            raise SpecError(found.errors)
-        return found.problem
+        analysis = self.analyse({**(values or {}), **params}, graph=graph, scenario=scenario)
+        if analysis.problem is None:
+            raise SpecError(analysis.errors)
+        return analysis.problem
 
     def analyse(
         self,
@@ -259,9 +263,9 @@ class Spec:
             except RecursionError:
                 problem = None
                 lowering.findings.wrong.append(_too_deep(self.source))
-        found = [*parsed.diagnostics, *lowering.wrong, *lowering.warnings]
+        diagnostics = [*parsed.diagnostics, *lowering.wrong, *lowering.warnings]
         of = self.source, parsed.sources, parsed.own, lowering.scope
-        return Analysis.of(*of, found, problem, replace(lowering.places, sources=tuple(parsed.sources)))
+        return Analysis.of(*of, diagnostics, problem, replace(lowering.places, sources=tuple(parsed.sources)))
 
 
 def _too_deep(source: Source) -> Diagnostic:
@@ -310,7 +314,8 @@ class Lowering(LoweringStages):
     def wrong(self) -> list[Diagnostic]:
         """The errors found so far; where units do not agree, params given without one are named first."""
         units = any(str(NONE) in diagnostic.message for diagnostic in self.findings.wrong)
-        return [*(Diagnostic(message, code="MTPP-E213") for message in self.scope.plain if units), *self.findings.wrong]
+        plain = [Diagnostic(message, code="MTPP-E213") for message in self.scope.remarks.plain if units]
+        return [*plain, *self.findings.wrong]
 
     @property
     def places(self) -> Places:
@@ -326,12 +331,12 @@ class Lowering(LoweringStages):
         try:
             if self.read() and sound:
                 return self.created()
-            self.warnings += self.scope.warnings
+            self.warnings += self.scope.remarks.warnings
             self.warnings += idle_names([statement for statement, _ in self.statements], self.source)
             return None
         except SpecError as error:  # one that ends the run, such as the last of as many as one run reports
             known = set(map(id, self.findings.wrong))
-            self.findings.wrong += [found for found in error.diagnostics if id(found) not in known]
+            self.findings.wrong += [diagnostic for diagnostic in error.diagnostics if id(diagnostic) not in known]
             return None
 
     def created(self) -> Problem | None:
@@ -348,7 +353,7 @@ class Lowering(LoweringStages):
                 self.joined,
                 [asked.objective for asked in self.asked],
                 self.constraints,
-                time_unit=self.scope.time_unit,
+                time_unit=self.scope.units.time,
                 origin=origin_of(self.source, self.path, self.scope, self.hashes, self.scenario),
                 warnings=[str(warning) for warning in self.warnings],
             )
@@ -362,7 +367,9 @@ class Lowering(LoweringStages):
         if limited is None or self.findings.failed:
             return None
         problem = limited
-        self.warnings += [Diagnostic(said, self.place_in(said), "warning", code="MTPP-W501") for said in further]
+        self.warnings += [
+            Diagnostic(message, self.place_in(message), "warning", code="MTPP-W501") for message in further
+        ]
         return problem
 
     def warn(self) -> None:
@@ -372,7 +379,7 @@ class Lowering(LoweringStages):
         statements = [statement for statement, _ in self.statements]
         memory = self.memory.first, self.memory.place
         self.warnings += [
-            *self.scope.warnings,
+            *self.scope.remarks.warnings,
             *hidden_names(statements, self.scope),
             *idle_names(statements, self.source),
             *(() if self.replaced is not None else idle_work(self.graph, statements)),
@@ -389,16 +396,16 @@ class Lowering(LoweringStages):
             *self.placed(idle_tables(self.graph, self.devices, self.left_out), tree.GraphFile),
         ]
 
-    def placed(self, found: Iterable[Diagnostic], kind: type[tree.Statement]) -> Iterator[Diagnostic]:
+    def placed(self, warnings: Iterable[Diagnostic], kind: type[tree.Statement]) -> Iterator[Diagnostic]:
         """Yield warnings, those without a place with that of the last statement of a kind."""
         statements = self.of(kind)
-        for warning in found:
+        for warning in warnings:
             span = warning.span or (statements[-1][0].span if statements else None)
             yield replace(warning, span=span)
 
-    def place_in(self, said: str) -> Span | None:
+    def place_in(self, message: str) -> Span | None:
         """Return the place of the device that a warning names, or else of the objective."""
-        named = re.match(r"device '([^'\[]+)", said)
+        named = re.match(r"device '([^'\[]+)", message)
         devices = [s.span for s, _ in self.of(tree.DeviceStatement) if named is not None and s.name.text == named[1]]
         spans = devices or [s.span for s, _ in self.of(tree.ObjectiveStatement)]
         return spans[-1] if spans else None

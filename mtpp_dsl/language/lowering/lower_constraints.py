@@ -12,18 +12,24 @@ from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.text.source import Fix, Place, Span
 from mtpp_dsl.language.lowering.custom import lower_custom
-from mtpp_dsl.language.lowering.lower_objective import StatedObjective
+from mtpp_dsl.language.lowering.lower_objective import StatedObjective, lower_penalty
 from mtpp_dsl.language.lowering.lower_pipelines import MEMORY_OPTIONS, shard, stage_memory
-from mtpp_dsl.language.lowering.penalties import lower_penalty
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.arithmetic import Mismatch, subtract
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.evaluating import members_of, warn_of_no_step
 from mtpp_dsl.language.values.expressions import Locals, evaluate, iterate, truth, whole
-from mtpp_dsl.language.values.linear import condition_remedy, is_not_linear, mismatch_code, remedy
-from mtpp_dsl.language.values.maxima import only_pushed_down, without_maxima
+from mtpp_dsl.language.values.linear import (
+    condition_remedy,
+    is_not_linear,
+    mismatch_code,
+    only_pushed_down,
+    remedy,
+    without_maxima,
+)
 from mtpp_dsl.language.values.members import Empty, in_their_order, members
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import (
     Affine,
     DataTable,
@@ -114,7 +120,7 @@ def lower_labelled(
                 )
                 if not linear.terms and not linear.soft and not _holds(linear):
                     message = f"no plan satisfies {linear.label!r}: its two sides are numbers, and it is false"
-                    scope.warn(message, body.span, "MTPP-W203")
+                    scope.remarks.warn(message, body.span, "MTPP-W203")
                 if linear.terms or not _holds(linear):
                     yield linear
     if not repeated:
@@ -156,7 +162,7 @@ def _bound(
             yield from _bound(rest, scope, local, suffix)
         return
     for item in members_of(head, scope, local):
-        scope.spend(1 + len(local) // 4, head.span)
+        scope.steps.spend(1 + len(local) // 4, head.span)
         step = {**local, head.name.text: item}
         if condition is None or truth(condition, scope, step):
             name = _shown(item, scope)
@@ -191,8 +197,8 @@ def _inequalities(body: tree.Expression) -> Iterator[tree.Compare]:
             yield from _inequalities(operand)
         return
     if not isinstance(body, tree.Compare):
-        said = condition_remedy(body)
-        notes = [said] if said else []
+        instead = condition_remedy(body)
+        notes = [instead] if instead else []
         raise Complaint(
             "a labelled constraint is an inequality: '<=', '>=' or '=='", body.span, notes, code="MTPP-E501"
         )
@@ -221,11 +227,13 @@ def _linear_row(body: tree.Compare, statement: tree.LabelledConstraint, scope: S
     try:
         return _row(body, scope, local)
     except Complaint as complaint:
-        found = complaint.diagnostic
-        if found.span is None or not is_not_linear(found.message):
+        diagnostic = complaint.diagnostic
+        if diagnostic.span is None or not is_not_linear(diagnostic.message):
             raise
-        said = remedy(body, statement.quantifiers, found.span)
-        raise Complaint(found.message, found.span, [said] if said else found.notes, code=found.code) from None
+        instead = remedy(body, statement.quantifiers, diagnostic.span)
+        raise Complaint(
+            diagnostic.message, diagnostic.span, [instead] if instead else diagnostic.notes, code=diagnostic.code
+        ) from None
 
 
 def _row(body: tree.Compare, scope: SpecScope, local: Locals) -> Affine:
@@ -295,7 +303,7 @@ def _parts(options: Options) -> c.Parts:
 
 def _memory(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, options: Options) -> Iterator[c.Constraint]:
     devices = _on(s, scope, local)
-    scope.need("devices", "options")
+    scope.remarks.need("devices", "options")
     assert scope.devices is not None
     chosen = [scope.devices[d] for d in (range(len(scope.devices)) if devices is None else devices)]
     without = [device.name for device in chosen if device.memory is None]
@@ -311,7 +319,7 @@ def _colocate(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, _: O
     if s.by is None:
         yield c.Colocate(nodes=_nodes(s, scope, local, least=2), origin=s.span.place)
         return
-    scope.need("nodes", "weights")
+    scope.remarks.need("nodes", "weights")
     assert scope.graph is not None
     columns: dict[str, list[object]] = {
         "color": [color if color >= 0 else None for color in scope.graph.colors.tolist()],
@@ -397,7 +405,7 @@ def _robust(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, option
     most = _amount(s, scope, local)
     if share is not None and share.value > 1:
         percent = f"{float(share.value):.6g}"
-        scope.warn(
+        scope.remarks.warn(
             f"a deviation of {percent} lets a node take {percent} times its time more; {percent} per cent is "
             f"written {percent}%",
             options.span("deviation"),

@@ -15,10 +15,10 @@ from mtpp_dsl.core.text.source import Diagnostic, Span
 from mtpp_dsl.language.lowering.law import LAW, Law, law_of
 from mtpp_dsl.language.lowering.lower_times import TimeTables
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.values.costing import settled_costs
+from mtpp_dsl.language.values.attributes import settled_costs
+from mtpp_dsl.language.values.complaints import Complaint, Findings
 from mtpp_dsl.language.values.declaring import UnitKeeper
-from mtpp_dsl.language.values.findings import Findings
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 
 __all__ = ["has_costs", "model_times", "with_times"]
 
@@ -74,7 +74,7 @@ def model_times(tables: TimeTables, statements: Sequence[tree.Statement]) -> Non
     graph = tables.graph
     known: dict[object, float] = {}
     seen: set[Device] = set()
-    for phase in [(each.name, each.graph) for each in graph.phases] or [("", graph)]:
+    for phase in [(part.name, part.graph) for part in graph.phases] or [("", graph)]:
         for complaint in _in_phase(law, tables, *phase, statements, known, seen):
             tables.findings.add(complaint)
 
@@ -126,13 +126,13 @@ def _in_phase(
 def _wanted(tables: TimeTables, d: int, phase: str, graph: Graph, costs: Costs) -> Bools:
     """Return [n] the nodes whose times on a device the law is asked for."""
     device = tables.devices[d]
-    found = np.zeros(graph.n, np.bool_)
+    nodes = np.zeros(graph.n, np.bool_)
     if {device.name, device.type} & {*graph.times} or device.name in graph.device_times:
-        return found
-    found[costs.nodes] = True
-    found &= graph.work == 0
-    found &= np.array([kind not in device.unsupported for kind in graph.kinds], np.bool_)
-    return found & ~tables.given(d, phase)
+        return nodes
+    nodes[costs.nodes] = True
+    nodes &= graph.work == 0
+    nodes &= np.array([kind not in device.unsupported for kind in graph.kinds], np.bool_)
+    return nodes & ~tables.given(d, phase)
 
 
 def _uncounted(graph: Graph, costs: Costs, items: list[int], device: Device, place: Span | None) -> Diagnostic:
@@ -162,12 +162,14 @@ def _no_peak(graph: Graph, nodes: Bools, device: Device, place: Span | None) -> 
 
 def _placed(complaint: Complaint, law: Law, device: Device, place: Span | None) -> Diagnostic:
     """Return what is wrong with a time; where the law is that of the package, at the device that lacks something."""
-    found = complaint.diagnostic
+    diagnostic = complaint.diagnostic
     if law.own:
-        return replace(found, notes=(*found.notes, f"in '{LAW}', the law that makes times of costs, on {device.name}"))
+        return replace(
+            diagnostic, notes=(*diagnostic.notes, f"in '{LAW}', the law that makes times of costs, on {device.name}")
+        )
     remedy = "or give the time itself: 'time … on … = 3 ms'"
     note = f"the law of the package is in use, see 'include \"laws/{LAW}.mtpp\"'; {remedy}"
-    return replace(found, span=place, notes=(note,), code="MTPP-E310", places=())
+    return replace(diagnostic, span=place, notes=(note,), code="MTPP-E310", places=())
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -177,11 +179,11 @@ def _listed(names: Sequence[str]) -> str:
 
 def _graph_place(statements: Sequence[tree.Statement]) -> Span | None:
     kinds = (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator, tree.ImportStatement)
-    return next((each.span for each in reversed(statements) if isinstance(each, kinds)), None)
+    return next((statement.span for statement in reversed(statements) if isinstance(statement, kinds)), None)
 
 
 def device_place(device: Device, statements: Sequence[tree.Statement]) -> Span | None:
     """Return the place of the statement that declares a device; None if an import brought it."""
     family = device.name.partition("[")[0]
-    devices = (each for each in reversed(statements) if isinstance(each, tree.DeviceStatement))
-    return next((each.span for each in devices if each.name.text == family), None)
+    devices = (statement for statement in reversed(statements) if isinstance(statement, tree.DeviceStatement))
+    return next((statement.span for statement in devices if statement.name.text == family), None)

@@ -16,15 +16,15 @@ from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph, Ints, frozen
 from mtpp_dsl.core.text.source import Span
-from mtpp_dsl.language.lowering.device_figures import FIGURES, figures
-from mtpp_dsl.language.lowering.device_types import type_of, with_type
+from mtpp_dsl.language.lowering.device_options import FIGURES, figures, type_of, with_type
 from mtpp_dsl.language.lowering.lower_switches import OF_SPLITS, UPLINK, hanging, lower_tree, of_splits
+from mtpp_dsl.language.lowering.lower_units import check_rate
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.declaring import UnitKeeper, check_word, expand_family
 from mtpp_dsl.language.values.expressions import Locals, evaluate, iterate
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.rates import check_rate
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, Quantity, describe
 from mtpp_dsl.language.values.values import Sequence as Values
 
@@ -104,8 +104,8 @@ def declare_devices(
     """
     base = statement.name.text
     old = []
-    if base in devices or base in scope.bases:
-        scope.spend(len(devices), statement.span)
+    if base in devices or base in scope.declared.bases:
+        scope.steps.spend(len(devices), statement.span)
         old = [name for name in devices if name == base or name.startswith(f"{base}[")]
     declared = sorted(name for name in old if name in fresh)
     if declared:
@@ -139,7 +139,7 @@ def declare_devices(
                 new[name] = _device(name, statement, new[name], scope, local, (memory, times))
             except Complaint as wrong:
                 complaint = wrong  # the devices are known all the same: one complaint, not one per use
-    scope.bases.add(base)
+    scope.declared.bases.add(base)
     fresh.update(dict.fromkeys(new, statement.name.span))
     _put(devices, old, new)
     if complaint is not None:
@@ -176,7 +176,7 @@ def _device(
             keepers[0].add(value, f"{what} of {name}", options.span(what) if own else statement.span)
     speed = options.quantity("speed", (NONE, COMPUTE))
     if speed is not None:
-        scope.need("weights")
+        scope.remarks.need("weights")
         flops = scope.graph is not None and scope.graph.work_unit == "FLOP"
         if (speed.dimension == COMPUTE) != flops:
             wanted = "in FLOP/s, as the work is in FLOP" if flops else "a factor without a unit, as the work is a time"
@@ -214,7 +214,7 @@ def _device(
         **figures(options),
     )
     if any(option in options for option in UPLINK):
-        scope.hung[name] = hanging(options, "switch", statement.span)
+        scope.declared.hung[name] = hanging(options, "switch", statement.span)
     io = options.word("io", ("paid", "free"))
     return device if io is None else replace(device, pays_io=io == "paid")
 
@@ -223,9 +223,9 @@ def _keep_exact(name: str, values: Mapping[str, Quantity | None], scope: SpecSco
     """Note the numbers of a device that floating point does not hold exactly, for expressions."""
     for what, value in values.items():
         if value is not None:
-            scope.exact.pop((f"{what} of a device", name), None)
+            scope.declared.exact.pop((f"{what} of a device", name), None)
             if not survives(value.value):
-                scope.exact[f"{what} of a device", name] = value.value
+                scope.declared.exact[f"{what} of a device", name] = value.value
 
 
 def _group(options: Options) -> str | None:
@@ -339,8 +339,8 @@ def lower_links(
         for local in iterate(statement.clauses, scope):
             _link(statement, local, table, scope)
     usual = {"overlap": "none", "send": "once", "duplex": "full"}
-    said = {option: value or usual[option] for option, value in channel.of_splits.items()}
-    joined = replace(table.links(channel.routing), **said)  # type: ignore[arg-type]
+    settings = {option: value or usual[option] for option, value in channel.of_splits.items()}
+    joined = replace(table.links(channel.routing), **settings)  # type: ignore[arg-type]
     if joined.duplex == "half" and (joined.bandwidth != joined.bandwidth.T).any():
         d, e = (scope.devices[i].name for i in np.argwhere(joined.bandwidth != joined.bandwidth.T)[0].tolist())
         raise Complaint(
@@ -354,7 +354,7 @@ def lower_links(
 
 def _check_switches(channel: ReadChannel, scope: SpecScope, switches: Sequence[tree.SwitchStatement]) -> None:
     """Complain of switches, or of devices that hang from some, where there is no tree."""
-    hung = next((row for row in scope.hung.values()), None)
+    hung = next((row for row in scope.declared.hung.values()), None)
     where = switches[0].span if switches else hung.span if hung is not None else None
     if where is not None:
         what = "'switch'" if switches else "the option switch or uplink of a device"
@@ -397,7 +397,7 @@ class LinkTable:
 def _link(statement: tree.LinkStatement, local: Locals, table: LinkTable, scope: SpecScope) -> None:
     options = Options(statement.options, LINK_OPTIONS, "a link", scope, local)
     ends = [_ends(end, scope, local) for end in (statement.first, statement.second)]
-    scope.spend(len(ends[0]) * len(ends[1]), statement.span)
+    scope.steps.spend(len(ends[0]) * len(ends[1]), statement.span)
     if not ends[0] or not ends[1] or ends[0] == ends[1] == ends[0][:1]:
         raise Complaint("a link joins two different devices", statement.span, code="MTPP-E402")
     bandwidth = options.quantity("bandwidth", (RATE, NONE))
@@ -416,8 +416,8 @@ def _ends(end: tree.Expression, scope: SpecScope, local: Locals) -> list[int]:
     else:
         value = evaluate(end, scope, local)
     items = list(value) if isinstance(value, Values) else [value]
-    found = [item.index for item in items if isinstance(item, DeviceRef)]
-    if len(found) < len(items):
+    numbers = [item.index for item in items if isinstance(item, DeviceRef)]
+    if len(numbers) < len(items):
         what = "an unknown name" if value is None else describe(value)
         raise Complaint(f"a link joins devices; this is {what}", end.span, code="MTPP-E210")
-    return found
+    return numbers

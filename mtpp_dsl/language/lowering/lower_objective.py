@@ -1,4 +1,4 @@
-"""``minimize`` and ``maximize`` statements to objectives."""
+"""``minimize`` and ``maximize`` statements to objectives, and what ``(penalty = ...)`` adds to them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from mtpp_dsl.core.problem.objective import OBJECTIVES, Objective
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.lowering.lower_pipelines import PIPELINED, microbatches
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.near_words import word_hint
+from mtpp_dsl.language.syntax.keywords import word_hint
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.decisions import DIMENSIONS
-from mtpp_dsl.language.values.expressions import Locals, evaluate, iterate
-from mtpp_dsl.language.values.linear import is_not_linear
-from mtpp_dsl.language.values.maxima import only_pushed_down
+from mtpp_dsl.language.values.expressions import Locals, evaluate, iterate, number
+from mtpp_dsl.language.values.linear import is_not_linear, only_pushed_down
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Affine, Quantity, describe
 
-__all__ = ["StatedObjective", "counting", "lower_objective"]
+__all__ = ["StatedObjective", "counting", "lower_objective", "lower_penalty"]
 
 _PARTS = ("together", "separate")
 _TRANSFERS = ("per_batch", "per_input")
@@ -82,8 +82,8 @@ def _named(statement: tree.ObjectiveStatement, scope: SpecScope, local: Locals) 
     objective = _throughput(options, parts) if name == "throughput" else replace(objective, parts=parts)
     if "microbatches" in OBJECTIVES[name]:
         objective = _iteration(objective, options)
-    scope.need("time unit")
-    dimension = DIMENSIONS[scope.time_unit]
+    scope.remarks.need("time unit")
+    dimension = DIMENSIONS[scope.units.time]
     return StatedObjective(_within(objective, options, dimension), dimension, value.span)
 
 
@@ -125,19 +125,19 @@ def _evaluated(value: tree.Expression, scope: SpecScope, local: Locals) -> Any:
     try:
         return evaluate(value, scope, local)
     except Complaint as complaint:
-        found = complaint.diagnostic
-        if isinstance(value, tree.Name) and not (value.subscripts or value.parts) and found.span == value.span:
+        diagnostic = complaint.diagnostic
+        if isinstance(value, tree.Name) and not (value.subscripts or value.parts) and diagnostic.span == value.span:
             hint = word_hint(value.name, OBJECTIVES, "objective")
             listed = f"objectives are: {', '.join(OBJECTIVES)}, and sums of decisions"
-            if hint or found.code in ("", "MTPP-E101"):
+            if hint or diagnostic.code in ("", "MTPP-E101"):
                 raise Complaint(
                     f"there is no objective {value.name!r}{hint}", value.span, [listed], code="MTPP-E621"
                 ) from None
-        if is_not_linear(found.message):
+        if is_not_linear(diagnostic.message):
             notes = ["an objective is a sum of decisions, each multiplied by a number"]
-            if found.message.startswith("max"):
+            if diagnostic.message.startswith("max"):
                 notes = ["the largest load is 'bottleneck', and the end of the last node 'makespan'"]
-            raise Complaint(found.message, found.span, notes, code=found.code) from None
+            raise Complaint(diagnostic.message, diagnostic.span, notes, code=diagnostic.code) from None
         raise
 
 
@@ -212,3 +212,63 @@ def _throughput(options: Options, parts: Literal["together", "separate"]) -> Obj
             f"chunks of {chunk} inputs do not make a batch of {batch}", options.span("chunk"), code="MTPP-E623"
         )
     return Objective("throughput", batch, chunk=chunk, transfer=transfer)
+
+
+def lower_penalty(
+    statement: tree.LabelledConstraint,
+    dimension: Dimension,
+    scope: SpecScope,
+    local: Locals,
+    first: StatedObjective | None,
+) -> float | None:
+    """Return the penalty of a labelled constraint, or None where the row must hold.
+
+    Args:
+        statement: to read.
+        dimension: of the row.
+        scope: its names.
+        local: loop variables of the row, which the penalty may depend on.
+        first: the first objective, to which it is added; None where that could not be read.
+
+    Raises:
+        Complaint: its unit is not that of the objective by that of the row; it is negative; the objective is a
+            throughput.
+    """
+    options = Options(statement.options, ("penalty",), f"constraint {statement.label.text}", scope, local)
+    if "penalty" not in options:
+        return None
+    span = options.span("penalty")
+    value = number(options.options["penalty"].value, scope, local, "penalty")
+    if value.value < 0:
+        raise Complaint(
+            "a penalty must not be negative: breaking the constraint would pay",
+            span,
+            ["to reward something, add it to the objective"],
+            code="MTPP-E606",
+        )
+    if first is None:
+        return float(value.value)
+    if first.objective.name == "throughput":
+        raise Complaint(
+            "a penalty cannot be added to a throughput, which is 1 / bottleneck, and so not linear",
+            span,
+            ["minimize bottleneck, and give the penalty in its unit"],
+            code="MTPP-E607",
+            second=(first.span, "the objective"),
+        )
+    wanted = first.dimension / dimension
+    if value.dimension != wanted and not value.bare_zero:
+        raise Complaint(
+            f"the penalty must be {_by(first.dimension, dimension)}; this is {value.dimension}",
+            span,
+            ["it is added to the objective for each unit by which the constraint is missed"],
+            code="MTPP-E605",
+            second=(first.span, f"the objective is {first.dimension}"),
+        )
+    return float(value.value)
+
+
+def _by(objective: Dimension, row: Dimension) -> str:
+    """Return in words what a penalty is: the unit of the objective by that of the row."""
+    wanted = objective / row
+    return str(wanted) if NONE in (row, wanted) else f"{objective.unit or '1'} per {row.unit}"

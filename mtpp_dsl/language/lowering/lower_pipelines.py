@@ -9,9 +9,10 @@ from mtpp_dsl.core import constraints as c
 from mtpp_dsl.core.base.units import NONE
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.expressions import Locals, evaluate
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import MapValue, Quantity, Value, describe, shown
 from mtpp_dsl.language.values.values import Sequence as Values
 
@@ -100,7 +101,7 @@ def _warn_of_unread(options: Options, scope: SpecScope, sizes: tuple[int, ...]) 
     keys = table.entries if isinstance(table, MapValue) else ()
     unread = [shown(key) for key in keys if isinstance(key, Quantity) and key.whole not in sizes]
     if unread:
-        scope.warn(
+        scope.remarks.warn(
             f"the speed-up on {unread[0]} devices has no effect: nodes are split over {', '.join(map(str, sizes))}",
             options.span("speedup"),
             "MTPP-W501",
@@ -110,9 +111,9 @@ def _warn_of_unread(options: Options, scope: SpecScope, sizes: tuple[int, ...]) 
 def _devices(value: Value, span: Span) -> int:
     number = value.whole if isinstance(value, Quantity) else None
     if number is None or not 1 <= number <= MAX_GROUP:
-        told = shown(value) if isinstance(value, Quantity) else describe(value)
+        described = shown(value) if isinstance(value, Quantity) else describe(value)
         raise Complaint(
-            f"a node is split over a whole number of devices, such as by [1, 2, 4]; this is {told}",
+            f"a node is split over a whole number of devices, such as by [1, 2, 4]; this is {described}",
             span,
             code="MTPP-E211",
         )
@@ -135,12 +136,14 @@ def _speedup(options: Options, scope: SpecScope, local: Locals, t: int) -> float
                 span,
                 code="MTPP-E210",
             )
-        value = next((found for key, found in table.entries.items() if _is(key, t)), None)
+        value = next((factor for key, factor in table.entries.items() if _is(key, t)), None)
     if value is None or (t == 1 and not isinstance(written, tree.Name)):
         return float(t)
     if not isinstance(value, Quantity) or value.dimension != NONE or value.infinite or not value.value > 0:
-        told = shown(value) if isinstance(value, Quantity) else describe(value)
-        raise Complaint(f"the speed-up on {t} devices is a number above zero; this is {told}", span, code="MTPP-E214")
+        described = shown(value) if isinstance(value, Quantity) else describe(value)
+        raise Complaint(
+            f"the speed-up on {t} devices is a number above zero; this is {described}", span, code="MTPP-E214"
+        )
     if t == 1 and value.value != 1:
         raise Complaint(f"the speed-up on one device is 1; this is {shown(value)}", span, code="MTPP-E214")
     return float(value.value)

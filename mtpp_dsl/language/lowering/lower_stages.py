@@ -17,7 +17,7 @@ from mtpp_dsl.core.text.source import Diagnostic, Place, Source, Span
 from mtpp_dsl.exchange.formats.workload import Workload
 from mtpp_dsl.language.lowering.blocks import defined
 from mtpp_dsl.language.lowering.choosing import Group, chosen, opened, unrepeated
-from mtpp_dsl.language.lowering.device_types import declare_type
+from mtpp_dsl.language.lowering.device_options import declare_type
 from mtpp_dsl.language.lowering.lower_constraints import lower_constraint, lower_labelled
 from mtpp_dsl.language.lowering.lower_costs import has_costs, model_times
 from mtpp_dsl.language.lowering.lower_devices import (
@@ -27,25 +27,22 @@ from mtpp_dsl.language.lowering.lower_devices import (
     lower_links,
     memory_units,
 )
-from mtpp_dsl.language.lowering.lower_graph import lower_graph, read_file
+from mtpp_dsl.language.lowering.lower_graph import lower_graph, read_file, read_old_plan
 from mtpp_dsl.language.lowering.lower_objective import StatedObjective, counting, lower_objective
-from mtpp_dsl.language.lowering.lower_times import TimeTables
-from mtpp_dsl.language.lowering.lower_transfers import TransferTimes
+from mtpp_dsl.language.lowering.lower_times import TimeTables, TransferTimes
 from mtpp_dsl.language.lowering.lower_units import check_io, given_in_seconds, times_in_seconds
-from mtpp_dsl.language.lowering.old_plans import read_old_plan
-from mtpp_dsl.language.lowering.profiles import times_from
+from mtpp_dsl.language.lowering.times_files import times_from
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.lacking import adding
 from mtpp_dsl.language.syntax.partial import Broken
+from mtpp_dsl.language.syntax.places import adding
 from mtpp_dsl.language.syntax.upgrade import LANGUAGE_VERSION, another_version
-from mtpp_dsl.language.values.asserting import check_assert
+from mtpp_dsl.language.values.complaints import Complaint, Findings, Unsettled
 from mtpp_dsl.language.values.declaring import UnitKeeper
-from mtpp_dsl.language.values.definitions import define
+from mtpp_dsl.language.values.definitions import check_assert, define
 from mtpp_dsl.language.values.expressions import evaluate
-from mtpp_dsl.language.values.findings import Findings
 from mtpp_dsl.language.values.params import bind_params
 from mtpp_dsl.language.values.phases import check_phase_names, declare_phases, in_phases
-from mtpp_dsl.language.values.scope import Complaint, SpecScope, Unsettled
+from mtpp_dsl.language.values.scope import SpecScope
 
 __all__ = ["LoweringStages"]
 
@@ -127,7 +124,7 @@ class LoweringStages:
         self.broken = broken
         for piece in broken:
             named = {piece.name} if piece.kind in ("param", "let", "def", "block") else set()
-            self.scope.unsettled |= _UNSETTLED.get(piece.kind, set()) | named
+            self.scope.remarks.unsettled |= _UNSETTLED.get(piece.kind, set()) | named
 
     def read(self) -> bool:
         """Go through all stages; return whether nothing is wrong.
@@ -172,17 +169,17 @@ class LoweringStages:
 
     # helpers
 
-    def counted(self, found: Sequence[tuple[S, Path]], what: str, *unsettled: str) -> list[tuple[S, Path]]:
+    def counted(self, statements: Sequence[tuple[S, Path]], what: str, *unsettled: str) -> list[tuple[S, Path]]:
         """Return the statements whose condition is true, of which only one counts.
 
         Where a condition is wrong, what the statement would say is *unsettled*.
         """
         kept = []
-        for statement, folder in found:
+        for statement, folder in statements:
             clauses = getattr(statement, "clauses", None)
             counts = self.findings.attempt(unrepeated, clauses, what, self.scope)
             if counts is None:
-                self.scope.unsettled.update(unsettled)
+                self.scope.remarks.unsettled.update(unsettled)
             elif counts:
                 kept.append((statement, folder))
         return kept
@@ -191,13 +188,13 @@ class LoweringStages:
         """Return the statements of a kind, each with the folder its paths start from."""
         return [(s, folder) for s, folder in self.statements if isinstance(s, kind)]
 
-    def last(self, found: Sequence[tuple[S, Path]], what: str) -> tuple[S, Path] | None:
+    def last(self, statements: Sequence[tuple[S, Path]], what: str) -> tuple[S, Path] | None:
         """Return the statement that counts: the last one. Two in one file are an error."""
-        for (first, _), (second, _) in itertools.pairwise(found):
+        for (first, _), (second, _) in itertools.pairwise(statements):
             if first.span.source is second.span.source:
                 message, places = f"{what} is already given at {first.span.place}", Place(first.span, "given here")
                 self.findings.add(Diagnostic(message, second.span, code="MTPP-E021", places=(places,)))
-        return found[-1] if found else None
+        return statements[-1] if statements else None
 
     def missing(self, what: str, example: str) -> Complaint:
         """Return the complaint that the spec lacks a statement; where some do not parse, it may be one of them."""
@@ -239,17 +236,17 @@ class LoweringStages:
     def read_graph(self) -> Workload:
         """Read the graph that counts; return the workload that an import brought."""
         before = self.findings.failed
-        found = self.workload()
-        self.graph = self.findings.attempt(in_phases, found.graph, self.scope, None) or found.graph
+        workload = self.workload()
+        self.graph = self.findings.attempt(in_phases, workload.graph, self.scope, None) or workload.graph
         read = [*self.of(tree.ImportStatement), *self.of(tree.GraphFile), *self.of(tree.GraphGenerator)]
         place = read[-1][0].span if read else None
-        self.warnings += [Diagnostic(said, place, "warning", code="MTPP-W302") for said in found.warnings]
+        self.warnings += [Diagnostic(message, place, "warning", code="MTPP-W302") for message in workload.warnings]
         if self.findings.failed > before:
-            self.scope.unsettled |= {"edges", "weights", "time unit"}
-            if not found.graph.n:
-                self.scope.unsettled.add("nodes")
+            self.scope.remarks.unsettled |= {"edges", "weights", "time unit"}
+            if not workload.graph.n:
+                self.scope.remarks.unsettled.add("nodes")
         self.scope.set_graph(self.graph)
-        return found
+        return workload
 
     def workload(self) -> Workload:
         """Return the graph that counts, with the devices and interconnect that an import brought."""
@@ -266,9 +263,9 @@ class LoweringStages:
         if imported is not None:
             read = self.findings.attempt(self.read_import, *imported)
             if read is None:
-                self.scope.unsettled |= {"devices", "options", "interconnect"}
+                self.scope.remarks.unsettled |= {"devices", "options", "interconnect"}
             brought = read or brought
-        elif graph is None and self.replaced is None and "nodes" not in self.scope.unsettled:
+        elif graph is None and self.replaced is None and "nodes" not in self.scope.remarks.unsettled:
             self.lack("graph", "graph { node a (work = 1 ms) }")
         if self.replaced is not None:
             return Workload(self.replaced, brought.devices, brought.interconnect, brought.warnings)
@@ -277,9 +274,9 @@ class LoweringStages:
         blocks = defined([statement for statement, _ in self.statements], self.findings)
         own = self.findings.attempt(lower_graph, *graph, self.scope, self.findings, blocks)
         self.left_out = own.devices if own is not None else ()
-        found = own.graph if own is not None else Graph.create([], [])
+        lowered = own.graph if own is not None else Graph.create([], [])
         warnings = (*brought.warnings, *(own.warnings if own is not None else ()))
-        return Workload(found, brought.devices, brought.interconnect, warnings)
+        return Workload(lowered, brought.devices, brought.interconnect, warnings)
 
     def read_import(self, statement: tree.ImportStatement, folder: Path) -> Workload:
         """Read the file of an ``import`` statement."""
@@ -288,7 +285,7 @@ class LoweringStages:
     def read_devices(self, imported: tuple[Device, ...]) -> None:
         """Read the devices, in the order of their statements, over those that an import brought."""
         devices = {device.name: device for device in imported}
-        self.scope.bases.update(name.partition("[")[0] for name in devices)
+        self.scope.declared.bases.update(name.partition("[")[0] for name in devices)
         fresh: dict[Source, dict[str, Span]] = {}
         for declared_type, _ in self.of(tree.TypeStatement):
             self.findings.attempt(declare_type, declared_type, self.scope)
@@ -297,13 +294,13 @@ class LoweringStages:
             before, keepers = self.findings.failed, (self.memory, self.times)
             self.findings.attempt(declare_devices, statement, devices, declared, self.scope, *keepers)
             if self.findings.failed > before:
-                known = statement.name.text in self.scope.bases
-                self.scope.unsettled |= {"options"} if known else {"options", "devices"}
-        if not devices and "devices" not in self.scope.unsettled:
+                known = statement.name.text in self.scope.declared.bases
+                self.scope.remarks.unsettled |= {"options"} if known else {"options", "devices"}
+        if not devices and "devices" not in self.scope.remarks.unsettled:
             rules = {statement.rule.text for statement, _ in self.of(tree.ConstraintStatement)}
             memory = f" (memory = 16{' GiB' * self.in_units})" if "memory" in rules else ""
             self.lack("device", f"device gpu[4]{memory}")
-            self.scope.unsettled |= {"devices", "options"}
+            self.scope.remarks.unsettled |= {"devices", "options"}
         for statement, _ in self.of(tree.DeviceStatement)[:1]:
             self.findings.attempt(memory_units, self.graph, self.memory, statement.span)
         self.devices = tuple(devices.values())
@@ -316,7 +313,7 @@ class LoweringStages:
             self.findings.attempt(self.sent.statement, transfer)
         statements = [(s, f) for s, f in self.statements if isinstance(s, (tree.TimeStatement, tree.TimesFile))]
         costs = has_costs(self.graph)
-        if not (statements or self.scope.node_times or costs):
+        if not (statements or self.scope.declared.node_times or costs):
             return
         tables = TimeTables(self.graph, self.scope, self.times, self.findings)
         tables.options()
@@ -328,7 +325,7 @@ class LoweringStages:
                 before = self.findings.failed
                 self.findings.attempt(times_from, tables, statement, folder)
                 unread |= self.findings.failed > before
-        if not unread and not {"devices", "nodes", "options", "edges", "weights"} & self.scope.unsettled:
+        if not unread and not {"devices", "nodes", "options", "edges", "weights"} & self.scope.remarks.unsettled:
             if costs:
                 self.findings.attempt(model_times, tables, [statement for statement, _ in self.statements])
             tables.check_complete()
@@ -338,15 +335,15 @@ class LoweringStages:
     def interconnect(self, imported: Interconnect | None) -> None:
         """Read what joins the devices, and with it whether times are in seconds."""
         before = self.findings.failed
-        self.scope.unsettled.add("time unit")
+        self.scope.remarks.unsettled.add("time unit")
         given = self.counted(self.of(tree.InterconnectStatement), "the interconnect", "interconnect")
-        found = self.last(given, "the interconnect")
+        counting = self.last(given, "the interconnect")
         links = [statement for statement, _ in self.of(tree.LinkStatement)]
         switches = [statement for statement, _ in self.of(tree.SwitchStatement)]
-        if found is not None:
-            self.join(lower_interconnect(found[0], self.scope), links)
+        if counting is not None:
+            self.join(lower_interconnect(counting[0], self.scope), links)
         elif imported is None:
-            self.scope.need("interconnect")
+            self.scope.remarks.need("interconnect")
             if not links and not switches:
                 unit = " GiB/s" if self.in_units else ""
                 raise self.missing("interconnect", f"interconnect shared (bandwidth = 8{unit})")
@@ -357,18 +354,18 @@ class LoweringStages:
             raise Complaint(f"say 'interconnect {kind}' to replace what the import brought", place, code="MTPP-E403")
         else:
             seconds = given_in_seconds(self.graph.work_unit in ("s", "FLOP"), self.times)
-            self.scope.time_unit, self.joined = "s" if seconds else "", self.measured(imported)
-        if self.findings.failed == before and "weights" not in self.scope.unsettled:
-            self.scope.unsettled.discard("time unit")
+            self.scope.units.time, self.joined = "s" if seconds else "", self.measured(imported)
+        if self.findings.failed == before and "weights" not in self.scope.remarks.unsettled:
+            self.scope.remarks.unsettled.discard("time unit")
 
     def join(self, channel: ReadChannel, links: Sequence[tree.LinkStatement]) -> None:
         """Join the devices by a channel and its links."""
         switches = [statement for statement, _ in self.of(tree.SwitchStatement)]
         joined, time = lower_links(channel, links, self.scope, self.graph, switches)
-        self.scope.need("weights")
+        self.scope.remarks.need("weights")
         seconds = times_in_seconds(self.graph, joined, time == TIME, self.times, channel.span)
         check_io(self.devices, joined, channel.span)
-        self.scope.time_unit, self.joined = "s" if seconds else "", self.measured(joined)
+        self.scope.units.time, self.joined = "s" if seconds else "", self.measured(joined)
 
     def measured(self, joined: Interconnect) -> Interconnect:
         """Return what joins the devices with the measured times of transfers, if there are any."""
@@ -383,20 +380,20 @@ class LoweringStages:
         assert self.joined is not None
         like = self.devices[more.like].name
         self.graph, self.devices, self.joined = more.grown(self.graph, self.devices, self.joined)
-        self.scope.exact.update(
-            {(what, more.name): value for (what, name), value in self.scope.exact.items() if name == like}
+        self.scope.declared.exact.update(
+            {(what, more.name): value for (what, name), value in self.scope.declared.exact.items() if name == like}
         )
         self.scope.graph = self.graph
         self.scope.set_devices(self.devices)
-        self.scope.values_of_lets.clear()
+        self.scope.evaluated.lets.clear()
 
     def read_old_plan(self) -> None:
         """Read the earlier plan, if there is one."""
-        self.scope.unsettled.add("plan")
-        found = self.last(self.counted(self.of(tree.ImportPlan), "an import"), "an earlier plan")
-        if found is not None:
-            self.scope.old_places = read_old_plan(*found, self.scope)
-        self.scope.unsettled.discard("plan")
+        self.scope.remarks.unsettled.add("plan")
+        statement = self.last(self.counted(self.of(tree.ImportPlan), "an import"), "an earlier plan")
+        if statement is not None:
+            self.scope.declared.old_places = read_old_plan(*statement, self.scope)
+        self.scope.remarks.unsettled.discard("plan")
 
     def read_objectives(self) -> None:
         """Read the objectives that count, in their order."""
@@ -415,7 +412,7 @@ class LoweringStages:
                     continue
                 self.asked.append(asked)
         if not self.asked and not wrong:
-            self.scope.need("objective")
+            self.scope.remarks.need("objective")
             raise self.missing("objective", "minimize bottleneck")
         self.objective = self.asked[0].objective if self.asked and not wrong else None
 

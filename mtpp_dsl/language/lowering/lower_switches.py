@@ -13,14 +13,14 @@ from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.problem.devices import Overlap, Send, Tree
 from mtpp_dsl.core.problem.graph import Graph, frozen
 from mtpp_dsl.core.text.source import Span
+from mtpp_dsl.language.lowering.lower_units import check_rate
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.values.declared import Hanging
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.declaring import check_word, expand_family
 from mtpp_dsl.language.values.expressions import Locals, evaluate, iterate
+from mtpp_dsl.language.values.naming import steps_of_path
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.paths import steps_of_path
-from mtpp_dsl.language.values.rates import check_rate
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import Hanging, SpecScope
 from mtpp_dsl.language.values.values import describe
 
 __all__ = ["OF_SPLITS", "SWITCH_OPTIONS", "UPLINK", "hanging", "lower_tree", "of_splits"]
@@ -104,7 +104,7 @@ def lower_tree(
         message = f"a tree joins at most {MAX_LINKED:,} devices; these are {len(names):,}"
         raise Complaint(message, span, code="MTPP-E901")
     number = {name: s for s, name in enumerate(switches)}
-    rows = [*((name, scope.hung.get(name, Hanging(span))) for name in names), *switches.items()]
+    rows = [*((name, scope.declared.hung.get(name, Hanging(span))) for name in names), *switches.items()]
     parents, time = [], NONE
     for name, row in rows:
         if row.above is not None and row.above not in number:
@@ -119,7 +119,7 @@ def lower_tree(
         if row.latency is not None and row.latency.dimension != NONE:
             time = TIME
         if row.above is None and (row.uplink is not None or row.latency is not None):
-            option = "switch" if name in scope.hung and name in names else "under"
+            option = "switch" if name in scope.declared.hung and name in names else "under"
             raise Complaint(
                 f"{name} has an uplink and hangs from no switch: say ({option} = …)", row.span, code="MTPP-E407"
             )
@@ -162,24 +162,24 @@ def _declared(statements: Sequence[tree.SwitchStatement], scope: SpecScope) -> I
 
 def _switch(statement: tree.SwitchStatement, scope: SpecScope, local: Locals) -> Hanging:
     options = Options(statement.options, SWITCH_OPTIONS, "a switch", scope, local)
-    found = hanging(options, "under", statement.span)
-    said = of_splits(options)
+    place = hanging(options, "under", statement.span)
+    splits = of_splits(options)
     for option in ("overlap", "send"):
-        if said[option] is not None and found.above is not None:
+        if splits[option] is not None and place.above is not None:
             raise Complaint(
                 f"{option} holds for all of a tree: say it of the switch that is under none, or of interconnect tree",
                 options.span(option),
                 code="MTPP-E407",
             )
     return Hanging(
-        span=found.span,
-        above=found.above,
-        named_at=found.named_at,
-        uplink=found.uplink,
-        latency=found.latency,
-        duplex=found.duplex,
-        overlap=cast("Overlap | None", said["overlap"]),
-        send=cast("Send | None", said["send"]),
+        span=place.span,
+        above=place.above,
+        named_at=place.named_at,
+        uplink=place.uplink,
+        latency=place.latency,
+        duplex=place.duplex,
+        overlap=cast("Overlap | None", splits["overlap"]),
+        send=cast("Send | None", splits["send"]),
     )
 
 
@@ -201,25 +201,25 @@ def _check_nesting(switches: Mapping[str, Hanging], number: Mapping[str, int]) -
 
 def _settings(switches: Mapping[str, Hanging], stated: Mapping[str, str | None]) -> dict[str, str]:
     """Return what is said of splits, by ``interconnect tree`` and by the switches that are under none."""
-    found = {"overlap": "none", "send": "once", "duplex": stated.get("duplex") or "full"}
+    settings = {"overlap": "none", "send": "once", "duplex": stated.get("duplex") or "full"}
     for option in ("overlap", "send"):
-        said = {stated[option]: "interconnect tree"} if stated.get(option) else {}
+        owners = {stated[option]: "interconnect tree"} if stated.get(option) else {}
         for name, row in switches.items():
             value = getattr(row, option)
             if value is None:
                 continue
-            if said and value not in said:
-                ((other, owner),) = said.items()
+            if owners and value not in owners:
+                ((other, owner),) = owners.items()
                 raise Complaint(
                     f"switch {name!r} says {option} = {value}, and {owner} says {option} = {other}: it holds for all "
                     "of a tree",
                     row.span,
                     code="MTPP-E407",
                 )
-            said.setdefault(value, f"switch {name!r}")
-        if said:
-            found[option] = str(next(iter(said)))
-    return found
+            owners.setdefault(value, f"switch {name!r}")
+        if owners:
+            settings[option] = str(next(iter(owners)))
+    return settings
 
 
 def _duplex(row: Hanging, switches: Mapping[str, Hanging], usual: str) -> str:
@@ -237,7 +237,7 @@ def _warn(rows: Sequence[tuple[str, Hanging]], k: int, parents: Sequence[int], s
 
     After an error in a device nothing is known of where it hangs.
     """
-    if scope.unsettled & {"devices", "options"}:
+    if scope.remarks.unsettled & {"devices", "options"}:
         return
     below = [0] * (len(rows) - k)
     roots: dict[int, str] = {}
@@ -250,12 +250,12 @@ def _warn(rows: Sequence[tuple[str, Hanging]], k: int, parents: Sequence[int], s
     for s, count in enumerate(below):
         name, row = rows[k + s]
         if not count:
-            scope.warn(f"no device hangs from switch {name!r}, so it has no effect", row.span, "MTPP-W406")
+            scope.remarks.warn(f"no device hangs from switch {name!r}, so it has no effect", row.span, "MTPP-W406")
     for at, (name, row) in enumerate(rows):
         used = at < k or below[at - k]
         if parents[at] >= 0 and row.uplink is None and used:
             word = "device" if at < k else "switch"
-            scope.warn(
+            scope.remarks.warn(
                 f"{word} {name!r} has no uplink, so nothing limits what it sends and receives: say (uplink = 12 GB/s)",
                 row.span,
                 "MTPP-W406",
@@ -263,7 +263,7 @@ def _warn(rows: Sequence[tuple[str, Hanging]], k: int, parents: Sequence[int], s
             break
     if len(roots) > 1:
         one, other = list(roots.values())[:2]
-        scope.warn(
+        scope.remarks.warn(
             f"nothing joins {one} and {other}, so no tensor can go from one to the other: put both under one switch",
             next((row.span for name, row in rows if name == other), rows[0][1].span),
             "MTPP-W407",

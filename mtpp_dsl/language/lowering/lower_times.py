@@ -1,38 +1,33 @@
-"""``time`` and ``times`` statements: what nodes, and batches of them, take on devices."""
+"""``time`` statements: what nodes, batches of them, and transfers take on devices."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 
 from mtpp_dsl.core.base.spec_limits import check_table
-from mtpp_dsl.core.base.units import NONE, TIME, UNITS
+from mtpp_dsl.core.base.units import NONE, TIME
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.costs import TimeSource
+from mtpp_dsl.core.problem.devices import Interconnect, Links
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.core.problem.phases import phased_graph
 from mtpp_dsl.core.problem.problem import running_times
+from mtpp_dsl.core.problem.transfers import transfers
 from mtpp_dsl.core.text.source import Diagnostic, Span
-from mtpp_dsl.language.lowering.lower_graph import resolve_path
-from mtpp_dsl.language.lowering.measurements import Measurement, read_measurements
-from mtpp_dsl.language.lowering.node_times import devices_called
-from mtpp_dsl.language.lowering.reader import read_source
+from mtpp_dsl.language.lowering.node_options import devices_called
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.values.complaints import Complaint, Findings
 from mtpp_dsl.language.values.declaring import UnitKeeper
 from mtpp_dsl.language.values.expressions import Locals, iterate, number, whole
-from mtpp_dsl.language.values.findings import Findings
 from mtpp_dsl.language.values.members import Empty, members
-from mtpp_dsl.language.values.options import Options
 from mtpp_dsl.language.values.phases import phase_of
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Quantity, shown
 
-__all__ = ["TimeTables"]
-
-_UNITS = tuple(name for name, (_, dimension) in UNITS.items() if dimension == TIME)
+__all__ = ["TimeTables", "TransferTimes"]
 
 
 class TimeTables:
@@ -174,7 +169,7 @@ class TimeTables:
             UsageError: there would be too many.
         """
         if (phase, d) not in self.own:
-            graph = next((each.graph for each in self.graph.phases if each.name == phase), self.graph)
+            graph = next((part.graph for part in self.graph.phases if part.name == phase), self.graph)
             count = len(self.own) + 1
             check_table("the times of nodes on devices", (self.graph.n, "nodes"), (count, "devices"))
             self.own[phase, d] = running_times(graph, self.devices[d : d + 1])[:, 0].copy()
@@ -200,7 +195,7 @@ class TimeTables:
         """
         named: dict[str, tuple[int, tuple[int, ...]]] = {}
         wrong: set[int] = set()
-        for name, given in self.scope.node_times.items():
+        for name, given in self.scope.declared.node_times.items():
             if id(given.span) in wrong:
                 continue
             try:
@@ -210,7 +205,7 @@ class TimeTables:
                     time = given.times[key]
                     if not time.infinite:
                         self.keeper.add(time, f"the time of {name}", given.span)
-                    self.scope.spend(len(named[key][1]), given.span)
+                    self.scope.steps.spend(len(named[key][1]), given.span)
                     self.set((self.graph.index[name],), named[key][1], None, float(time.value), given.span)
             except Complaint as complaint:
                 wrong.add(id(given.span))
@@ -218,9 +213,9 @@ class TimeTables:
 
     def check_complete(self) -> None:
         """Complain of a node without work that has a time on some devices, and none on others that could run it."""
-        for name, span in self.scope.workless.items():
+        for name, span in self.scope.declared.workless.items():
             v = self.graph.index.get(name)
-            if v is None or not any(said[v] for said in self.said.values()):
+            if v is None or not any(given[v] for given in self.said.values()):
                 continue
             missing = [device.name for d, device in enumerate(self.devices) if not self.has_time(v, d)]
             if missing:
@@ -261,7 +256,7 @@ class TimeTables:
                     raise Complaint(
                         f"a batch has one input or more; this has {batch}", statement.batch.span, code="MTPP-E214"
                     )
-            self.scope.spend(len(nodes) * len(devices), statement.span)
+            self.scope.steps.spend(len(nodes) * len(devices), statement.span)
             phases = None if statement.phase is None else (phase_of(statement.phase, self.scope, local),)
             self.set(nodes, devices, batch, self.value(statement, local), statement.span, phases)
 
@@ -286,55 +281,6 @@ class TimeTables:
         scope = self.scope
         return word in local or word in scope.params or word in scope.lets or scope.node(word) is not None
 
-    def file(self, statement: tree.TimesFile, folder: Path) -> None:
-        """Take the times of a file; complaints about its lines go to ``findings``.
-
-        Raises:
-            Complaint: the file cannot be read, or lacks a column.
-        """
-        options = Options(statement.options, ("unit",), "a file of times", self.scope)
-        unit = options.word("unit", _UNITS)
-        path = resolve_path(statement.path, folder, self.scope)
-        try:
-            source = read_source(path, str(path), statement.span)
-        except UsageError as error:
-            raise Complaint(str(error), statement.path.span, code="MTPP-E701") from None
-        seen: dict[tuple[int, int, int | None], Span] = {}
-        wide: list[tuple[tuple[int, ...], Measurement]] = []
-        for row in read_measurements(source, unit, statement.path.span, self.findings):
-            self.findings.attempt(self.measurement, row, seen, wide)
-        for nodes, row in sorted(wide, key=lambda each: len(each[0])):
-            for d in self.named(row.device, row.device_span, DeviceRef):
-                lacking = tuple(v for v in nodes if (v, d, row.batch) not in seen)
-                seen.update(dict.fromkeys(((v, d, row.batch) for v in lacking), row.span))
-                self.set(lacking, (d,), row.batch, float(row.time.value), row.span, source=TimeSource.MEASURED)
-
-    def measurement(
-        self,
-        row: Measurement,
-        seen: dict[tuple[int, int, int | None], Span],
-        wide: list[tuple[tuple[int, ...], Measurement]],
-    ) -> None:
-        """Take one line of a file.
-
-        The name of a node is of this one first: those whose names begin with it have the time where no other line gives
-        them one. Such lines are added to *wide*, with these nodes.
-        """
-        nodes = self.named(row.node, row.node_span, NodeRef)
-        devices = self.named(row.device, row.device_span, DeviceRef)
-        self.scope.spend(len(nodes) * len(devices), row.span)
-        if len(nodes) > 1 and row.node in self.graph.index:
-            wide.append((nodes, row))
-            nodes = (self.graph.index[row.node],)
-        for key in ((v, d, row.batch) for v in nodes for d in devices):
-            first = seen.setdefault(key, row.span)
-            if first is not row.span:
-                message = f"this time is already given at {first.place}"
-                raise Complaint(message, row.span, code="MTPP-E102", second=(first, "first given here"))
-        if not row.time.infinite:
-            self.keeper.add(row.time, f"the time at {row.span.place}", row.span)
-        self.set(nodes, devices, row.batch, float(row.time.value), row.span, source=TimeSource.MEASURED)
-
     def named(self, name: str, span: Span, kind: type[NodeRef] | type[DeviceRef]) -> tuple[int, ...]:
         """Return the nodes, or the devices, that a cell names: one, a family, or the devices of a type."""
         assert self.scope.devices is not None
@@ -342,3 +288,87 @@ class TimeTables:
         if kind is DeviceRef and typed and self.scope.member(name, span) is None:
             return typed
         return members((tree.Text(span=span, value=name),), self.scope, {}, kind)
+
+
+class TransferTimes:
+    """The measured times of transfers, collected before the interconnect is read; later ones replace earlier ones.
+
+    Args:
+        graph: with the edges.
+        scope: knows the nodes and the devices.
+        keeper: holds that all times carry units, or none do.
+    """
+
+    def __init__(self, graph: Graph, scope: SpecScope, keeper: UnitKeeper) -> None:
+        self.graph, self.scope, self.keeper = graph, scope, keeper
+        self.first: Span | None = None
+        self.given: list[tuple[list[int], tuple[int, ...], tuple[int, ...], float]] = []
+        edges = zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)
+        self.edges = {edge: e for e, edge in enumerate(edges)}
+
+    def statement(self, statement: tree.TransferStatement) -> None:
+        """Take the times of a statement: of all edges between its nodes, and of all pairs of its devices.
+
+        Raises:
+            Complaint: members that are no nodes or devices, no edge between the nodes, a value that is no time.
+        """
+        for local in iterate(statement.clauses, self.scope):
+            tails, heads = (members((end,), self.scope, local, NodeRef) for end in (statement.tail, statement.head))
+            first, second = (members((d,), self.scope, local, DeviceRef) for d in (statement.first, statement.second))
+            self.scope.steps.spend(len(tails) * len(heads) + len(first) * len(second), statement.span)
+            edges = [self.edges[u, v] for u in tails for v in heads if (u, v) in self.edges]
+            if not edges:
+                edge = f"{statement.tail.span.text} -> {statement.head.span.text}"
+                raise Complaint(
+                    f"there is no edge {edge}", statement.tail.span.to(statement.head.span), code="MTPP-E101"
+                )
+            if first == second and len(first) == 1:
+                span = statement.first.span.to(statement.second.span)
+                raise Complaint("a transfer within a device takes no time", span, code="MTPP-E402")
+            self.given.append((edges, first, second, self.value(statement, local)))
+            self.first = self.first or statement.span
+
+    def value(self, statement: tree.TransferStatement, local: Locals) -> float:
+        """Return a time; ``inf`` where nothing can be sent."""
+        time = number(statement.value, self.scope, local, "a time")
+        if time.value == float("inf"):
+            return float("inf")
+        span = statement.value.span
+        if time.dimension not in (TIME, NONE):
+            raise Complaint(f"a transfer takes a time, or a number; this is {time.dimension}", span, code="MTPP-E213")
+        if time.value < 0:
+            raise Complaint(f"a time must not be negative; this is {shown(time)}", span, code="MTPP-E214")
+        self.keeper.add(time, "the time of a transfer", span)
+        return float(time.value)
+
+    def result(self, joined: Interconnect) -> Interconnect:
+        """Return the links with the times of all transfers: those given, and what the others take without them.
+
+        Raises:
+            Complaint: the interconnect is no links, or there would be too many times.
+        """
+        if self.first is None:
+            return joined
+        if not isinstance(joined, Links):
+            message = f"times of transfers go with interconnect links, not {joined.keyword}"
+            raise Complaint(message, self.first, code="MTPP-E403")
+        assert self.scope.devices is not None
+        k = len(self.scope.devices)
+        try:
+            check_table("the times of transfers", (self.graph.m, "edges"), (k, "devices"), (k, "devices"))
+        except UsageError as error:
+            raise Complaint(str(error), self.first, code="MTPP-E901") from None
+        table = self._without(joined, k)
+        for edges, first, second, time in self.given:
+            block = np.array([[d != e for e in second] for d in first])
+            for edge in edges:
+                part = table[edge][np.ix_(first, second)]
+                table[edge][np.ix_(first, second)] = np.where(block, time, part)
+        return replace(joined, transfers=frozen(table, np.float64))
+
+    def _without(self, joined: Links, k: int) -> Floats:
+        """Return [m, k, k] what each edge takes from each device to each other by the links alone."""
+        if self.graph.m == 0:
+            return np.zeros((0, k, k))
+        known = transfers(joined, self.graph)
+        return np.stack([known.of(edge) for edge in range(self.graph.m)])

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.core.base.units import NONE, TIME
+from mtpp_dsl.core.base.units import NONE, RATE, TIME, Dimension
 from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Tree
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.text.source import Span
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.declaring import UnitKeeper
-from mtpp_dsl.language.values.scope import Complaint
+from mtpp_dsl.language.values.values import Quantity
 
-__all__ = ["check_io", "given_in_seconds", "times_in_seconds"]
+__all__ = ["check_io", "check_rate", "given_in_seconds", "times_in_seconds"]
 
 
 def times_in_seconds(
@@ -78,3 +79,21 @@ def check_io(devices: Sequence[Device], joined: Interconnect, span: Span) -> Non
             span,
             code="MTPP-E405",
         )
+
+
+def check_rate(bandwidth: Quantity, span: Span, graph: Graph) -> Dimension:
+    """Return the dimension of size / bandwidth, a time or a number.
+
+    Raises:
+        Complaint: sizes carry units and the bandwidth does not, or the other way round.
+    """
+    sizes = bool(graph.output.any() or graph.sizes.any())
+    if sizes and (bandwidth.dimension == RATE) != (graph.size_unit == "B"):
+        have = "in B" if graph.size_unit == "B" else "without a unit"
+        raise Complaint(
+            f"the bandwidth is {bandwidth.dimension}, but the nodes' outputs are {have}",
+            span,
+            ["a bandwidth is in B/s (or GiB/s, Gbit/s, …) when sizes carry units, and a plain number when none do"],
+            code="MTPP-E213",
+        )
+    return TIME if bandwidth.dimension == RATE else NONE

@@ -1,24 +1,89 @@
-"""Files to one list of statements: includes are followed."""
+"""Files to one list of statements: includes are followed, and near names of files that are not there are found."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from itertools import islice
+from pathlib import Path, PurePosixPath
 
 from mtpp_dsl.core.base.files import read_text
-from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.errors import UsageError, near
 from mtpp_dsl.core.text.source import Diagnostic, Fix, Source, Span
 from mtpp_dsl.exchange.library.entries import FOLDER, LIBRARY
 from mtpp_dsl.language.lowering.choosing import Group, Placed
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.near_files import near_spec
 from mtpp_dsl.language.syntax.parser import MAX_WORDS, begins_with_statement
 from mtpp_dsl.language.syntax.partial import Broken, Partial, parse_partial
 from mtpp_dsl.language.syntax.rereading import ParsedBefore
 
-__all__ = ["MAX_SPEC_BYTES", "Read", "read_source", "read_statements"]
+__all__ = ["MAX_SPEC_BYTES", "Read", "near_spec", "read_source", "read_statements"]
+
+MAX_FILES = 500
+"""Files of a folder that are compared."""
+
+MAX_FOLDERS = 20
+"""Folders in which a file is looked for that is not where it was written."""
+
+_SUFFIX = ".mtpp"
+
+
+def near_spec(name: str, places: Iterable[Path], but: Collection[Path] = ()) -> str:
+    """Return what an ``include`` of a file that is not there may have meant, as ``include`` takes it; "" for nothing.
+
+    Args:
+        name: as it is written.
+        places: folders in which it was looked for; the library comes after them.
+        but: files that cannot be meant, as they include this one.
+    """
+    places = [*places, FOLDER]
+    written = PurePosixPath(name)
+    if not written.name:
+        return ""
+    wanted = written.name.removesuffix(_SUFFIX)
+    here = [(written.parent / spec).as_posix() for place in places for spec in _specs(place / written.parent)]
+    for names, cutoff in ((here, 0.6 if len(wanted) > 2 else 0.5), (_below(places), 0.6)):
+        stems: dict[str, str] = {}
+        for spec in names:
+            stems.setdefault(PurePosixPath(spec).stem, spec)
+        for stem in [stem for stem, spec in stems.items() if any(_real(place / spec) in but for place in places)]:
+            del stems[stem]
+        close = near(wanted, stems, cutoff)
+        if close:
+            return stems[close]
+    return ""
+
+
+def _real(path: Path) -> Path:
+    """Return where a path leads, also by way of links that lead to themselves, which pathlib refuses."""
+    return Path(os.path.realpath(path))
+
+
+def _specs(folder: Path) -> Iterator[str]:
+    """Yield the names of the specs in a folder; nothing of one that cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in islice(entries, MAX_FILES):
+                if entry.name.endswith(_SUFFIX) and entry.name.isprintable() and not set(entry.name) & set('"\\'):
+                    yield entry.name
+    except (OSError, ValueError):
+        return
+
+
+def _below(places: Iterable[Path]) -> Iterator[str]:
+    """Yield the specs one folder below these, as ``include`` takes them."""
+    for place in places:
+        try:
+            with os.scandir(place) as entries:
+                folders = [
+                    entry.name for entry in islice(entries, MAX_FILES) if entry.is_dir() and entry.name[0] != "."
+                ]
+        except (OSError, ValueError):
+            continue
+        for folder in sorted(folders)[:MAX_FOLDERS]:
+            yield from (f"{folder}/{entry}" for entry in _specs(place / folder))
+
 
 MAX_SPEC_BYTES = 16 * 2**20
 """A spec that is larger, with all that it includes, is refused."""
@@ -32,8 +97,8 @@ def read_source(
     Raises:
         UsageError: it is not there, no regular file, not readable, not text (says where), or too large.
     """
-    held = None if not texts else texts.get(os.path.realpath(path))
-    text = read_text(path, MAX_SPEC_BYTES, name, "the text of a spec") if held is None else held
+    given = None if not texts else texts.get(os.path.realpath(path))
+    text = read_text(path, MAX_SPEC_BYTES, name, "the text of a spec") if given is None else given
     if included_from is None and path.suffix.lower() == ".json" and text.lstrip()[:1] in ("{", "["):
         raise UsageError(
             f"{name} is JSON, and no spec: an answer stands behind its spec, as in 'mtpp verify SPEC {name}'"
@@ -123,10 +188,10 @@ class _Reader:
         self.broken += parsed.broken
         if not chain:
             self.own = parsed.statements
-        found: list[tuple[tree.Statement, Path]] = []
+        statements: list[tuple[tree.Statement, Path]] = []
         for statement in parsed.statements:
-            found += self.placed(statement, folder, chain)
-        return found
+            statements += self.placed(statement, folder, chain)
+        return statements
 
     def parsed(self, source: Source, path: Path | None) -> Partial:
         """Parse a text, of a file or (None) that which is read; of one that is read twice, the second time whole."""
@@ -139,7 +204,7 @@ class _Reader:
     def placed(self, statement: tree.Statement, folder: Path, chain: tuple[Path, ...]) -> list[Placed]:
         """Return a statement with its folder; in place of an include the statements of the file."""
         if isinstance(statement, tree.ScenarioStatement):
-            inner = [one for each in statement.statements for one in self.aside(each, folder, chain)]
+            inner = [one for inside in statement.statements for one in self.aside(inside, folder, chain)]
             group = Group(span=statement.span, scenario=statement.name, clauses=None, path=None, inner=tuple(inner))
             return [(group, folder)]
         if not isinstance(statement, tree.IncludeStatement):

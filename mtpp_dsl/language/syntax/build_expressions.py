@@ -2,16 +2,57 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.literals import MAX_DIGITS, exact, unquote
 from mtpp_dsl.language.syntax.tables import Token
 
-__all__ = ["ExpressionBuilder"]
+__all__ = ["MAX_DIGITS", "ExpressionBuilder", "exact", "unquote"]
+
+MAX_DIGITS = 400
+"""Digits of a number, before and after the point."""
+_LARGEST = Fraction(sys.float_info.max)
+
+_ESCAPES = {"n": "\n", "t": "\t"}
+
+
+def unquote(text: str) -> str:
+    r"""Return the value of a string literal, quotes and escapes resolved.
+
+    >>> unquote(r'"a\"b"')
+    'a"b'
+    """
+    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1])
+
+
+def exact(text: str) -> int | Fraction:
+    """Return the number that *text* writes, exactly.
+
+    Raises:
+        OverflowError: it is larger than floats are, or has more than :data:`MAX_DIGITS` digits.
+
+    >>> exact("1_000"), exact("0.25"), exact("5e-1")
+    (1000, Fraction(1, 4), Fraction(1, 2))
+    """
+    plain = text.replace("_", "")
+    if plain.isdigit() and len(plain) <= 308:
+        return int(plain)
+    mantissa, _, exponent = plain.lower().partition("e")
+    whole, _, places = mantissa.partition(".")
+    power = int(exponent or 0) if len(exponent) < 10 else MAX_DIGITS * (-1 if exponent[0] == "-" else 1)
+    if len(whole) + abs(power) > MAX_DIGITS or len(places) > MAX_DIGITS:
+        raise OverflowError
+    power -= len(places)
+    value = Fraction(int(whole + places) * 10 ** max(power, 0), 10 ** max(-power, 0))
+    if value > _LARGEST:
+        raise OverflowError
+    return value if power < 0 and value.denominator > 1 else int(value)
+
 
 _LAST = {
     tree.Chain: "operands",
@@ -83,8 +124,8 @@ class ExpressionBuilder:
             return tree.Name(span=Span(self.source, start, stop), name=children[0].text)
         parts = _joined(children[1:])
         if len(parts) > MAX_PARTS:
-            said = f"a name has {len(parts):,} parts; at most {MAX_PARTS} are read"
-            self.wrong.append(Diagnostic(said, self.token_span(children[0]), code="MTPP-E901"))
+            message = f"a name has {len(parts):,} parts; at most {MAX_PARTS} are read"
+            self.wrong.append(Diagnostic(message, self.token_span(children[0]), code="MTPP-E901"))
             parts = parts[:1]
         subscripts: tuple[tree.Expression, ...] = ()
         if parts[0].name is None:
@@ -297,8 +338,8 @@ class ExpressionBuilder:
         for key, call in list(self.named.items()):
             if call.span.start >= start:
                 del self.named[key]
-                said = "options stand before 'for' and 'if', and functions take no 'name = value'"
-                self.wrong.append(Diagnostic(said, call.named[0].span, code="MTPP-E007"))
+                message = "options stand before 'for' and 'if', and functions take no 'name = value'"
+                self.wrong.append(Diagnostic(message, call.named[0].span, code="MTPP-E007"))
 
     def without_options(self, node: tree.Expression) -> tuple[tree.Expression, tuple[tree.Option, ...]]:
         """Return *node* without the options behind its last name, which read as named arguments; and these."""

@@ -8,12 +8,11 @@ from itertools import islice
 from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.syntax.grammar import run
+from mtpp_dsl.language.syntax.keywords import BEGINS_ITEM, FUNCTION_NAMES, RULES, STATEMENTS
 from mtpp_dsl.language.syntax.lexing import lexemes, words
 from mtpp_dsl.language.syntax.missing import misplaced, missing_mark, unexpected_character, wrong_bracket
-from mtpp_dsl.language.syntax.reserved_words import FUNCTION_NAMES
-from mtpp_dsl.language.syntax.rules import custom_rules, unknown_rule, unknown_statement
-from mtpp_dsl.language.syntax.syntax_codes import comma, told
-from mtpp_dsl.language.syntax.syntax_errors import EXAMPLES, ITEMS, RULES, STATEMENTS, TERMINALS
+from mtpp_dsl.language.syntax.rules import comma, custom_rules, syntax_message, unknown_rule, unknown_statement
+from mtpp_dsl.language.syntax.syntax_errors import EXAMPLES, TERMINALS
 from mtpp_dsl.language.syntax.tables import END, Failure, Token
 
 __all__ = ["explain"]
@@ -42,20 +41,20 @@ def explain(source: Source, failure: Failure, start: str, begin: int, stop: int)
     notes = (f"expected {expected}",) if expected else ()
     opened = _unclosed(source, begin, at)
     if at == stop and opened is not None:
-        return told(f"{opened.text!r} is not closed", opened, notes)
+        return syntax_message(f"{opened.text!r} is not closed", opened, notes)
     span = _last_mark(source, begin, stop) if at == stop else Span(source, at, token.stop)
     bracket = wrong_bracket(token, opened)
     if bracket:
-        return told(bracket, span)
+        return syntax_message(bracket, span)
     first = next(iter(words(source.text, begin, stop)), None)
     if source.text.startswith("//", at):
-        return told("a comment begins with '#'", span)
+        return syntax_message("a comment begins with '#'", span)
     if start == "statement" and (first is None or first.offset >= at or token.start <= begin):
         return unknown_statement(span)
     word = _first_word(source, begin, stop)
     written = misplaced(source, failure, token, opened, word)
     if written:
-        return told(written, span)
+        return syntax_message(written, span)
     hint = _hint(failure, token)
     exact, near = _from_table(failure, token, start, word)
     alone = _begins_line_of_its_own(source, failure, token, start, opened)
@@ -63,14 +62,14 @@ def explain(source: Source, failure: Failure, start: str, begin: int, stop: int)
         return unknown_statement(span)
     missing = "" if exact else missing_mark(source, failure, token, start, (begin, stop), opened, hint)
     if missing:
-        return told(missing, span, fix=comma(source, span, missing, opened))
+        return syntax_message(missing, span, fix=comma(source, span, missing, opened))
     if not exact and alone:
         return unknown_statement(span)
     if not exact and not near and {"NAME", "NUMBER", "LPAR"} <= failure.expected:
         last = _word_before(source, begin, span.stop if at == stop else at)
         if last:
-            return told(f"a value is missing after {last!r}", span)
-    return told((exact or near or _unexpected(token)) + hint, span, notes)
+            return syntax_message(f"a value is missing after {last!r}", span)
+    return syntax_message((exact or near or _unexpected(token)) + hint, span, notes)
 
 
 def _word_before(source: Source, begin: int, stop: int) -> str:
@@ -154,7 +153,7 @@ def _first_word(source: Source, begin: int, stop: int) -> str:
     first = [word.text for word in islice(lexemes(source.text, begin, stop), 2)]
     if first[:1] == ["constraint"] and first[1:] and first[1] in RULES:
         return " ".join(first)
-    return first[0] if first and first[0] in (*STATEMENTS, *ITEMS) else ""
+    return first[0] if first and first[0] in (*STATEMENTS, *BEGINS_ITEM) else ""
 
 
 def _from_table(failure: Failure, token: Token, start: str, word: str) -> tuple[str, str]:
@@ -198,6 +197,10 @@ def _examples(
         statements.setdefault((state, kind), set()).add(word)
     return (
         by_token,
-        {key: min(found.values()) for key, found in messages.items() if len(found) > 1 == len({*found.values()})},
-        {key: min(found) for key, found in by_kind.items() if len(found) == 1 < len(statements[key])},
+        {
+            key: min(entries.values())
+            for key, entries in messages.items()
+            if len(entries) > 1 == len({*entries.values()})
+        },
+        {key: min(entries) for key, entries in by_kind.items() if len(entries) == 1 < len(statements[key])},
     )

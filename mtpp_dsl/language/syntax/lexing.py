@@ -81,10 +81,10 @@ def without_remarks(text: str) -> str:
 @cache
 def _pattern() -> tuple[re.Pattern[str], frozenset[str]]:
     """Return the pattern of all words and marks, and the keywords."""
-    found = _terminals()
-    keywords = frozenset(value for value in found.values() if value.isidentifier())
-    marks = [pattern for name, pattern in found.items() if name not in _NAMED and pattern not in keywords]
-    named = {name: f"(?P<{name}>{found[name]})" for name in _NAMED}
+    terminals = _terminals()
+    keywords = frozenset(value for value in terminals.values() if value.isidentifier())
+    marks = [pattern for name, pattern in terminals.items() if name not in _NAMED and pattern not in keywords]
+    named = {name: f"(?P<{name}>{terminals[name]})" for name in _NAMED}
     number = f"{named['NUMBER']}(?:{_SAME_LINE}{named['UNIT']})?"
     choices = [named["WHITESPACE"], named["COMMENT"], named["STRING"], number, named["NAME"]]
     return re.compile("|".join([*choices, f"(?P<MARK>{'|'.join([*marks, '.'])})"])), keywords
@@ -99,5 +99,5 @@ def _terminals() -> dict[str, str]:
 @cache
 def _remark_or(pattern: str) -> re.Pattern[str]:
     """Return a pattern of strings, comments and, in a named group, something else."""
-    found = _terminals()
-    return re.compile(f"{found['STRING']}|{found['COMMENT']}|(?P<other>{pattern})")
+    terminals = _terminals()
+    return re.compile(f"{terminals['STRING']}|{terminals['COMMENT']}|(?P<other>{pattern})")

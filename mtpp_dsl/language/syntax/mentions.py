@@ -15,23 +15,23 @@ def mentions(expression: tree.Tree | None, *, calls: bool = True) -> frozenset[s
 
     A bare name that is the key of a map stands for its own text, and is none of them.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     waiting: list[object] = [expression]
     while waiting:
         part = waiting.pop()
         if isinstance(part, tree.Name):
-            found.add(part.name)
+            names.add(part.name)
         elif isinstance(part, tree.Call) and calls:
-            found.add(part.function.text)
+            names.add(part.function.text)
         if isinstance(part, tree.MapOf):
             keys = (entry.key for entry in part.entries)
             waiting += [key for key in keys if not isinstance(key, tree.Name) or key.subscripts or key.parts]
             waiting += [entry.value for entry in part.entries]
         elif isinstance(part, tree.Tree):
-            waiting += [getattr(part, each.name) for each in fields(part) if each.name != "span"]
+            waiting += [getattr(part, field.name) for field in fields(part) if field.name != "span"]
         elif isinstance(part, tuple):
             waiting += part
-    return frozenset(found)
+    return frozenset(names)
 
 
 def ordered(needs: Mapping[str, Iterable[str]]) -> tuple[list[str], list[list[str]]]:
@@ -50,7 +50,7 @@ def ordered(needs: Mapping[str, Iterable[str]]) -> tuple[list[str], list[list[st
         stack = [(start, iter(needs[start]))] if start not in done else []
         while stack:
             name, rest = stack[-1]
-            following = next((each for each in rest if each in needs and each not in done), None)
+            following = next((need for need in rest if need in needs and need not in done), None)
             if following is None:
                 stack.pop()
                 path.pop(name)

@@ -7,7 +7,7 @@ import re
 from mtpp_dsl.core.base.units import UNITS
 from mtpp_dsl.core.text.source import Diagnostic, Fix, Source, Span
 from mtpp_dsl.language.syntax.grammar import run
-from mtpp_dsl.language.syntax.reserved_words import FUNCTION_NAMES
+from mtpp_dsl.language.syntax.keywords import FUNCTION_NAMES
 from mtpp_dsl.language.syntax.tables import END, Failure, Token
 
 __all__ = ["misplaced", "missing_mark", "unexpected_character", "wrong_bracket"]

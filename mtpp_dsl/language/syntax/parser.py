@@ -16,10 +16,10 @@ from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.explain import explain
 from mtpp_dsl.language.syntax.grammar import MAX_WORDS, run
+from mtpp_dsl.language.syntax.keywords import RULES, STATEMENTS
 from mtpp_dsl.language.syntax.lexing import Lexeme, brackets, words
 from mtpp_dsl.language.syntax.pieces import Parsed, beginnings_of_items, items_before, pieces
 from mtpp_dsl.language.syntax.rules import custom_rules, unknown_rule
-from mtpp_dsl.language.syntax.syntax_errors import RULES, STATEMENTS
 from mtpp_dsl.language.syntax.tables import Failure
 
 __all__ = [
@@ -74,7 +74,7 @@ def parse_counted(
     _refuse_deep_nesting(source, begin, end)
     wrong: list[Diagnostic] = []
     try:
-        found, count = run(source, "start", begin, end, most, wrong)
+        built, count = run(source, "start", begin, end, most, wrong)
     except OverflowError:
         message = f"the spec has more than {MAX_WORDS:,} words and marks, with all that it includes; that is the most"
         notes = ('a large graph is better read from a file: graph from "graph.json"',)
@@ -85,7 +85,7 @@ def parse_counted(
         errors = list(islice(chain(complete, _recover(failure, parsed)), MAX_ERRORS))
         errors = errors or [explain(source, failure, "start", failure.pending, end)]
         raise Unparsed(errors, failure, parsed) from None
-    statements = cast("tuple[tree.Statement, ...]", found)
+    statements = cast("tuple[tree.Statement, ...]", built)
     wrong = list(islice(chain(wrong, _unknown_rules(statements)), MAX_ERRORS))
     if wrong:
         raise SpecError(wrong)
@@ -107,7 +107,7 @@ def parse_expression(source: Source) -> tree.Expression:
     _refuse_deep_nesting(source)
     wrong: list[Diagnostic] = []
     try:
-        found = cast("tree.Expression", run(source, "expression", 0, len(source.text), MAX_WORDS, wrong)[0])
+        expression = cast("tree.Expression", run(source, "expression", 0, len(source.text), MAX_WORDS, wrong)[0])
     except OverflowError:
         raise SpecError(
             [Diagnostic(f"this has more than {MAX_WORDS:,} words", Span(source, 0, 1), code="MTPP-E901")]
@@ -116,7 +116,7 @@ def parse_expression(source: Source) -> tree.Expression:
         raise SpecError([explain(source, failure, "expression", 0, len(source.text))]) from None
     if wrong:
         raise SpecError(wrong)
-    return found
+    return expression
 
 
 def _refuse_deep_nesting(source: Source, begin: int = 0, end: int | None = None) -> None:
@@ -134,13 +134,13 @@ def _recover(failure: Failure, parsed: Parsed) -> Iterator[Diagnostic]:
 
 
 def _errors_of_pieces(
-    parsed: Parsed, found: Sequence[Lexeme], cut: Iterable[tuple[int, int]], failure: Failure | None = None
+    parsed: Parsed, every: Sequence[Lexeme], cut: Iterable[tuple[int, int]], failure: Failure | None = None
 ) -> Iterator[Diagnostic]:
-    """Yield the errors of the pieces of the words *found*, of which one may be known to have a failure."""
-    offsets = [word.offset for word in found]
+    """Yield the errors of the pieces of the words *every*, of which one may be known to have a failure."""
+    offsets = [word.offset for word in every]
     for start, stop in cut:
         known = failure if failure is not None and start <= failure.at < stop else None
-        inside = found[bisect_left(offsets, start) : bisect_left(offsets, stop)]
+        inside = every[bisect_left(offsets, start) : bisect_left(offsets, stop)]
         if known is not None and inside and inside[0].text in ("graph", "block"):
             yield from _errors(parsed, start, stop, inside, known)
             continue
@@ -171,8 +171,8 @@ def _errors(
         starts = [at for number in beginnings_of_items(inside) if (at := inside[number].offset) >= sound]
         start = "item" if kind == "graph" else "block_item"
         pairs = zip(starts, [*starts[1:], max([last, *starts[-1:]])][: len(starts)], strict=True)
-        found = (item for a, b in pairs if (item := _first_error(parsed, start, a, b)) is not None)
-        errors = list(islice(found, MAX_ERRORS))
+        wrong = (item for a, b in pairs if (item := _first_error(parsed, start, a, b)) is not None)
+        errors = list(islice(wrong, MAX_ERRORS))
     elif kind == "scenario" and inside[2:3] and inside[2].text == "{":
         inner = [word for word in inside[3:] if word.offset < last]
         cut = pieces(parsed.source, inner, inner[0].offset, last) if inner else ()
@@ -194,10 +194,10 @@ def _unknown_rules(statements: Iterable[object]) -> Iterator[Diagnostic]:
 def _first_error(parsed: Parsed, start: str, begin: int, end: int) -> Diagnostic | None:
     """Return the first error of a piece; there may be several statements in one."""
     several = "start" if start == "statement" else start
-    found = parsed.run(several, begin, end)
-    if not isinstance(found, Failure):
-        statements = found.value if isinstance(found.value, tuple) else (found.value,)
-        return next(chain(found.wrong, _unknown_rules(statements)), None)
+    outcome = parsed.run(several, begin, end)
+    if not isinstance(outcome, Failure):
+        statements = outcome.value if isinstance(outcome.value, tuple) else (outcome.value,)
+        return next(chain(outcome.wrong, _unknown_rules(statements)), None)
     if several != start:
-        found = parsed.run(start, found.pending, end)
-    return explain(parsed.source, found, start, begin, end) if isinstance(found, Failure) else None
+        outcome = parsed.run(start, outcome.pending, end)
+    return explain(parsed.source, outcome, start, begin, end) if isinstance(outcome, Failure) else None

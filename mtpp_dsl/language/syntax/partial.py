@@ -11,11 +11,11 @@ from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.grammar import MAX_WORDS
+from mtpp_dsl.language.syntax.keywords import RULES
 from mtpp_dsl.language.syntax.lexing import Lexeme
 from mtpp_dsl.language.syntax.parser import Unparsed, parse_counted
 from mtpp_dsl.language.syntax.pieces import Parsed, beginnings_of_items, items_before, meant
 from mtpp_dsl.language.syntax.rules import custom_rules
-from mtpp_dsl.language.syntax.syntax_errors import RULES
 from mtpp_dsl.language.syntax.tables import Failure
 
 __all__ = ["Broken", "Partial", "parse_partial"]
@@ -64,22 +64,22 @@ def parse_partial(source: Source, most: int = MAX_WORDS, begin: int = 0, end: in
     try:
         statements, count = parse_counted(source, most, begin, end)
     except Unparsed as error:
-        found = tuple(_with_rules(_salvaged(error.parsed, error.failure, broken), broken))
-        return Partial(found, error.diagnostics, tuple(broken))
+        sound = tuple(_with_rules(_salvaged(error.parsed, error.failure, broken), broken))
+        return Partial(sound, error.diagnostics, tuple(broken))
     except SpecError as error:
-        found = ()
+        sound = ()
         if any(diagnostic.span is not None and diagnostic.span.stop > 1 for diagnostic in error.diagnostics):
             made = Parsed(source, end).run("start", begin, end)
-            found = () if isinstance(made, Failure) else tuple(_with_rules(made.value, broken))
-        return Partial(found, error.diagnostics, tuple(broken) or (Broken("", "", Span(source, 0, 0)),))
+            sound = () if isinstance(made, Failure) else tuple(_with_rules(made.value, broken))
+        return Partial(sound, error.diagnostics, tuple(broken) or (Broken("", "", Span(source, 0, 0)),))
     return Partial(statements, words=count)
 
 
 def _salvaged(parsed: Parsed, failure: Failure, broken: list[Broken]) -> Iterator[tree.Statement]:
     """Yield the statements that parse, behind the first that does not piece by piece; note the others."""
     yield from failure.before
-    found = parsed.words(failure.pending)
-    offsets = [word.offset for word in found]
+    every = parsed.words(failure.pending)
+    offsets = [word.offset for word in every]
     for begin, stop in parsed.pieces(failure.pending):
         fails_here = begin <= failure.at < stop and begin == failure.pending
         made = failure if fails_here else parsed.run("start", begin, stop)
@@ -88,7 +88,7 @@ def _salvaged(parsed: Parsed, failure: Failure, broken: list[Broken]) -> Iterato
             continue
         yield from () if fails_here else made.before
         start = max(begin, made.pending)
-        inside = found[bisect_left(offsets, start) : bisect_left(offsets, stop)]
+        inside = every[bisect_left(offsets, start) : bisect_left(offsets, stop)]
         if inside:
             yield from _salvaged_piece(parsed, inside, stop, broken, made)
 

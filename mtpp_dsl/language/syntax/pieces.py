@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from mtpp_dsl.core.text.source import Diagnostic, Source
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.grammar import MAX_WORDS, run
+from mtpp_dsl.language.syntax.keywords import BEGINS_ITEM, STATEMENTS
 from mtpp_dsl.language.syntax.lexing import Lexeme, words
-from mtpp_dsl.language.syntax.syntax_errors import ITEMS, STATEMENTS
 from mtpp_dsl.language.syntax.tables import Failure, Token
 
 __all__ = ["CLOSING", "OPENING", "Parsed", "ParsedPiece", "beginnings_of_items", "items_before", "meant", "pieces"]
@@ -68,9 +68,9 @@ class Parsed:
     def pieces(self, begin: int) -> list[tuple[int, int]]:
         """Return the offsets of the statements among these words: see :func:`pieces`."""
         if begin not in self._pieces:
-            found = self.words(begin)
-            end = self.end if len(found) < MAX_RECOVERED else found[-1].offset
-            self._pieces[begin] = list(pieces(self.source, found, begin, end))
+            every = self.words(begin)
+            end = self.end if len(every) < MAX_RECOVERED else every[-1].offset
+            self._pieces[begin] = list(pieces(self.source, every, begin, end))
         return self._pieces[begin]
 
     def run(self, rule: str, begin: int, end: int) -> ParsedPiece | Failure:
@@ -87,8 +87,8 @@ class Parsed:
         return self._known[key]
 
 
-def pieces(source: Source, found: Sequence[Lexeme], begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the offsets of the statements from *begin* to *end*, where *found* are the words, as far as can be told.
+def pieces(source: Source, every: Sequence[Lexeme], begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the offsets of the statements from *begin* to *end*, where *every* has the words, as far as can be told.
 
     A statement begins at a keyword outside of all brackets that begins a line, or can be nothing else; behind a block;
     and at a keyword in the first column, whatever is open.
@@ -96,7 +96,7 @@ def pieces(source: Source, found: Sequence[Lexeme], begin: int, end: int) -> Ite
     depth, before = 0, ""
     starts = [begin]
     known: dict[str, bool] = {}
-    for word in found:
+    for word in every:
         first_column = word.offset == 0 or source.text[word.offset - 1] == "\n"
         keyword = word.text in STATEMENTS or (word.begins_line and _is_near(word.text, known))
         within_line = word.text not in _OFTEN_NAMES and word.text in STATEMENTS and before not in (".", "constraint")
@@ -158,7 +158,7 @@ def _begins_item(before: Lexeme, word: Lexeme) -> bool:
     """Return whether a word of a graph, outside of inner brackets, may begin an item: *before* must end one."""
     if before.text == "{":
         return True
-    if before.text in (*ITEMS, *_INNER) or word.text in _INNER or not word.text.isidentifier():
+    if before.text in (*BEGINS_ITEM, *_INNER) or word.text in _INNER or not word.text.isidentifier():
         return False
     ends = before.kind in ("NAME", "NUMBER", "UNIT") or before.text in CLOSING
-    return ends and (word.text in ITEMS or word.begins_line)
+    return ends and (word.text in BEGINS_ITEM or word.begins_line)

@@ -1,4 +1,4 @@
-"""Where a spec says what: the lines of the statement that a constraint, a device, a node or an objective stems from."""
+"""Where a spec says what: the statements that a part of a problem stems from, and where a lacking one belongs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 from mtpp_dsl.core.base.data_classes import Picklable
 from mtpp_dsl.core.constraints import Constraint, Linear
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.text.source import Source, Span, named_line, place_of
+from mtpp_dsl.core.text.source import Edit, Fix, Source, Span, named_line, place_of
 from mtpp_dsl.exchange.library.entries import LIBRARY
 from mtpp_dsl.language.syntax import tree
 
-__all__ = ["Places", "SpecLines"]
+__all__ = ["Places", "SpecLines", "adding", "whole_lines"]
 
 _GRAPHS = (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator)
 _JOINS = (tree.InterconnectStatement, tree.LinkStatement, tree.SwitchStatement)
@@ -96,10 +96,10 @@ class Places(Picklable):
 
     def by_statement(self, problem: Problem) -> dict[SpecLines | None, tuple[Constraint, ...]]:
         """Return the constraints of a problem by the statement that each stems from first; None for those of none."""
-        found: dict[SpecLines | None, list[Constraint]] = {}
+        groups: dict[SpecLines | None, list[Constraint]] = {}
         for constraint in problem.constraints:
-            found.setdefault(next(iter(self.of_constraint(constraint)), None), []).append(constraint)
-        return {lines: tuple(group) for lines, group in found.items()}
+            groups.setdefault(next(iter(self.of_constraint(constraint)), None), []).append(constraint)
+        return {lines: tuple(group) for lines, group in groups.items()}
 
     def of_objective(self, number: int = 0) -> Found:
         """Return the statement of an objective, by its number from 0."""
@@ -116,8 +116,8 @@ class Places(Picklable):
         own = [s for s in self._of(tree.DeviceStatement) if s.name.text == family]
         types = list(self._types(own))
         if option is not None:
-            given = [s for s in (*types, *own) if any(each.name.text == option for each in s.options)]
-            return _lines([each.span for s in given[-1:] for each in s.options if each.name.text == option])
+            given = [s for s in (*types, *own) if any(setting.name.text == option for setting in s.options)]
+            return _lines([setting.span for s in given[-1:] for setting in s.options if setting.name.text == option])
         imports = list(self._of(tree.ImportStatement)) if not own else []
         return _lines([s.span for s in (*imports, *types, *own)])
 
@@ -125,40 +125,40 @@ class Places(Picklable):
         """Yield the ``type`` statements that the options of devices name, those that they are made of first."""
         known = {s.name.text: s for s in self._of(tree.TypeStatement)}
         wanted = [_type_names(s.options) for s in devices]
-        found: dict[str, None] = {}
-        names = [name for each in wanted for name in each]
+        chosen: dict[str, None] = {}
+        names = [name for group in wanted for name in group]
         while names:
             name = names.pop(0)
-            if name in known and name not in found:
-                found[name] = None
+            if name in known and name not in chosen:
+                chosen[name] = None
                 names += _type_names(known[name].options)
-        yield from (known[name] for name in reversed(found))
+        yield from (known[name] for name in reversed(chosen))
 
     def of_node(self, name: str) -> Found:
         """Return the ``node`` or ``use`` that makes a node; of a graph from elsewhere, the statement that brings it."""
-        items = [each for each in self._items() if isinstance(each, (tree.NodeItem, tree.UseItem))]
-        return _lines([each.span for each in items if each.name.text == _base(name)]) or self.graph
+        items = [item for item in self._items() if isinstance(item, (tree.NodeItem, tree.UseItem))]
+        return _lines([item.span for item in items if item.name.text == _base(name)]) or self.graph
 
     def of_edge(self, tail: str, head: str) -> Found:
         """Return the ``edge`` items that may make an edge; of a graph from elsewhere, the statement that brings it.
 
         Those whose ends bear the names are preferred to those that name a loop variable or a set.
         """
-        ends = [(each, list(pairwise(each.ends))) for each in self._items() if isinstance(each, tree.EdgeItem)]
-        declared = {each.name.text for each in self._items() if isinstance(each, (tree.NodeItem, tree.UseItem))}
-        sure = [each.span for each, pairs in ends if any(_is(a, tail) and _is(b, head) for a, b in pairs)]
+        ends = [(item, list(pairwise(item.ends))) for item in self._items() if isinstance(item, tree.EdgeItem)]
+        declared = {item.name.text for item in self._items() if isinstance(item, (tree.NodeItem, tree.UseItem))}
+        sure = [item.span for item, pairs in ends if any(_is(a, tail) and _is(b, head) for a, b in pairs)]
         perhaps = [
-            each.span
-            for each, pairs in ends
+            item.span
+            for item, pairs in ends
             if any(_may_be(a, tail, declared) and _may_be(b, head, declared) for a, b in pairs)
         ]
         return _lines(sure) or _lines(perhaps) or self.graph
 
     def node_items(self) -> Iterator[tuple[str, SpecLines]]:
         """Yield the ``node`` and ``use`` items of the graph: the name that each declares, and its lines."""
-        for each in self._items():
-            if isinstance(each, (tree.NodeItem, tree.UseItem)):
-                yield each.name.text, SpecLines.of(each.span)
+        for item in self._items():
+            if isinstance(item, (tree.NodeItem, tree.UseItem)):
+                yield item.name.text, SpecLines.of(item.span)
 
     def edge_items(self) -> Iterator[tuple[tuple[str | None, ...], SpecLines]]:
         """Yield the ``edge`` items of the graph: the names of their ends, and their lines.
@@ -167,14 +167,14 @@ class Places(Picklable):
         subscripts are computed (``attn``), and None where it may be anything, such as a loop variable.
         """
         declared = {name for name, _ in self.node_items()}
-        for each in self._items():
-            if isinstance(each, tree.EdgeItem):
-                yield tuple(_end(end, declared) for end in each.ends), SpecLines.of(each.span)
+        for item in self._items():
+            if isinstance(item, tree.EdgeItem):
+                yield tuple(_end(end, declared) for end in item.ends), SpecLines.of(item.span)
 
     @property
     def included(self) -> tuple[Source, ...]:
         """The texts of the files that the spec includes, each once; without those of the library."""
-        return tuple(each for name, each in self._named().items() if not name.startswith(_LIBRARY))
+        return tuple(source for name, source in self._named().items() if not name.startswith(_LIBRARY))
 
     @property
     def library(self) -> tuple[str, ...]:
@@ -229,9 +229,11 @@ def _end(end: tree.Expression, declared: set[str]) -> str | None:
     """Return what an end of an edge is called; see :meth:`Places.edge_items`."""
     if not isinstance(end, tree.Name) or end.name not in declared:
         return None
-    if end.parts or not all(isinstance(each, tree.Number) and each.unit is None for each in end.subscripts):
+    if end.parts or not all(
+        isinstance(subscript, tree.Number) and subscript.unit is None for subscript in end.subscripts
+    ):
         return end.name
-    written = ", ".join(str(each.value) for each in end.subscripts if isinstance(each, tree.Number))
+    written = ", ".join(str(subscript.value) for subscript in end.subscripts if isinstance(subscript, tree.Number))
     return f"{end.name}[{written}]" if written else end.name
 
 
@@ -249,8 +251,79 @@ def _names_in(value: object) -> Iterator[str]:
     if isinstance(value, tree.Name):
         yield value.name
     elif isinstance(value, (tuple, list)):
-        for each in value:
-            yield from _names_in(each)
+        for part in value:
+            yield from _names_in(part)
     elif isinstance(value, tree.Tree):
-        for each in vars(value).values():
-            yield from _names_in(each)
+        for part in vars(value).values():
+            yield from _names_in(part)
+
+
+_BEFORE_DEVICES = (
+    tree.VersionStatement,
+    tree.ParamStatement,
+    tree.GraphBlock,
+    tree.GraphFile,
+    tree.GraphGenerator,
+    tree.ImportStatement,
+    tree.PhaseStatement,
+)
+_DEVICES = (*_BEFORE_DEVICES, tree.TypeStatement, tree.SwitchStatement, tree.DeviceStatement)
+_BEFORE_OBJECTIVES = (*_DEVICES, tree.InterconnectStatement, tree.LinkStatement)
+_BEFORE: dict[str, tuple[type[tree.Tree], ...]] = {
+    "device": _DEVICES,
+    "interconnect": _DEVICES,
+    "objective": (*_BEFORE_OBJECTIVES, tree.TimeStatement, tree.TimesFile, tree.TransferStatement),
+}
+"""What a statement stands behind, by what it is."""
+
+
+def adding(what: str, text: str, source: Source, statements: Iterable[tree.Statement]) -> Fix | None:
+    """Return the fix that writes a statement that a spec lacks: on a line of its own behind what usually precedes it.
+
+    Args:
+        what: "device", "interconnect" or "objective"; of anything else there is no fix.
+        text: the statement.
+        source: the text of the spec.
+        statements: its statements, with those that it includes.
+    """
+    if what not in _BEFORE:
+        return None
+    own = [(statement, _own(statement.span, source)) for statement in statements]
+    places = [span for _, span in own if span is not None]
+    before = [span.stop for stated, span in own if span is not None and isinstance(stated, _BEFORE[what])]
+    at = _line_end(source.text, max(before)) if before else len(source.text.rstrip())
+    while (across := max((span.stop for span in places if span.start < at < span.stop), default=at)) > at:
+        at = _line_end(source.text, across)
+    new = f"\n{text}" if source.text[:at].strip() else f"{text}\n"
+    return Fix(f"add, for example, '{text}'", (Edit(Span(source, at, at), new),), safe=False)
+
+
+def whole_lines(span: Span) -> Span:
+    """Return the lines of a statement, with their ends, where nothing but remarks stands beside it; else the span."""
+    text = span.source.text
+    start, stop = text.rfind("\n", 0, span.start) + 1, _line_end(text, span.stop)
+    behind = text[span.stop : stop].strip()
+    if text[start : span.start].strip() or (behind and not behind.startswith("#")):
+        return _with_blanks(span)
+    return Span(span.source, start, min(stop + 1, len(text)))
+
+
+def _with_blanks(span: Span) -> Span:
+    """Return a span with the blanks behind it."""
+    text, stop = span.source.text, span.stop
+    while stop < len(text) and text[stop] in " \t":
+        stop += 1
+    return Span(span.source, span.start, stop)
+
+
+def _own(span: Span, source: Source) -> Span | None:
+    """Return where a text has a statement, or the include that brings it; None where it has neither."""
+    place: Span | None = span
+    while place is not None and place.source is not source:
+        place = place.source.included_from
+    return place
+
+
+def _line_end(text: str, at: int) -> int:
+    stop = text.find("\n", at)
+    return len(text) if stop < 0 else stop

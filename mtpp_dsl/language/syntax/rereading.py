@@ -68,15 +68,15 @@ class ParsedBefore:
         if len(source.text) > min(MAX_CHARACTERS, most):
             self.source, self._pieces, self._dirty = None, [], None
             return parse_partial(source, most)
-        found = None if self.source is None else self._edited(self.source.text, source)
-        if found is None:
-            found = parse_partial(source, most)
-            self._pieces = [] if found.diagnostics else _cut(found.statements, source)
-            self._dirty = (0, len(source.text)) if found.diagnostics else None
-            if not found.diagnostics:
-                found = Partial(tuple(self._statements()), words=found.words)
+        partial = None if self.source is None else self._edited(self.source.text, source)
+        if partial is None:
+            partial = parse_partial(source, most)
+            self._pieces = [] if partial.diagnostics else _cut(partial.statements, source)
+            self._dirty = (0, len(source.text)) if partial.diagnostics else None
+            if not partial.diagnostics:
+                partial = Partial(tuple(self._statements()), words=partial.words)
         self.source = source
-        return found
+        return partial
 
     def _statements(self) -> Iterator[tree.Statement]:
         for piece in self._pieces:
@@ -149,8 +149,8 @@ class ParsedBefore:
         return Partial(tuple(self._statements()))
 
 
-def _all(found: Iterable[_Piece]) -> Iterator[tree.Statement]:
-    for piece in found:
+def _all(parts: Iterable[_Piece]) -> Iterator[tree.Statement]:
+    for piece in parts:
         yield from piece.statements
 
 
@@ -218,19 +218,19 @@ def _move(node: Any, anchor: TextAnchor, base: int) -> None:
         for part in node:
             _move(part, anchor, base)
     elif isinstance(node, tree.Tree):
-        held = node.__dict__
-        span = held["span"]
+        values = node.__dict__
+        span = values["span"]
         if isinstance(span, MovingSpan):
             return
-        held["span"] = MovingSpan(anchor, span.start - base, span.stop - base)
+        values["span"] = MovingSpan(anchor, span.start - base, span.stop - base)
         kind: Any = type(node)
         for name in _parts(kind):
-            _move(held[name], anchor, base)
+            _move(values[name], anchor, base)
 
 
 @cache
 def _parts(kind: Any) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind) if each.name != "span")
+    return tuple(field.name for field in fields(kind) if field.name != "span")
 
 
 def _is_alone(piece: _Piece, text: str) -> bool:

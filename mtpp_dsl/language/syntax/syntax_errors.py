@@ -6,57 +6,7 @@ fails in against theirs, and the tests loop over the same table.
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES", "ITEMS", "RULES", "STATEMENTS", "TERMINALS"]
-
-STATEMENTS = (
-    "mtpp",
-    "param",
-    "let",
-    "def",
-    "assert",
-    "include",
-    "import",
-    "graph",
-    "block",
-    "type",
-    "device",
-    "switch",
-    "interconnect",
-    "link",
-    "phase",
-    "time",
-    "times",
-    "minimize",
-    "maximize",
-    "constraint",
-    "target",
-    "scenario",
-)
-"""Words that begin a statement."""
-
-ITEMS = ("node", "edge", "use", "let", "input", "output", "assert")
-"""Words that begin an item of a graph or a block."""
-
-RULES = (
-    "acyclic",
-    "contiguous",
-    "memory",
-    "colocate",
-    "separate",
-    "pin",
-    "forbid",
-    "subgraphs",
-    "exclusive",
-    "batch",
-    "repeat",
-    "replicate",
-    "shard",
-    "copies",
-    "robust",
-    "stages",
-    "break",
-)
-"""First words of the constraints that have a name of their own."""
+__all__ = ["EXAMPLES", "TERMINALS"]
 
 EXAMPLES: dict[str, list[str]] = {
     "an option is written 'name = value'": [

@@ -8,11 +8,12 @@ from fractions import Fraction
 from mtpp_dsl.core.base.exact import LONG
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.near_words import word_hint
+from mtpp_dsl.language.syntax.keywords import word_hint
 from mtpp_dsl.language.values.arithmetic import Total
+from mtpp_dsl.language.values.complaints import Complaint, Unsettled
 from mtpp_dsl.language.values.evaluating import Locals, evaluate, evaluates, loops, placed, steps_of
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
-from mtpp_dsl.language.values.scope import Complaint, SpecScope, Unsettled
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Affine, Value
 
 __all__: list[str] = []
@@ -45,7 +46,7 @@ def _call(node: tree.Call, scope: SpecScope, local: Locals) -> Value:
 
 def _no_function(node: tree.Call, scope: SpecScope) -> Complaint:
     name = node.function.text
-    scope.need(name)
+    scope.remarks.need(name)
     if node.named:  # options behind 'for', which the parser has refused
         raise Unsettled(name)
     hint = word_hint(name, [*FUNCTIONS, *AGGREGATES, *scope.defs], "function")
@@ -76,27 +77,27 @@ def _by_string(value: Value, wanted: str, span: Span, scope: SpecScope) -> Value
     """
     if not isinstance(value, str) or not ("node" in wanted or "device" in wanted):
         return value
-    found = scope.wanted(value, "node" if "node" in wanted else "device", span)
-    if found is None:
+    member = scope.wanted(value, "node" if "node" in wanted else "device", span)
+    if member is None:
         raise scope.unknown(value, span)
-    return found
+    return member
 
 
 def _own(node: tree.Call, scope: SpecScope, local: Locals) -> Value:
     """Return the value of a function of the spec; its body sees its parameters, and no variable of the caller."""
     name = node.function.text
-    scope.need(name)
+    scope.remarks.need(name)
     definition = scope.defs[name]
     parameters = tuple(word.text for word in definition.params)
     if len(node.arguments) != len(parameters):
         raise _wrong_number(node, parameters)
     values = [evaluate(argument, scope, local) for argument in node.arguments]
-    if name in scope.calls:
-        chain = " -> ".join([*scope.calls[scope.calls.index(name) :], name])
+    if name in scope.evaluated.calls:
+        chain = " -> ".join([*scope.evaluated.calls[scope.evaluated.calls.index(name) :], name])
         raise Complaint(f"'def {name}' calls itself: {chain}", node.span, code="MTPP-E207")
-    if len(scope.calls) >= MAX_CALLS:
+    if len(scope.evaluated.calls) >= MAX_CALLS:
         raise Complaint(f"functions call each other more than {MAX_CALLS} deep", node.span, code="MTPP-E901")
-    scope.calls.append(name)
+    scope.evaluated.calls.append(name)
     try:
         return evaluate(definition.value, scope, dict(zip(parameters, values, strict=True)))
     except Unsettled:
@@ -104,7 +105,7 @@ def _own(node: tree.Call, scope: SpecScope, local: Locals) -> Value:
     except Complaint as complaint:
         raise complaint.noting(f"in {node.span.text}, called at {node.span}") from None
     finally:
-        scope.calls.pop()
+        scope.evaluated.calls.pop()
 
 
 def _aggregate(node: tree.Call, scope: SpecScope, local: Locals) -> Value:
@@ -130,12 +131,12 @@ def _total(values: Iterator[Value], span: Span, scope: SpecScope) -> Value:
     for value in _gone_through(values, span, scope):
         result.add(value)
         if isinstance(result.constant, Fraction) and result.constant.denominator > LONG:
-            scope.spend(4, span)
+            scope.steps.spend(4, span)
     return result.value()
 
 
 def _gone_through(values: Iterator[Value], span: Span, scope: SpecScope) -> Iterator[Value]:
     """Yield values, counting each, and the terms of those over decisions."""
     for value in values:
-        scope.spend(len(value.terms) if isinstance(value, Affine) else 1, span)
+        scope.steps.spend(len(value.terms) if isinstance(value, Affine) else 1, span)
         yield value

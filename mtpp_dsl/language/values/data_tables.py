@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import TypeAlias
@@ -15,12 +15,60 @@ from mtpp_dsl.core.base.files import once, read_text
 from mtpp_dsl.core.base.units import NONE, UNITS, unit_hint
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.text.source import Source, Span
-from mtpp_dsl.language.values.cells import NUMBER, cells_of, lines_of
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.outside import from_python
-from mtpp_dsl.language.values.scope import Complaint
 from mtpp_dsl.language.values.values import DataTable, Quantity, Value, describe
 
-__all__ = ["MAX_CELLS", "read_table", "table_of_records"]
+__all__ = ["MAX_CELLS", "NUMBER", "Cell", "cells_of", "lines_of", "read_table", "table_of_records"]
+
+_CELL = re.compile(r'[ \t]*+("(?:[^"]|"")*+"|[^,"]*+)[ \t]*+(,|$)')
+NUMBER = re.compile(r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|inf")
+"""A number, or inf, as cells have them. Neither pattern goes back over what it has matched, however long a cell is."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell, without quotes and the spaces around it."""
+
+    text: str
+    span: Span
+
+
+def lines_of(source: Source) -> Iterator[Span]:
+    """Yield every line that is not blank."""
+    at = 0
+    for line in source.text.split("\n"):
+        text = line.rstrip("\r")
+        if text.strip():
+            yield Span(source, at, at + len(text))
+        at += len(line) + 1
+
+
+def cells_of(source: Source, line: Span) -> list[Cell]:
+    """Return the cells of a line.
+
+    Raises:
+        Complaint: quotes that do not close.
+    """
+    cells = []
+    at = line.start
+    while True:
+        match = _CELL.match(source.text, at, line.stop)
+        if match is None:
+            raise Complaint(
+                'a cell with quotes is written "…", with "" for each quote inside',
+                Span(source, at, line.stop),
+                code="MTPP-E709",
+            )
+        text = match[1].strip()
+        stop = match.start(1) + len(match[1].rstrip())
+        if text.startswith('"'):
+            text = text[1:-1].replace('""', '"')
+        cells.append(Cell(text, Span(source, match.start(1), max(stop, match.start(1) + 1))))
+        at = match.end()
+        if match[2] != ",":
+            return cells
+
 
 PlaceIn: TypeAlias = Callable[[int | None, int], Span | None]
 """Gives the place of a cell by row and column, and of the name of a column by None and column."""
@@ -70,11 +118,11 @@ def table_of_records(name: str, records: Sequence[Mapping[str, object]]) -> Data
             values += [None] * (i + 1 - len(values))
     plain = [[None if value is None else from_python(value) for value in values] for values in columns.values()]
     places = tuple(f"{name}, row {i + 1}" for i in range(len(records)))
-    texts = [_said(values[i]) for values in plain[:1] for i in range(len(records))]
+    texts = [_cell_text(values[i]) for values in plain[:1] for i in range(len(records))]
     return _table(None, name, list(columns), plain, texts, places, lambda _, __: None)
 
 
-def _said(value: Value | None) -> str:
+def _cell_text(value: Value | None) -> str:
     return value if isinstance(value, str) else str(value.value) if isinstance(value, Quantity) else ""
 
 
@@ -121,9 +169,9 @@ def _inferred(texts: Sequence[str]) -> list[Value | None]:
         if filled and all(meaning(text) is not None for text in filled):
             return [meaning(text) if text else None for text in texts]
     bare = {text: number for text in filled if (number := _number(text)) is not None and number.value in (0, inf)}
-    found = [_quantity(text) for text in filled if text not in bare]
-    dimensions = {each.dimension for each in found if each is not None}
-    if bare and None not in found and len(dimensions) == 1:
+    quantities = [_quantity(text) for text in filled if text not in bare]
+    dimensions = {quantity.dimension for quantity in quantities if quantity is not None}
+    if bare and None not in quantities and len(dimensions) == 1:
         (dimension,) = dimensions
         return [replace(bare[text], dimension=dimension) if text in bare else _quantity(text) for text in texts]
     return [text or None for text in texts]
@@ -133,10 +181,10 @@ def _number(text: str) -> Quantity | None:
     if NUMBER.fullmatch(text) is None:
         return None
     try:
-        found: Exact = inf if text == "inf" else settled(exact_number(text))
+        number: Exact = inf if text == "inf" else settled(exact_number(text))
     except OverflowError:
         return None
-    return Quantity(found) if -inf < found < inf or text == "inf" else None
+    return Quantity(number) if -inf < number < inf or text == "inf" else None
 
 
 def _quantity(text: str) -> Quantity | None:
@@ -195,10 +243,10 @@ def _from_json(source: Source, path: Path) -> DataTable:
             column[i] = value if value is None or isinstance(value, (str, bool)) else Quantity(value)
         if any(column) and all(value is None or isinstance(value, str) for value in column):
             quantities = [None if value is None else _quantity(value) for value in column]
-            if all(found is not None or value is None for found, value in zip(quantities, column, strict=True)):
+            if all(quantity is not None or value is None for quantity, value in zip(quantities, column, strict=True)):
                 columns[j] = quantities
     rows = len(columns[0]) if columns else 0
-    texts = [_said(columns[0][i]) for i in range(rows)]
+    texts = [_cell_text(columns[0][i]) for i in range(rows)]
     places = tuple(f"{source.name}, row {i + 1}" for i in range(rows))
     return _table(path, source.name, names, columns, texts, places, place_in)
 
@@ -226,7 +274,7 @@ def _table(
         places: of the rows.
         place_in: gives the place of a cell by row and column, and of a column's name by None and column.
     """
-    found: dict[str, tuple[Value | None, ...]] = {}
+    named: dict[str, tuple[Value | None, ...]] = {}
     for j, (written, values) in enumerate(zip(header, columns, strict=True)):
         column, unit = written.strip(), None
         match = _HEADER.fullmatch(column)
@@ -237,13 +285,13 @@ def _table(
                 raise Complaint(f"there is no unit {unit!r}{remedy}", place_in(None, j), code="MTPP-E201")
         if not column:
             raise Complaint(f"column {j + 1} has no name", place_in(None, j), code="MTPP-E709")
-        if column in found:
+        if column in named:
             raise Complaint(f"there are two columns {column!r}", place_in(None, j), code="MTPP-E102")
-        found[column] = tuple(_with_unit(value, unit, place_in, i, j) for i, value in enumerate(values))
+        named[column] = tuple(_with_unit(value, unit, place_in, i, j) for i, value in enumerate(values))
     rows: dict[str, int | None] = {}
     for i, text in enumerate(texts):
         rows[text] = None if text in rows else i
-    return DataTable(path, name, found, rows, places)
+    return DataTable(path, name, named, rows, places)
 
 
 def _with_unit(value: Value | None, unit: str | None, place_in: PlaceIn, row: int, column: int) -> Value | None:
@@ -276,10 +324,10 @@ def place_of(text: str, steps: Sequence[str | int]) -> tuple[int, int]:
     tokens = [(match[1], match.start(1), match.end(1)) for match in _TOKEN.finditer(text)]
     at = 0
     for step in steps:
-        found = _member(tokens, at, step)
-        if found is None:
+        member = _member(tokens, at, step)
+        if member is None:
             return 0, len(text)
-        at = found
+        at = member
     end = _end(tokens, at)
     return (tokens[at][1], tokens[end - 1][2]) if at < len(tokens) else (0, len(text))
 

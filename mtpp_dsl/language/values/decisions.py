@@ -33,8 +33,8 @@ def decision(what: Decision, scope: SpecScope) -> Affine:
     """Return a decision as an expression; all but ``on`` and ``used`` are times."""
     if isinstance(what, (On, Used)):
         return Affine({what: 1})
-    scope.need("time unit")
-    return Affine({what: 1}, 0, DIMENSIONS[scope.time_unit])
+    scope.remarks.need("time unit")
+    return Affine({what: 1}, 0, DIMENSIONS[scope.units.time])
 
 
 def node_of(scope: SpecScope, value: Value) -> int:
@@ -64,7 +64,7 @@ def _set_of(value: Value, what: str) -> str:
     if not isinstance(value, Sequence):
         return describe(value)
     kind, name = (NodeRef, "v") if what == "node" else (DeviceRef, "d")
-    several = f" of {counted(len(value), what)}" if value and all(isinstance(each, kind) for each in value) else ""
+    several = f" of {counted(len(value), what)}" if value and all(isinstance(member, kind) for member in value) else ""
     return f"{describe(value)}{several}; take its members one by one: 'for {name} in …'"
 
 
@@ -117,12 +117,12 @@ def moved(scope: SpecScope, node: Value) -> Value:
         Mismatch: no plan was imported.
     """
     v = node_of(scope, node)
-    scope.need("plan")
-    if scope.old_places is None:
+    scope.remarks.need("plan")
+    if scope.declared.old_places is None:
         raise Mismatch("moved needs an earlier plan: write 'import plan \"old.json\"'")
-    if v not in scope.old_places:
+    if v not in scope.declared.old_places:
         return Affine({})
-    place = scope.old_places[v]
+    place = scope.declared.old_places[v]
     return Affine({}, 1) if place is None else Affine({On(v, place): -1}, 1)
 
 

@@ -8,9 +8,10 @@ from mtpp_dsl.core.base.spec_limits import MAX_NAME, MAX_NODES
 from mtpp_dsl.core.base.units import NONE, SIZE, TIME, WORK, Dimension
 from mtpp_dsl.core.text.source import Fix, Span
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.reserved_words import RESERVED
+from mtpp_dsl.language.syntax.keywords import RESERVED
+from mtpp_dsl.language.values.complaints import Complaint, reserved
 from mtpp_dsl.language.values.expressions import Locals, evaluate, iterate, whole
-from mtpp_dsl.language.values.scope import Complaint, SpecScope, reserved
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Quantity, Sequence, Value, describe
 
 __all__ = ["UnitKeeper", "check_word", "expand_family", "subscript_text"]
@@ -59,7 +60,7 @@ class UnitKeeper:
             return
         if self.dimension is None:
             self.dimension, self.first, self.place = value.dimension, owner, span
-        elif self.dimension != value.dimension:
+        elif self.dimension is not value.dimension and self.dimension != value.dimension:
             place = None if self.place is None else (self.place, f"{self.first} is {self.dimension}")
             raise Complaint(
                 f"{owner} is {value.dimension}, but {self.first} is {self.dimension}: "
@@ -93,13 +94,13 @@ def expand_family(
             raise Complaint(
                 f"a family has 0 to {MAX_NODES:,} members; this one has {size:,}", family.span, code="MTPP-E901"
             )
-        scope.spend(size * (1 + len(name) // 20), family.span)
+        scope.steps.spend(size * (1 + len(name) // 20), family.span)
         for i in range(size):
             yield f"{name}[{i}]", local, (Quantity(i),)
     else:
         clauses = tree.Clauses(span=family.span, binders=family.binders, condition=None)
         for step in iterate(clauses, scope, local):
-            scope.spend(1 + len(name) // 20, family.span)
+            scope.steps.spend(1 + len(name) // 20, family.span)
             values = tuple(step[binder.name.text] for binder in family.binders)
             yield f"{name}[{','.join([subscript_text(value, family.span) for value in values])}]", step, values
 

@@ -1,4 +1,4 @@
-"""``let`` and ``def``: the spec's own names for values, and its own functions."""
+"""``let``, ``def`` and ``assert``: the names and functions of a spec, and what must hold of its values."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from pathlib import Path
 
 from mtpp_dsl.core.text.source import Diagnostic
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.declaring import check_word
+from mtpp_dsl.language.values.expressions import Locals, evaluate, truth
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
+from mtpp_dsl.language.values.values import describe
 
-__all__ = ["define", "hidden_names"]
+__all__ = ["check_assert", "define", "hidden_names"]
 
 
 def define(statements: Sequence[tuple[tree.Statement, Path]], scope: SpecScope) -> Iterator[Diagnostic]:
@@ -28,11 +31,11 @@ def define(statements: Sequence[tuple[tree.Statement, Path]], scope: SpecScope) 
             except Complaint as complaint:
                 yield complaint.diagnostic
                 if isinstance(statement, tree.DefStatement):
-                    scope.unsettled.add(statement.name.text)
+                    scope.remarks.unsettled.add(statement.name.text)
     for name, chain in _recursive(scope.defs):
-        scope.unsettled.add(name)
-        told = " -> ".join(chain)
-        yield Diagnostic(f"'def {name}' calls itself: {told}", scope.defs[name].name.span, code="MTPP-E207")
+        scope.remarks.unsettled.add(name)
+        shown = " -> ".join(chain)
+        yield Diagnostic(f"'def {name}' calls itself: {shown}", scope.defs[name].name.span, code="MTPP-E207")
 
 
 def _define(
@@ -110,8 +113,27 @@ def hidden_names(statements: Sequence[tree.Statement], scope: SpecScope) -> Iter
     for statement in statements:
         if isinstance(statement, (tree.ParamStatement, tree.LetStatement)):
             name = statement.name.text
-            what = scope.called(name)
+            what = scope.kind_called(name)
             if what:
                 kind = "param" if isinstance(statement, tree.ParamStatement) else "let"
                 message = f"{kind} {name!r} hides {what} of that name: expressions mean the {kind}; rename one of them"
                 yield Diagnostic(message, statement.name.span, "warning", code="MTPP-W101")
+
+
+def check_assert(statement: tree.AssertStatement, scope: SpecScope, local: Locals | None = None) -> None:
+    """Hold that the condition of an ``assert`` is true.
+
+    Raises:
+        Complaint: it is not, with the message of the statement if it has one.
+    """
+    if truth(statement.condition, scope, local or {}):
+        return
+    usual = f"this does not hold: {' '.join(statement.condition.span.text.split())}"
+    if statement.message is None:
+        raise Complaint(usual, statement.condition.span, code="MTPP-E711")
+    message = evaluate(statement.message, scope, local)
+    if not isinstance(message, str):
+        raise Complaint(
+            f"the message of an assert is a string, not {describe(message)}", statement.message.span, code="MTPP-E210"
+        )
+    raise Complaint(message or usual, statement.condition.span, code="MTPP-E711")

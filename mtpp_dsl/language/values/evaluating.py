@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 from mtpp_dsl.core.base.units import Dimension, unit_hint
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.reserved_words import RESERVED
+from mtpp_dsl.language.syntax.keywords import RESERVED
 from mtpp_dsl.language.values.arithmetic import Mismatch
+from mtpp_dsl.language.values.complaints import Complaint, reserved
 from mtpp_dsl.language.values.linear import general_remedy, is_not_linear, mismatch_code
-from mtpp_dsl.language.values.scope import MAX_LOOPS, Complaint, SpecScope, reserved
+from mtpp_dsl.language.values.scope import MAX_LOOPS, SpecScope
 from mtpp_dsl.language.values.values import (
     Affine,
     DataTable,
@@ -69,9 +70,10 @@ def evaluate(node: tree.Expression, scope: SpecScope, local: Locals | None = Non
     Raises:
         Complaint: an unknown name or unit, values that do not go together, a non-linear term.
     """
-    scope.steps += 1
-    if scope.steps > scope.most:
-        scope.spend(0, node.span)
+    steps = scope.steps
+    steps.taken += 1
+    if steps.taken > steps.most:
+        steps.spend(0, node.span)
     return _RULES[node.__class__](node, scope, {} if local is None else local)
 
 
@@ -109,10 +111,10 @@ def number(node: tree.Expression, scope: SpecScope, local: Locals, what: str) ->
 def whole(node: tree.Expression, scope: SpecScope, local: Locals, what: str) -> int:
     """Return the value of an expression that must be a whole number without a unit."""
     value = number(node, scope, local, what)
-    found = value.whole
-    if found is None:
+    size = value.whole
+    if size is None:
         raise Complaint(f"{what} must be a whole number; this is {shown(value)}", node.span, code="MTPP-E211")
-    return found
+    return size
 
 
 def unknown_unit(unit: tree.Word, dimensions: Collection[Dimension] | None = None) -> Complaint:
@@ -144,7 +146,7 @@ def warn_of_no_step(binders: SequenceType[tree.Binder], span: Span, scope: SpecS
     through.
     """
     if binders and not any(isinstance(binder.domain, tree.RangeOf) for binder in binders):
-        scope.warn("this loop has no step, so the statement says nothing", span, "MTPP-W202")
+        scope.remarks.warn("this loop has no step, so the statement says nothing", span, "MTPP-W202")
 
 
 def loops(clauses: tree.Clauses, scope: SpecScope, local: Locals) -> Iterator[Locals]:
@@ -162,7 +164,7 @@ def _steps(
     head, rest = binders[0], binders[1:]
     name, spent = head.name.text, 1 + len(local) // 4
     for item in members_of(head, scope, local):
-        scope.spend(spent, head.span)
+        scope.steps.spend(spent, head.span)
         yield from _steps(rest, condition, scope, {**local, name: item})
 
 
@@ -178,7 +180,7 @@ def members_of(head: tree.Binder, scope: SpecScope, local: Locals) -> Iterator[V
     domain = evaluate(head.domain, scope, local)
     items = steps_of(domain)
     if isinstance(domain, NodeRef) or (isinstance(domain, Sequence) and domain.kind == "set" and _of_nodes(domain)):
-        scope.count(1 if isinstance(domain, NodeRef) else len(domain), head.domain.span)
+        scope.remarks.count(1 if isinstance(domain, NodeRef) else len(domain), head.domain.span)
     if items is None:
         raise Complaint(
             f"{name!r} must run over a set, a list or a range, not {describe(domain)}", head.span, code="MTPP-E210"
@@ -188,8 +190,8 @@ def members_of(head: tree.Binder, scope: SpecScope, local: Locals) -> Iterator[V
     return items
 
 
-def _of_nodes(found: Sequence) -> bool:
-    return isinstance(next(iter(found), None), NodeRef)
+def _of_nodes(members: Sequence) -> bool:
+    return isinstance(next(iter(members), None), NodeRef)
 
 
 def steps_of(value: Value) -> Iterator[Value] | None:

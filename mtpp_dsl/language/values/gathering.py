@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from mtpp_dsl.core.base.spec_limits import MAX_STEPS
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.evaluating import Locals, evaluate, evaluates, loops
-from mtpp_dsl.language.values.paths import subscripts_text
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.naming import subscripts_text
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.selecting import key_of
 from mtpp_dsl.language.values.values import DeviceRef, Key, MapValue, NodeRef, Quantity, Sequence, Value, describe
 
@@ -25,7 +26,7 @@ def _list(node: tree.ListOf, scope: SpecScope, local: Locals) -> Sequence:
 def _set(node: tree.SetOf, scope: SpecScope, local: Locals) -> Sequence:
     """Return a set; of sets of nodes or devices in it, their members: a path may name one or several."""
     items = (evaluate(item, scope, local) for item in node.items)
-    return _counted([each for item in items for each in _members(item)], "set", node.span, scope)
+    return _counted([member for item in items for member in _members(item)], "set", node.span, scope)
 
 
 def _members(item: Value) -> Iterable[Value]:
@@ -53,7 +54,7 @@ def _counted(items: list[Value], kind: str, span: Span, scope: SpecScope) -> Seq
         raise Complaint(
             f"this has more than {MAX_STEPS:,} members, with those of the lists in it", span, code="MTPP-E901"
         )
-    scope.spend(value.weight, span)
+    scope.steps.spend(value.weight, span)
     return value if kind == "list" else _once_each(items, span)
 
 
@@ -72,18 +73,18 @@ def _once_each(items: list[Value], span: Span) -> Sequence:
 
 @evaluates(tree.MapOf)
 def _map(node: tree.MapOf, scope: SpecScope, local: Locals) -> MapValue:
-    found = ((_key(e.key, scope, local), evaluate(e.value, scope, local), e.key.span) for e in node.entries)
-    return _gathered(found, node.span, scope)
+    entries = ((_key(e.key, scope, local), evaluate(e.value, scope, local), e.key.span) for e in node.entries)
+    return _gathered(entries, node.span, scope)
 
 
 @evaluates(tree.MapWhere)
 def _map_where(node: tree.MapWhere, scope: SpecScope, local: Locals) -> MapValue:
     entry = node.entry
-    found = (
+    entries = (
         (_key(entry.key, scope, step, computed=True), evaluate(entry.value, scope, step), entry.key.span)
         for step in loops(node.clauses, scope, local)
     )
-    return _gathered(found, node.span, scope)
+    return _gathered(entries, node.span, scope)
 
 
 def _gathered(entries: Iterable[tuple[Key, Value, Span]], span: Span, scope: SpecScope) -> MapValue:
@@ -92,17 +93,17 @@ def _gathered(entries: Iterable[tuple[Key, Value, Span]], span: Span, scope: Spe
     Raises:
         Complaint: a key twice, or too many entries.
     """
-    found: dict[Key, Value] = {}
+    unique: dict[Key, Value] = {}
     for key, value, place in entries:
-        if key in found:
+        if key in unique:
             raise Complaint(f"the key {_shown(key)} is given twice", place, code="MTPP-E203")
-        found[key] = value
-    made = MapValue(found)
+        unique[key] = value
+    made = MapValue(unique)
     if made.weight > MAX_STEPS:
         raise Complaint(
             f"this has more than {MAX_STEPS:,} entries, with those of what is in it", span, code="MTPP-E901"
         )
-    scope.spend(made.weight, span)
+    scope.steps.spend(made.weight, span)
     return made
 
 

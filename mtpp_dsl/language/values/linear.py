@@ -1,13 +1,66 @@
-"""Suggest what to write in place of terms that are not linear, where there are inequalities that say the same."""
+"""Terms that are not linear: ``max(…)``, where rows can say the same, and what to write in place of others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from mtpp_dsl.core.base.exact import from_float, settled
+from mtpp_dsl.core.constraints import Largest
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.values.values import Affine
 
-__all__ = ["condition_remedy", "general_remedy", "is_not_linear", "mismatch_code", "remedy"]
+__all__ = [
+    "condition_remedy",
+    "general_remedy",
+    "is_not_linear",
+    "mismatch_code",
+    "only_pushed_down",
+    "remedy",
+    "without_maxima",
+]
+
+MAX_ROWS = 10_000
+"""More rows in place of one are refused."""
+
+
+def only_pushed_down(value: Affine, operator: str) -> bool:
+    """Return whether every ``max(…)`` of *value* can only become small: it is minimised, or limited from above."""
+    for decision, a in value.terms.items():
+        if isinstance(decision, Largest) and a:
+            if operator == "==" or (a > 0) != (operator == "<="):
+                return False
+            inner = (Affine({x: from_float(b) for x, b in terms}) for terms, _ in decision.sums)
+            if not all(only_pushed_down(total, "<=") for total in inner):
+                return False
+    return True
+
+
+def without_maxima(row: Affine) -> Iterator[Affine]:
+    """Yield the rows, each without ``max(…)``, that together say that *row* is at most, or at least, zero.
+
+    Raises:
+        OverflowError: they are more than :data:`MAX_ROWS`.
+    """
+    rows, left = [row], True
+    while left:
+        left, fresh = False, []
+        for old in rows:
+            decision = next((x for x, a in old.terms.items() if isinstance(x, Largest) and a), None)
+            if decision is None or not isinstance(decision, Largest):
+                fresh.append(old)
+                continue
+            left = True
+            factor = old.terms[decision]
+            for terms, constant in decision.sums:
+                total = {x: a for x, a in old.terms.items() if x != decision}
+                for x, a in terms:
+                    total[x] = settled(total.get(x, 0) + factor * from_float(a))
+                fresh.append(Affine(total, settled(old.constant + factor * from_float(constant)), old.dimension))
+        rows = fresh
+        if len(rows) > MAX_ROWS:
+            raise OverflowError(f"max(…) stands for more than {MAX_ROWS:,} inequalities")
+    yield from rows
 
 
 def is_not_linear(message: str) -> bool:
@@ -46,8 +99,8 @@ def remedy(body: tree.Expression, quantifiers: Sequence[tree.Quantifier], at: Sp
     """
     before = "".join(_forall(quantifier.binders, quantifier.condition) for quantifier in quantifiers)
     if isinstance(body, tree.Compare) and body.operator in ("<=", ">=", "=="):
-        said = _quotient(body, at) or _product(body, at) or _extreme(body, at) or _absolute(body, at)
-        return f"write: {before}{said}" if said else _impossible(body, at)
+        instead = _quotient(body, at) or _product(body, at) or _extreme(body, at) or _absolute(body, at)
+        return f"write: {before}{instead}" if instead else _impossible(body, at)
     return ""
 
 
@@ -82,12 +135,12 @@ def _term(node: tree.Expression) -> str:
     return f"({node.span.text})" if isinstance(node, tree.Chain) else node.span.text
 
 
-def _sides(body: tree.Compare) -> tuple[tree.Expression, tree.Expression]:
+def _low_and_high(body: tree.Compare) -> tuple[tree.Expression, tree.Expression]:
     """Return the side that is to be at most the other, and the other."""
     return (body.right, body.left) if body.operator == ">=" else (body.left, body.right)
 
 
-def _found(side: tree.Expression, at: Span) -> tuple[tree.Call, bool] | None:
+def _call_at(side: tree.Expression, at: Span) -> tuple[tree.Call, bool] | None:
     """Return the call at a place where it is a side of an inequality, or is added there; and whether it is added."""
     terms = [(side, True)]
     if isinstance(side, tree.Chain) and side.operators[0] in "+-":
@@ -102,12 +155,12 @@ def _extreme(body: tree.Compare, at: Span) -> str:
     """Return the inequalities that say the same as one about the largest or the smallest of several."""
     if body.operator == "==":
         return ""
-    low, high = _sides(body)
+    low, high = _low_and_high(body)
     for side, is_low in ((low, True), (high, False)):
-        found = _found(side, at)
-        if found is None or found[0].function.text != ("max" if found[1] == is_low else "min"):
+        place = _call_at(side, at)
+        if place is None or place[0].function.text != ("max" if place[1] == is_low else "min"):
             continue
-        call = found[0]
+        call = place[0]
         text, begin = body.span.text, body.span.start
         written = [
             text[: at.start - begin]
@@ -122,7 +175,7 @@ def _extreme(body: tree.Compare, at: Span) -> str:
 
 
 def _absolute(body: tree.Compare, at: Span) -> str:
-    low, high = _sides(body)
+    low, high = _low_and_high(body)
     if isinstance(low, tree.Call) and low.span == at and low.function.text == "abs" and body.operator != "==":
         inner = low.arguments[0].span.text
         return f"{inner} <= {high.span.text} and {inner} >= -{_term(high)}"
@@ -151,7 +204,7 @@ def _product(body: tree.Compare, at: Span) -> str:
 def _impossible(body: tree.Compare, at: Span) -> str:
     """Return why nothing linear says what is meant: one of several is to be large, or small."""
     for side in (body.left, body.right):
-        found = _found(side, at)
-        if found is not None and found[0].function.text in ("max", "min"):
+        place = _call_at(side, at)
+        if place is not None and place[0].function.text in ("max", "min"):
             return "'at least one satisfies it' is not linear; 'each satisfies it' is: forall d in …: …"
     return ""

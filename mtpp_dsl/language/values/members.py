@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.expressions import Locals, evaluate
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Sequence, Value, describe
 
 __all__ = ["Empty", "in_their_order", "members"]
@@ -26,7 +27,8 @@ class Empty(Complaint):
 
     def warn(self, scope: SpecScope) -> None:
         """Warn that a statement says nothing."""
-        scope.warn(f"there is no {self.what} in this set, so the statement says nothing", self.span, "MTPP-W204")
+        message = f"there is no {self.what} in this set, so the statement says nothing"
+        scope.remarks.warn(message, self.span, "MTPP-W204")
 
 
 def members(
@@ -51,19 +53,19 @@ def in_their_order(
         Complaint: one is something else.
     """
     what = "node" if kind is NodeRef else "device"
-    found: list[int] = []
+    numbers: list[int] = []
     for member in named:
-        before = len(found)
+        before = len(numbers)
         for item in _flat(evaluate(member, scope, local), scope, member.span, kind):
             if not isinstance(item, kind):
                 raise Complaint(f"a {what} is wanted here, not {describe(item)}", member.span, code="MTPP-E210")
-            found.append(item.index)
+            numbers.append(item.index)
         if kind is NodeRef:
-            scope.count(len(found) - before, member.span)
-    if not found:
-        scope.need(f"{what}s")
+            scope.remarks.count(len(numbers) - before, member.span)
+    if not numbers:
+        scope.remarks.need(f"{what}s")
         raise Empty(what, named[0].span)
-    return found
+    return numbers
 
 
 def _flat(value: Value, scope: SpecScope, span: Span, kind: type[NodeRef] | type[DeviceRef]) -> Iterator[Value]:
@@ -77,7 +79,7 @@ def _flat(value: Value, scope: SpecScope, span: Span, kind: type[NodeRef] | type
             raise scope.unknown(value, span)
         value = known
     if isinstance(value, Sequence):
-        scope.spend(len(value), span)
+        scope.steps.spend(len(value), span)
         for item in value:
             yield from _flat(item, scope, span, kind)
     else:

@@ -9,9 +9,10 @@ from mtpp_dsl.core.base.units import NONE, SIZE, UNITS
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values import arithmetic
 from mtpp_dsl.language.values.arithmetic import Mismatch
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.evaluating import Locals, evaluate, evaluates, placed, truth, unknown_unit, whole
 from mtpp_dsl.language.values.linear import general_remedy, is_not_linear, mismatch_code
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.selecting import has_key
 from mtpp_dsl.language.values.values import (
     Affine,
@@ -33,26 +34,26 @@ _MAX_RANGE = 1_000_000
 
 @evaluates(tree.Number)
 def _number(node: tree.Number, scope: SpecScope, _: Locals) -> Value:
-    known = scope.numbers.get(id(node))
+    known = scope.evaluated.numbers.get(id(node))
     if known is None:
-        known = scope.numbers[id(node)] = (node, _literal(node, scope))
+        known = scope.evaluated.numbers[id(node)] = (node, _literal(node, scope))
     return known[1]
 
 
 def _literal(node: tree.Number, scope: SpecScope) -> Quantity:
     if node.unit is None:
-        found = placed(node.span, arithmetic.multiply, Quantity(node.value), Quantity(1))
-        assert isinstance(found, Quantity)
-        return found
+        quantity = placed(node.span, arithmetic.multiply, Quantity(node.value), Quantity(1))
+        assert isinstance(quantity, Quantity)
+        return quantity
     unit = node.unit.text
     if unit not in UNITS:
         raise unknown_unit(node.unit)
     factor, dimension = UNITS[unit]
     if dimension == SIZE:
-        scope.sizes.add(unit)
-    found = placed(node.span, arithmetic.multiply, Quantity(node.value), Quantity(factor, dimension))
-    assert isinstance(found, Quantity)
-    return found
+        scope.units.sizes.add(unit)
+    quantity = placed(node.span, arithmetic.multiply, Quantity(node.value), Quantity(factor, dimension))
+    assert isinstance(quantity, Quantity)
+    return quantity
 
 
 @evaluates(tree.Text)
@@ -85,9 +86,9 @@ def _product(node: tree.Chain, scope: SpecScope, local: Locals) -> Value:
             notes = general_remedy(message) if is_not_linear(message) else ()
             raise Complaint(message, span, notes, code=mismatch_code(message)) from None
         if isinstance(result, Affine):
-            scope.spend(len(result.terms), operand.span)
+            scope.steps.spend(len(result.terms), operand.span)
         elif isinstance(result.value, Fraction) and result.value.denominator > LONG:
-            scope.spend(4, operand.span)
+            scope.steps.spend(4, operand.span)
     return result
 
 
@@ -137,9 +138,9 @@ def _sum(node: tree.Chain, scope: SpecScope, local: Locals) -> Value:
         if known is None and result.dimension is not None:
             settling = operand
         if isinstance(value, Affine):
-            scope.spend(len(value.terms), operand.span)
+            scope.steps.spend(len(value.terms), operand.span)
     if isinstance(result.constant, Fraction) and result.constant.denominator > LONG:
-        scope.spend(4 * len(node.operands), node.span)
+        scope.steps.spend(4 * len(node.operands), node.span)
     return placed(node.span, result.value)
 
 
@@ -149,7 +150,7 @@ def _joined(node: tree.Chain, first: Value, scope: SpecScope, local: Locals) -> 
     for operator, operand in zip(node.operators, node.operands[1:], strict=True):
         right = evaluate(operand, scope, local)
         result = placed(node.operands[0].span.to(operand.span), join, result, operator, right)
-        scope.spend(len(result) if isinstance(result, (str, Sequence)) else 1, operand.span)
+        scope.steps.spend(len(result) if isinstance(result, (str, Sequence)) else 1, operand.span)
     return result
 
 
@@ -163,7 +164,7 @@ def _compare(node: tree.Compare, scope: SpecScope, local: Locals) -> bool:
             "an inequality over decisions stands only at the top of a labelled constraint", node.span, code="MTPP-E212"
         )
     if isinstance(left, (Sequence, MapValue)):
-        scope.spend(left.weight, node.span)
+        scope.steps.spend(left.weight, node.span)
     return placed(node.span, arithmetic.compare, left, node.operator, right)
 
 
@@ -179,9 +180,9 @@ def _contains(node: tree.Compare, member: Value, holder: Value, scope: SpecScope
             f"'in' needs a set, a list, a range or a map, not {describe(holder)}", node.right.span, code="MTPP-E210"
         )
     if isinstance(holder.items, tuple) and "members" not in vars(holder):  # made once, then looked up
-        scope.spend(holder.weight, node.span)
+        scope.steps.spend(holder.weight, node.span)
     if isinstance(member, Sequence):
-        scope.spend(member.weight, node.span)
+        scope.steps.spend(member.weight, node.span)
     try:
         return member in holder
     except TypeError:
@@ -213,7 +214,7 @@ def _range(node: tree.RangeOf, scope: SpecScope, local: Locals) -> Sequence:
         raise Complaint(f"a range may have at most {_MAX_RANGE:,} members", node.span, code="MTPP-E901")
     if beyond < first:
         sign = "..<" if node.open else ".."
-        scope.warn(f"this range runs backwards and has no members: {first}{sign}{last}", node.span, "MTPP-W201")
+        scope.remarks.warn(f"this range runs backwards and has no members: {first}{sign}{last}", node.span, "MTPP-W201")
     return Sequence(range(first, max(first, beyond)), "range")
 
 

@@ -8,11 +8,12 @@ from mtpp_dsl.core.base.units import RATE, SIZE, UNITS, Dimension
 from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.text.source import Fix, Span
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.syntax.keywords import word_hint
 from mtpp_dsl.language.syntax.mentions import mentions
-from mtpp_dsl.language.syntax.near_words import word_hint
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.evaluating import unknown_unit
-from mtpp_dsl.language.values.expressions import Locals, evaluate, number, whole
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.expressions import Locals, evaluate, whole
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Quantity, Value, describe, shown
 from mtpp_dsl.language.values.values import Sequence as Values
 
@@ -20,7 +21,7 @@ __all__ = ["Options"]
 
 
 class Options:
-    """The options of one statement, in one step of its comprehension.
+    """The options of one statement, in one step of its comprehension; :meth:`at` goes to another step.
 
     They may refer to each other in any order, as in ``(params = 3 MiB, memory = 2 * params)``; loop variables, params
     and lets of that name come first.
@@ -45,6 +46,7 @@ class Options:
     ) -> None:
         self.scope, self.local, self.owner, self.absent = scope, local or {}, owner, absent or {}
         self.pending: list[str] = []
+        self.literals: dict[str, Quantity] = {}  # which are the same in every step
         self.options: dict[str, tree.Option] = {}
         self.known = known = tuple(known)
         for option in given:
@@ -62,6 +64,11 @@ class Options:
                 message = f"option {name!r} is given twice"
                 raise Complaint(message, option.name.span, code="MTPP-E106", second=(first, "first given here"))
             self.options[name] = option
+
+    def at(self, local: Locals) -> Options:
+        """Go to the step of the comprehension that has these loop variables; return the options."""
+        self.local = local
+        return self
 
     def __contains__(self, name: str) -> bool:
         return name in self.options
@@ -83,23 +90,27 @@ class Options:
         option = self.options[name]
         if isinstance(option.value, tree.Number):
             return self.local
-        mentioned = self.scope.mentioned.get(id(option))
+        mentioned = self.scope.evaluated.mentioned.get(id(option))
         if mentioned is None:
-            mentioned = self.scope.mentioned[id(option)] = (option, mentions(option.value, calls=False))
-        others = [each for each in mentioned[1] if each in self.known and each != name and each not in self.local]
+            mentioned = self.scope.evaluated.mentioned[id(option)] = (option, mentions(option.value, calls=False))
+        others = [
+            mention
+            for mention in mentioned[1]
+            if mention in self.known and mention != name and mention not in self.local
+        ]
         if not others:
             return self.local
-        found = dict(self.local)
+        values = dict(self.local)
         self.pending.append(name)
         try:
             for other in sorted(others):
                 if other in self.scope.params or other in self.scope.lets:
                     self.warn_of_hidden(other, option)
                 else:
-                    found[other] = self.referred(other, option)
+                    values[other] = self.referred(other, option)
         finally:
             self.pending.pop()
-        return found
+        return values
 
     def referred(self, name: str, by: tree.Option) -> Value:
         """Return the value of an option that another one refers to."""
@@ -119,16 +130,22 @@ class Options:
         if name in self.options:
             kind = "param" if name in self.scope.params else "let"
             message = f"{name!r} means the {kind} here, not the option of that name; rename the {kind}"
-            self.scope.warn(message, by.value.span, "MTPP-W103")
+            self.scope.remarks.warn(message, by.value.span, "MTPP-W103")
 
     def quantity(self, name: str, dimensions: Sequence[Dimension]) -> Quantity | None:
         """Return an option that is a number, zero or more, in one of *dimensions*; a bare 0 always fits."""
+        if name in self.literals:
+            self.scope.steps.taken += 1
+            return self.literals[name]
         if name not in self.options:
             return None
         given = self.options[name].value
         if isinstance(given, tree.Number) and given.unit is not None and given.unit.text not in UNITS:
             raise unknown_unit(given.unit, dimensions)
-        return self.checked(name, number(given, self.scope, self.local_of(name), name), dimensions)
+        value = self.checked(name, evaluate(given, self.scope, self.local_of(name)), dimensions)
+        if isinstance(given, tree.Number):
+            self.literals[name] = value
+        return value
 
     def checked(self, name: str, value: Value, dimensions: Sequence[Dimension]) -> Quantity:
         """Return a value of an option that has to be a number, zero or more, in one of *dimensions*.
@@ -147,7 +164,7 @@ class Options:
                 message = f"{message}: write {given.span.text}/s"
                 raise Complaint(message, self.span(name), fix=mend, code="MTPP-E213")
             raise Complaint(message, self.span(name), code="MTPP-E213")
-        if value.infinite:
+        if isinstance(value.value, float) and value.infinite:
             raise Complaint(f"{name} must be a finite number; this is inf", self.span(name), code="MTPP-E214")
         if value.value < 0:
             raise Complaint(f"{name} must not be negative; this is {shown(value)}", self.span(name), code="MTPP-E214")

@@ -48,7 +48,7 @@ def origin_of(
     files = {_seen_from(folder, name): digest for name, digest in sorted(rest.items())}
     shown = None if path is None else str(path)
     text = source.text if path is None else None
-    return Origin(shown, own, MappingProxyType(params), scope.decimal, MappingProxyType(files), scenario, text)
+    return Origin(shown, own, MappingProxyType(params), scope.units.decimal, MappingProxyType(files), scenario, text)
 
 
 def _seen_from(folder: Path, path: str) -> str:
@@ -72,12 +72,12 @@ def lost_files(origin: Origin) -> list[str]:
     Of models, of which not all is read, only those that are gone.
     """
     folder, begin = Path(origin.path or "").parent, f"{LIBRARY}/"
-    found = []
+    lost = []
     for name, digest in origin.files.items():
         path = FOLDER / name.removeprefix(begin) if name.startswith(begin) else folder / name
         if not path.is_file() or (path.suffix not in _PARTLY_READ and _digest(path) != digest):
-            found.append(name)
-    return found
+            lost.append(name)
+    return lost
 
 
 def _digest(path: Path) -> str:
@@ -96,10 +96,10 @@ def plain(value: Value) -> object:
         return f"{len(value)} items" if value.path is None else str(value.path)
     if isinstance(value, (Values, MapValue)) and value.weight > MAX_SHOWN:
         return f"{len(value.entries) if isinstance(value, MapValue) else len(value)} items"
-    return value if isinstance(value, (str, bool)) else _said(value)
+    return value if isinstance(value, (str, bool)) else _literal(value)
 
 
-def _said(value: Value) -> str:
+def _literal(value: Value) -> str:
     """Return a value as the language writes it."""
     match value:
         case bool():
@@ -110,9 +110,9 @@ def _said(value: Value) -> str:
         case Quantity():
             return format_exact(value.value, value.dimension)
         case Values(kind=kind):
-            inside = ", ".join(map(_said, value))
+            inside = ", ".join(map(_literal, value))
             return f"{{{inside}}}" if kind == "set" else f"[{inside}]"
         case MapValue(entries=entries):
-            return f"{{{', '.join(f'{_said(key)}: {_said(item)}' for key, item in entries.items())}}}"
+            return f"{{{', '.join(f'{_literal(key)}: {_literal(item)}' for key, item in entries.items())}}}"
         case _:
             return str(value)

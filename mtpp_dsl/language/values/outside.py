@@ -12,7 +12,7 @@ from typing import Any, SupportsFloat, SupportsIndex, cast
 import numpy as np
 
 from mtpp_dsl.core.base.exact import from_float, settled
-from mtpp_dsl.language.values.scope import Complaint
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.values import Key, MapValue, Quantity, Sequence, Value
 
 __all__ = ["from_python", "records_of"]
@@ -36,10 +36,10 @@ def from_python(value: object) -> Value:
     if isinstance(value, Fraction):
         return Quantity(settled(value))
     if isinstance(value, Real) or type(value).__name__ == "Decimal":
-        found = float(cast("SupportsFloat", value))
-        if isnan(found):
+        number = float(cast("SupportsFloat", value))
+        if isnan(number):
             raise Complaint("nan is not a number that the language has", None, code="MTPP-E215")
-        return Quantity(from_float(found))
+        return Quantity(from_float(number))
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
     if isinstance(value, (set, frozenset)):

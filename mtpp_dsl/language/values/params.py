@@ -12,16 +12,16 @@ from mtpp_dsl.core.base.units import NONE, RATE, SIZE, TIME, Dimension
 from mtpp_dsl.core.errors import SpecError, did_you_mean
 from mtpp_dsl.core.text.source import Diagnostic, Place, Source, Span, shortened
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.syntax.keywords import RESERVED, word_hint
 from mtpp_dsl.language.syntax.mentions import mentions, ordered
-from mtpp_dsl.language.syntax.near_words import word_hint
 from mtpp_dsl.language.syntax.parser import parse_expression
-from mtpp_dsl.language.syntax.reserved_words import RESERVED
 from mtpp_dsl.language.values.arithmetic import Mismatch, compare
+from mtpp_dsl.language.values.complaints import Complaint, Unsettled, reserved
 from mtpp_dsl.language.values.data_tables import read_table, table_of_records
 from mtpp_dsl.language.values.expressions import evaluate
 from mtpp_dsl.language.values.origin import plain
 from mtpp_dsl.language.values.outside import from_python, records_of
-from mtpp_dsl.language.values.scope import Complaint, SpecScope, Unsettled, reserved
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DataTable, Quantity, Value, describe, shown
 from mtpp_dsl.language.values.values import Sequence as Values
 
@@ -81,7 +81,7 @@ def bind_params(
                 wrong.append(Diagnostic(message, statement.name.span, code="MTPP-E102", places=places))
             last.pop(name, None)
             last[name] = (statement, folder)
-    unread = scope.unsettled  # where a statement does not parse, it may be that of the param
+    unread = scope.remarks.unsettled  # where a statement does not parse, it may be that of the param
     unknown = [name for name in given if name not in last and not unread & {name, "anything"}]
     wrong += [Diagnostic(_unknown(name, given[name], last), notes=_listed(last), code="MTPP-E707") for name in unknown]
     for name in _in_order({name: statement for name, (statement, _) in last.items()}, scope, wrong):
@@ -91,9 +91,9 @@ def bind_params(
                 raise reserved(name, statement.name.span)
             scope.params[name] = _value(statement, folder, given, scope)
         except Unsettled:
-            scope.unsettled.add(name)
+            scope.remarks.unsettled.add(name)
         except Complaint as complaint:
-            scope.unsettled.add(name)
+            scope.remarks.unsettled.add(name)
             wrong.append(complaint.diagnostic)
     for name in last:  # in the order in which they are declared, whatever the order in which they get their values
         if name in scope.params:
@@ -121,7 +121,7 @@ def _in_order(params: Mapping[str, tree.ParamStatement], scope: SpecScope, wrong
             shown = " -> ".join([*chain[at:-1], *chain[:at], first])
             message = f"param {first!r} is defined by itself: {shown}"
             wrong.append(Diagnostic(message, params[first].name.span, code="MTPP-E712"))
-    scope.unsettled |= circular
+    scope.remarks.unsettled |= circular
     return [name for name in order if name in params and name not in circular]
 
 
@@ -176,36 +176,38 @@ def _table(statement: tree.ParamStatement, folder: Path, given: Mapping[str, obj
         raise Complaint(
             f"param {name!r} has no value: give its file with -D {name}=….csv", statement.name.span, code="MTPP-E704"
         )
-    found = folder / path.value
+    file = folder / path.value
     if path.is_name:
         named = scope.params.get(path.value)
         if not isinstance(named, (str, Path)):
             raise Complaint(
                 f"there is no param {path.value!r} of type path in front of this", path.span, code="MTPP-E101"
             )
-        found = named if isinstance(named, Path) else folder / named
-    return read_table(found, path.span)
+        file = named if isinstance(named, Path) else folder / named
+    return read_table(file, path.span)
 
 
 def _from_outside(statement: tree.ParamStatement, outside: object, default: Value | None, scope: SpecScope) -> Value:
     """Return the value that ``-D`` or an answer gives a param; what is wrong is said of that, not of the spec."""
     name = statement.name.text
     kind = None if statement.type is None else statement.type.text
-    said = f"-D {name}={outside}"
+    shown = f"-D {name}={outside}"
     if isinstance(outside, Recorded):
-        said = f"{name} = {outside.value} in the answer"
+        shown = f"{name} = {outside.value} in the answer"
         outside = _recorded(name, outside, kind, default)
     try:
         value = _typed(name, _given(name, outside, kind, default), kind, Path(), None)
-        _check_unit(name, said, value, kind, default, scope)
+        _check_unit(name, shown, value, kind, default, scope)
         _check_domain(statement, value, None, scope)
     except Complaint as complaint:
-        found = complaint.diagnostic
-        raise Complaint(f"{shortened(said, 100)}: {found.message}", None, found.notes, code=found.code) from None
+        diagnostic = complaint.diagnostic
+        raise Complaint(
+            f"{shortened(shown, 100)}: {diagnostic.message}", None, diagnostic.notes, code=diagnostic.code
+        ) from None
     return value
 
 
-def _check_unit(name: str, said: str, value: Value, kind: str | None, default: Value | None, scope: SpecScope) -> None:
+def _check_unit(name: str, shown: str, value: Value, kind: str | None, default: Value | None, scope: SpecScope) -> None:
     """Refuse a number without a unit where the param's default has one; note it where the rest of the spec decides."""
     if not isinstance(value, Quantity) or value.bare_zero or value.dimension != NONE:
         return
@@ -213,16 +215,16 @@ def _check_unit(name: str, said: str, value: Value, kind: str | None, default: V
     wanted = _TYPES.get(kind or "", NONE) if kind is not None else known
     if wanted == NONE:
         return
-    example = next((_SUCH_AS[each] for each, dimension in _TYPES.items() if dimension == wanted), "…")
+    example = next((_SUCH_AS[other] for other, dimension in _TYPES.items() if dimension == wanted), "…")
     remedy = f"write one, such as -D {name}={example}"
     if kind is not None and known == wanted:
         raise Complaint(f"it has no unit, and param {name!r} is {wanted}: {remedy}", None, code="MTPP-E705")
-    scope.plain.append(f"{said} has no unit, and other quantities of the spec have one: {remedy}")
+    scope.remarks.plain.append(f"{shown} has no unit, and other quantities of the spec have one: {remedy}")
 
 
-def _recorded(name: str, found: Recorded, kind: str | None, default: Value | None) -> object:
+def _recorded(name: str, recorded: Recorded, kind: str | None, default: Value | None) -> object:
     """Return the value of a param in an answer as it would be given from outside."""
-    value = found.value
+    value = recorded.value
     if default is not None and kind != "path" and plain(default) == value:
         return default  # exactly: an answer holds a third as a decimal, and a long list by its length
     if isinstance(value, str) and re.fullmatch(r"[0-9]+ items", value):  # a long list is told by its length
@@ -231,7 +233,7 @@ def _recorded(name: str, found: Recorded, kind: str | None, default: Value | Non
             None,
             code="MTPP-E704",
         )
-    return found.path if kind == "path" and found.path is not None and found.path.exists() else value
+    return recorded.path if kind == "path" and recorded.path is not None and recorded.path.exists() else value
 
 
 def _given(name: str, value: object, kind: str | None, default: Value | None) -> Value:
@@ -294,7 +296,7 @@ def _check_domain(statement: tree.ParamStatement, value: Value, span: Span | Non
         except Mismatch:
             return False
 
-    found = value in domain if isinstance(domain.items, range) else any(same(member) for member in domain)
-    if not found:
+    inside = value in domain if isinstance(domain.items, range) else any(same(member) for member in domain)
+    if not inside:
         name, text = statement.name.text, statement.domain.span.text
         raise Complaint(f"param {name!r} must be in {text}", span, code="MTPP-E706")

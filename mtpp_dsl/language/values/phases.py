@@ -12,11 +12,12 @@ from mtpp_dsl.core.problem.phases import phased_graph
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.arithmetic import Mismatch
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.decisions import phase_name
 from mtpp_dsl.language.values.declaring import check_word
 from mtpp_dsl.language.values.expressions import Locals, evaluate
 from mtpp_dsl.language.values.options import Options
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import MapValue, Quantity, shown
 
 __all__ = ["check_phase_names", "declare_phases", "in_phases", "per_phase", "phase_of"]
@@ -64,8 +65,8 @@ def check_phase_names(statements: Iterable[tree.PhaseStatement], scope: SpecScop
     """
     for statement in statements:
         for phase in statement.phases:
-            if scope.called(phase.name.text):
-                what = scope.called(phase.name.text)
+            if scope.kind_called(phase.name.text):
+                what = scope.kind_called(phase.name.text)
                 raise Complaint(
                     f"{phase.name.text!r} is both a phase and {what}; rename one", phase.name.span, code="MTPP-E104"
                 )

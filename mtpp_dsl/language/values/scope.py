@@ -1,32 +1,25 @@
-"""Keep what names mean: loop variables, params, lets, nodes, devices and their families."""
+"""Keep what the names of a spec mean, and what has been declared and evaluated of it so far."""
 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Collection, Mapping
 from collections.abc import Sequence as SequenceType
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Literal
 
 from mtpp_dsl.core.base.exact import Exact
 from mtpp_dsl.core.base.prefixes import Prefixes
-from mtpp_dsl.core.base.spec_limits import MAX_STEPS
 from mtpp_dsl.core.errors import did_you_mean
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.problem.costs import Costs
+from mtpp_dsl.core.problem.devices import Device, Overlap, Send
 from mtpp_dsl.core.problem.graph import Graph, Ints
-from mtpp_dsl.core.text.edits import suggested
-from mtpp_dsl.core.text.source import Diagnostic, Fix, Place, Span
+from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.values.declared import Hanging, LawOperator
+from mtpp_dsl.language.values.complaints import Complaint, Remarks, Steps, Unsettled
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, NodeTime, Quantity, Sequence, Value
 
-__all__ = ["MAX_LOOPS", "MAX_WRONG", "Complaint", "ReadingStopped", "SpecScope", "Unsettled", "reserved"]
-
-MAX_WRONG = 100
-"""Errors reported in one run; no more are looked for."""
-
-MAX_NOTES = 8
-"""Further lines of a message about the body of a function, which name the calls on the way to it."""
+__all__ = ["MAX_LOOPS", "Declarations", "Evaluation", "Hanging", "LawOperator", "SpecScope", "SpecUnits"]
 
 MAX_COMPARED = 5_000_000
 """Words compared with unknown names; beyond, no near ones are suggested."""
@@ -41,57 +34,108 @@ MAX_LOOPS = 100
 """Loops nested deeper than this are refused."""
 
 
-class Complaint(Exception):
-    """One error found while a spec is checked; collected, never shown as such.
+@dataclass(frozen=True)
+class Hanging:
+    """What a device or a switch says of its place in a tree: names and numbers as read, with the statement's place."""
 
-    Args:
-        message: what is wrong, with the offending value and the remedy.
-        span: where; None for what has no place in a text.
-        notes: further lines.
-        code: of :mod:`mtpp_dsl.core.text.codes`.
-        second: another place, and what is there, such as ``(first.span, "first declared here")``.
-        places: further ones.
-        fix: a change that mends it; where none is given and the message ends in a did-you-mean about the word at
-            *span*, that word is replaced.
+    span: Span
+    above: str | None = None
+    named_at: Span | None = None
+    uplink: Quantity | None = None
+    latency: Quantity | None = None
+    duplex: Literal["full", "half"] | None = None
+    overlap: Overlap | None = None
+    send: Send | None = None
+
+
+@dataclass(frozen=True)
+class LawOperator:
+    """The operator whose time a law is asked for.
+
+    Attributes:
+        costs: of the graph, settled (see :meth:`mtpp_dsl.core.problem.costs.Costs.settled`).
+        item: number of the operator among them.
     """
 
-    def __init__(
-        self,
-        message: str,
-        span: Span | None,
-        notes: SequenceType[str] = (),
-        *,
-        code: str = "",
-        second: tuple[Span, str] | None = None,
-        places: SequenceType[Place] = (),
-        fix: Fix | None = None,
-    ) -> None:
-        super().__init__(message)
-        places = tuple(places) if second is None else (Place(*second), *places)
-        fix = fix or suggested(message, span)
-        self.diagnostic = Diagnostic(message, span, notes=tuple(notes), code=code, places=places, fix=fix)
+    costs: Costs
+    item: int
 
-    def noting(self, note: str) -> Complaint:
-        """Return this complaint with a further note, of which there are at most :data:`MAX_NOTES`."""
-        if len(self.diagnostic.notes) < MAX_NOTES:
-            self.diagnostic = replace(self.diagnostic, notes=(*self.diagnostic.notes, note))
-        return self
+    @property
+    def node(self) -> int:
+        """The number of its node."""
+        return int(self.costs.owner[self.item])
+
+    def shown_name(self, graph: Graph) -> str:
+        """Return its name, for messages."""
+        name = graph.names[self.node]
+        own = self.costs.names[self.item]
+        return f"{own!r} of {name!r}" if own and own != name else f"{name!r}"
 
 
-def reserved(name: str, span: Span, *notes: str) -> Complaint:
-    """Return the complaint that a word of the language is taken for a name."""
-    return Complaint(f"{name!r} is a word of the language; choose another name", span, notes, code="MTPP-E103")
+@dataclass
+class SpecUnits:
+    """The units that a spec uses.
+
+    Attributes:
+        time: "s" or "", the dimension of loads and times.
+        sizes: the units that sizes have been written in.
+    """
+
+    time: str = ""
+    sizes: set[str] = field(default_factory=set)
+
+    @property
+    def decimal(self) -> bool:
+        """Whether sizes are shown in kB, MB and GB: the largest unit in which the spec writes sizes is one of them."""
+        prefixes = (unit.removesuffix("bit").removesuffix("B") for unit in self.sizes)
+        largest = max(prefixes, key=lambda prefix: ("kKMGTP".find(prefix[:1]), len(prefix)), default="")
+        return len(largest) == 1
 
 
-class Unsettled(Complaint):
-    """What cannot be checked as something that it depends on is wrong; that was said, so this is not."""
+@dataclass
+class Declarations:
+    """What statements say of nodes and devices, beside what the graph and the devices hold.
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what} could not be read", None)
+    Attributes:
+        bases: names of devices and of their families.
+        types: of devices, by name.
+        hung: what devices say of the switches that they hang from, by the names of devices.
+        node_times: what nodes take on devices by their own options, by their names.
+        workless: where nodes are declared that are given no work, by their names.
+        exact: what the spec gives a node, where floating point does not hold it exactly, by attribute and name.
+        old_places: device of each node in an imported plan, None for one that is gone; None where none was imported.
+    """
+
+    bases: set[str] = field(default_factory=set)
+    types: dict[str, tree.TypeStatement] = field(default_factory=dict)
+    hung: dict[str, Hanging] = field(default_factory=dict)
+    node_times: dict[str, NodeTime] = field(default_factory=dict)
+    workless: dict[str, Span] = field(default_factory=dict)
+    exact: dict[tuple[str, str], Exact] = field(default_factory=dict)
+    old_places: Mapping[int, int | None] | None = None
 
 
-class ReadingStopped(Exception):
-    """What is being read is no longer asked for: see :meth:`SpecScope.stop`."""
+@dataclass
+class Evaluation:
+    """What has been evaluated so far, and what is being evaluated.
+
+    Attributes:
+        numbers: literals, by identity, with the literal.
+        mentioned: the names that the values of options mention, by identity of the option, with the option.
+        lets: values of those that have been used.
+        readers: edges by their heads, once they have been asked for.
+        pending: the lets being evaluated, outermost first.
+        calls: the functions of the spec being called, outermost first.
+        operator: the one whose time a law is being asked for; None where none is.
+    """
+
+    numbers: dict[int, tuple[tree.Number, Quantity]] = field(default_factory=dict)
+    mentioned: dict[int, tuple[tree.Option, frozenset[str]]] = field(default_factory=dict)
+    lets: dict[str, Value] = field(default_factory=dict)
+    readers: Ints | None = None
+    pending: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    operator: LawOperator | None = None
 
 
 @dataclass
@@ -101,75 +145,35 @@ class SpecScope:
     Attributes:
         params: values of the params.
         lets: definitions, evaluated when first used.
-        graph, devices: None until they have been read.
-        time_unit: "s" or "", the dimension of loads and times.
-        sizes: the units that sizes have been written in.
-        steps: how many steps of reading have been taken, of :data:`mtpp_dsl.core.base.spec_limits.MAX_STEPS`.
-        most: steps that may be taken; less than none once reading is to stop.
-        spent: whether it was told that there are no steps left.
-        plain: what to say of params given from outside without a unit, where units do not agree.
-        compared: how many words have been compared with names that are unknown, of :data:`MAX_COMPARED`.
-        numbers: literals evaluated so far, by identity, with the literal.
-        values_of_lets: of those evaluated so far.
-        pending: the lets being evaluated, outermost first.
-        bases: names of devices and of their families, declared so far.
         defs: functions of the spec's own.
-        calls: those being called, outermost first.
-        blocks: nodes of every instance, family of instances and port of blocks, by its path, such as ``layer[3]``.
-        exact: what the spec gives a node, where floating point does not hold it exactly, by attribute and name.
-        old_places: device of each node in an imported plan, None for one that is gone; None where none was imported.
-        readers: edges by their heads, once they have been asked for.
-        warnings: what the spec says to no effect, or may not mean.
-        unsettled: what an earlier error has left unknown: "nodes", "edges", "weights" (of these), "devices",
-            "options" (of devices), "time unit", or the name of a param or let.
-        empty: families without members.
-        hung: what devices say of the switches that they hang from, by the names of devices.
-        mentioned: the names that the values of options mention, by identity of the option, with the option.
-        drawing: whether the edges are being read, so that they are not known yet.
         phases: what each phase weighs, by its name.
-        node_times: what nodes take on devices by their own options, by their names.
-        types: of devices, by name.
-        operator: the one whose time a law is being asked for; None where none is.
-        workless: where nodes are declared that are given no work, by their names.
+        graph, devices: None until they have been read.
+        blocks: nodes of every instance, family of instances and port of blocks, by its path, such as ``layer[3]``.
+        empty: families without members.
         prefix: what the names of nodes begin with in the instance of a block whose items are read.
-        counted: how many nodes each member of a statement, and each set that a loop goes through, is, by its place.
+        drawing: whether the edges are being read, so that they are not known yet.
+        declared: what else statements say of nodes and devices.
+        units: those that the spec uses.
+        evaluated: values so far.
+        steps: how much has been done.
+        remarks: warnings, and what an earlier error has left unknown.
     """
 
     params: dict[str, Value] = field(default_factory=dict)
     lets: dict[str, tree.LetStatement] = field(default_factory=dict)
+    defs: dict[str, tree.DefStatement] = field(default_factory=dict)
+    phases: dict[str, float] = field(default_factory=dict)
     graph: Graph | None = None
     devices: tuple[Device, ...] | None = None
-    time_unit: str = ""
-    sizes: set[str] = field(default_factory=set)
-    steps: int = 0
-    most: int = field(default_factory=lambda: MAX_STEPS)
-    spent: bool = False
-    plain: list[str] = field(default_factory=list)
-    compared: int = 0
-    numbers: dict[int, tuple[tree.Number, Quantity]] = field(default_factory=dict)
-    values_of_lets: dict[str, Value] = field(default_factory=dict)
-    pending: list[str] = field(default_factory=list)
-    bases: set[str] = field(default_factory=set)
-    unsettled: set[str] = field(default_factory=set)
-    defs: dict[str, tree.DefStatement] = field(default_factory=dict)
-    calls: list[str] = field(default_factory=list)
     blocks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    exact: dict[tuple[str, str], Exact] = field(default_factory=dict)
-    warnings: list[Diagnostic] = field(default_factory=list)
-    old_places: Mapping[int, int | None] | None = None
-    readers: Ints | None = None
-    _warned: set[tuple[int, int, str]] = field(default_factory=set)
-    phases: dict[str, float] = field(default_factory=dict)
+    empty: set[str] = field(default_factory=set)
     prefix: str = ""
     drawing: bool = False
-    empty: set[str] = field(default_factory=set)
-    hung: dict[str, Hanging] = field(default_factory=dict)
-    mentioned: dict[int, tuple[tree.Option, frozenset[str]]] = field(default_factory=dict)
-    node_times: dict[str, NodeTime] = field(default_factory=dict)
-    types: dict[str, tree.TypeStatement] = field(default_factory=dict)
-    operator: LawOperator | None = None
-    workless: dict[str, Span] = field(default_factory=dict)
-    counted: dict[Span, Counter[int]] = field(default_factory=dict)
+    declared: Declarations = field(default_factory=Declarations)
+    units: SpecUnits = field(default_factory=SpecUnits)
+    evaluated: Evaluation = field(default_factory=Evaluation)
+    steps: Steps = field(default_factory=Steps)
+    remarks: Remarks = field(default_factory=Remarks)
     _nodes: Mapping[str, int] = field(default_factory=dict)
     _devices: Mapping[str, int] = field(default_factory=dict)
     _prefixes: dict[str, Prefixes] = field(default_factory=lambda: {"node": Prefixes(()), "device": Prefixes(())})
@@ -178,7 +182,7 @@ class SpecScope:
     def set_graph(self, graph: Graph) -> None:
         """Make the graph's nodes known, and the paths that their names begin with."""
         self.graph = graph
-        self.readers = None
+        self.evaluated.readers = None
         if graph.names != self._prefixes["node"].names:
             self._learn("node", graph.prefixes)
         self._nodes = graph.index
@@ -192,61 +196,7 @@ class SpecScope:
 
     def _learn(self, what: str, prefixes: Prefixes) -> None:
         self._prefixes[what] = prefixes
-        self._sets = {key: found for key, found in self._sets.items() if key[0] != what}
-
-    def warn(self, message: str, span: Span, code: str = "") -> None:
-        """Note a warning, once per place and code."""
-        key = (id(span.source), span.start, code)
-        if key not in self._warned and len(self._warned) < MAX_WRONG:
-            self._warned.add(key)
-            self.warnings.append(Diagnostic(message, span, "warning", code=code))
-
-    def spend(self, steps: int, span: Span) -> None:
-        """Count steps of reading.
-
-        Raises:
-            Complaint: there were too many.
-            Unsettled: that was told before.
-            Stopped: nobody asks for more.
-        """
-        self.steps += steps
-        if self.steps > self.most:
-            if self.most < 0:
-                raise ReadingStopped
-            if self.spent:
-                raise Unsettled("steps")
-            self.spent = True
-            raise Complaint(
-                f"reading the spec takes more than {MAX_STEPS:,} steps (loops, sums, sets, nodes and edges together); "
-                "that is the most",
-                span,
-                code="MTPP-E901",
-            )
-
-    def count(self, nodes: int, span: Span) -> None:
-        """Note that what is at a place names so many nodes; of one that is read again, each time."""
-        self.counted.setdefault(span, Counter())[nodes] += 1
-
-    def stop(self) -> None:
-        """Have what is being read in another thread stop at its next step, with :class:`ReadingStopped`."""
-        self.most = -1
-
-    def need(self, *what: str) -> None:
-        """Stop if an earlier error has left one of *what* unknown (see ``unsettled``).
-
-        Raises:
-            Unsettled: it has.
-        """
-        for each in what:
-            if each in self.unsettled:
-                raise Unsettled(each)
-
-    @property
-    def decimal(self) -> bool:
-        """Whether sizes are shown in kB, MB and GB: the largest unit in which the spec writes sizes is one of them."""
-        prefixes = (unit.removesuffix("bit").removesuffix("B") for unit in self.sizes)
-        largest = max(prefixes, key=lambda prefix: ("kKMGTP".find(prefix[:1]), len(prefix)), default="")
-        return len(largest) == 1
+        self._sets = {key: members for key, members in self._sets.items() if key[0] != what}
 
     def node(self, name: str) -> NodeRef | None:
         """Return the node of that name."""
@@ -284,8 +234,8 @@ class SpecScope:
             Complaint: it names none of these, and both a node and a device.
         """
         full = self.prefix + name
-        found = self._node_or_set(full, span) if what == "node" else self._device_or_set(full, span)
-        return found or self.member(name, span)
+        member = self._node_or_set(full, span) if what == "node" else self._device_or_set(full, span)
+        return member or self.member(name, span)
 
     def _node_or_set(self, name: str, span: Span) -> NodeRef | Sequence | None:
         index = self._nodes.get(name)
@@ -303,7 +253,7 @@ class SpecScope:
             ref = NodeRef if what == "node" else DeviceRef
             known = Sequence(tuple(map(ref, self._prefixes[what].below(name))), "set")
             if len(known) > 1:
-                self.spend(len(known), span)
+                self.steps.spend(len(known), span)
                 self._sets[what, name] = known
         return known
 
@@ -312,7 +262,7 @@ class SpecScope:
         prefixes = self._prefixes[what]
         return any(prefixes.names[v].startswith(f"{name}[") for v in prefixes.below(name)[:2])
 
-    def called(self, name: str) -> str:
+    def kind_called(self, name: str) -> str:
         """Return what the spec calls *name*: "a node", "a family of devices" and so on; "" if nothing."""
         for what, single in (("node", self._nodes), ("device", self._devices)):
             if name in single:
@@ -335,7 +285,7 @@ class SpecScope:
 
     def unknown(self, name: str, span: Span, extra: SequenceType[str] = ()) -> Complaint:
         """Return the complaint that nothing is called *name*."""
-        if self.unsettled & {"nodes", "devices", name, name.split("[")[0]}:
+        if self.remarks.unsettled & {"nodes", "devices", name, name.split("[")[0]}:
             return Unsettled(name)
         for what, prefixes in self._prefixes.items():
             members = _members(prefixes, name)
@@ -351,8 +301,8 @@ class SpecScope:
 
     def near(self, name: str, *known: Collection[str]) -> str:
         """Return ``"; did you mean 'x'?"``, or ``""`` where as many words as may be have been compared."""
-        self.compared += sum(map(len, known))
-        return did_you_mean(name, itertools.chain(*known)) if self.compared <= MAX_COMPARED else ""
+        self.steps.compared += sum(map(len, known))
+        return did_you_mean(name, itertools.chain(*known)) if self.steps.compared <= MAX_COMPARED else ""
 
 
 def _members(prefixes: Prefixes, name: str) -> list[str]:
@@ -362,6 +312,6 @@ def _members(prefixes: Prefixes, name: str) -> list[str]:
         if beyond and prefixes.below(base) and not prefixes.below(name[:beyond]):
             names = (prefixes.names[v] for v in prefixes.below(base))
             return [
-                *dict.fromkeys(each[: each.find("]", bracket) + 1] for each in names if each.startswith(f"{base}["))
+                *dict.fromkeys(full[: full.find("]", bracket) + 1] for full in names if full.startswith(f"{base}["))
             ]
     return []

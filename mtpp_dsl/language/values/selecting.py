@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.evaluating import Locals, evaluate, evaluates
-from mtpp_dsl.language.values.scope import Complaint, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import (
     DataTable,
     DeviceRef,
@@ -84,8 +85,8 @@ def _cell(table: DataTable, name: str, index: int, span: Span) -> Value:
 def _member(value: Value, key: Value, span: Span, scope: SpecScope) -> Value:
     """Return ``value[key]``; several where the key is a range, a list or a set."""
     if isinstance(key, Values):
-        scope.spend(len(key), span)
-        return Values(tuple(_member(value, each, span, scope) for each in key))
+        scope.steps.spend(len(key), span)
+        return Values(tuple(_member(value, one, span, scope) for one in key))
     match value:
         case Values(kind="set"):
             notes = ["[x for x in …] makes a list of a set", "a member of a family is named by the family: gpu[0]"]
@@ -105,17 +106,17 @@ def _member(value: Value, key: Value, span: Span, scope: SpecScope) -> Value:
 
 
 def _position(key: Value, length: int, what: str, span: Span) -> int:
-    found = key.whole if isinstance(key, Quantity) else None
-    if found is None:
+    number = key.whole if isinstance(key, Quantity) else None
+    if number is None:
         raise Complaint(
             f"the members of {what} are counted from 0 by whole numbers; this is {describe(key)}",
             span,
             code="MTPP-E204",
         )
-    if not 0 <= found < length:
+    if not 0 <= number < length:
         there = f"it has the members 0 to {length - 1}" if length else "it is empty"
-        raise Complaint(f"{what} has no member {found}: {there}", span, code="MTPP-E204")
-    return found
+        raise Complaint(f"{what} has no member {number}: {there}", span, code="MTPP-E204")
+    return number
 
 
 def key_of(value: Value, scope: SpecScope) -> Key | None:
@@ -126,17 +127,17 @@ def key_of(value: Value, scope: SpecScope) -> Key | None:
     return name or None
 
 
-def _looked_up(found: MapValue, key: Value, span: Span, scope: SpecScope) -> Value:
+def _looked_up(mapping: MapValue, key: Value, span: Span, scope: SpecScope) -> Value:
     """Return the entry of a key; of a node or a device that of its full name, else of its family's name."""
     for name in _names(key, scope):
-        if name in found.entries:
-            return found.entries[name]
-    raise _missing("the map", found.entries, key, span, scope)
+        if name in mapping.entries:
+            return mapping.entries[name]
+    raise _missing("the map", mapping.entries, key, span, scope)
 
 
-def has_key(found: MapValue, key: Value, scope: SpecScope) -> bool:
+def has_key(mapping: MapValue, key: Value, scope: SpecScope) -> bool:
     """Return whether a look-up by *key* finds an entry."""
-    return any(name in found.entries for name in _names(key, scope))
+    return any(name in mapping.entries for name in _names(key, scope))
 
 
 def _row(table: DataTable, key: Value, span: Span, scope: SpecScope) -> int:
@@ -189,14 +190,14 @@ def _missing(what: str, known: Iterable[Key], key: Value, span: Span, scope: Spe
         return Complaint(f"{what} is not looked up by {describe(key)}", span, code="MTPP-E204")
     texts = [name for name in known if isinstance(name, str)]
     hint = scope.near(first, texts) if isinstance(first, str) else ""
-    return Complaint(f"{what} has no key {_told(first)}{hint}", span, _listed(list(known)), code="MTPP-E204")
+    return Complaint(f"{what} has no key {_shown_key(first)}{hint}", span, _listed(list(known)), code="MTPP-E204")
 
 
 def _listed(known: Sequence[Key]) -> list[str]:
     if not known or len(known) > 12:
         return []
-    return [f"its keys are: {', '.join(map(_told, known))}"]
+    return [f"its keys are: {', '.join(map(_shown_key, known))}"]
 
 
-def _told(key: Key) -> str:
+def _shown_key(key: Key) -> str:
     return repr(key) if isinstance(key, str) else shown(key)

@@ -61,12 +61,12 @@ def _range(span: Span) -> dict[str, dict[str, int]]:
 
 def _included_from(span: Span | None) -> list[dict[str, Any]]:
     """Return the ``include`` statements that brought the file, the innermost first."""
-    found = []
+    places = []
     origin = None if span is None else span.source.included_from
     while origin is not None:
-        found.append(_place(origin))
+        places.append(_place(origin))
         origin = origin.source.included_from
-    return found
+    return places
 
 
 def _fix(fix: Fix) -> dict[str, Any]:

@@ -1,197 +1,17 @@
-"""Say what the words of the language mean, in a sentence each, with the page that says more."""
+"""Say what functions, objectives, options and other words mean, in a sentence each, with the page that says more."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
-__all__ = [
-    "FUNCTIONS",
-    "INTERCONNECTS",
-    "ITEMS",
-    "OBJECTIVES",
-    "PARAM_TYPES",
-    "RULES",
-    "STATEMENTS",
-    "WORDS",
-    "Meaning",
-]
+from mtpp_dsl.language.syntax.keywords import Meaning
 
-
-class Meaning(NamedTuple):
-    """What a word means.
-
-    Attributes:
-        says: a sentence.
-        form: how it is written, or of what sort its value is.
-        page: of the documentation, with the heading.
-        default: of an option.
-    """
-
-    says: str
-    form: str = ""
-    page: str = "language.md"
-    default: str = ""
+__all__ = ["FUNCTIONS", "INTERCONNECTS", "OBJECTIVES", "PARAM_TYPES", "WORDS", "meaning_of_option"]
 
 
 def _language(heading: str, table: Mapping[str, tuple[str, str]]) -> dict[str, Meaning]:
     return {word: Meaning(says, form, f"language.md#{heading}") for word, (says, form) in table.items()}
 
-
-STATEMENTS: Mapping[str, Meaning] = {
-    "mtpp": Meaning("Says the version of the language.", "mtpp 1", "language.md#statements"),
-    "param": Meaning(
-        "Declares a parameter, which -D sets on the command line; without a default it must be given.",
-        "param NAME: TYPE = VALUE in DOMAIN",
-        "language.md#parameters",
-    ),
-    "let": Meaning(
-        "Names a value: a number, a set, a list, a map.", "let NAME = EXPRESSION", "language.md#definitions"
-    ),
-    "def": Meaning("Defines a function of one's own.", "def NAME(x, y) = EXPRESSION", "language.md#definitions"),
-    "assert": Meaning(
-        "Stops with its message where the condition is false.", 'assert CONDITION, "MESSAGE"', "language.md#assertions"
-    ),
-    "include": Meaning(
-        "Inserts the statements of another spec, of its folder or of the library.",
-        'include "FILE"',
-        "language.md#files-scenarios-and-what-overrides-what",
-    ),
-    "import": Meaning(
-        "Takes graph, devices and interconnect from a file; import plan reads an older answer, for moved(v).",
-        'import "FILE" (format = …)',
-        "language.md#files",
-    ),
-    "graph": Meaning(
-        "Gives the graph: its nodes and edges, a file, or a generator.",
-        'graph { … }  graph from "FILE"  graph from generator NAME (…)',
-        "language.md#graphs",
-    ),
-    "block": Meaning(
-        "Defines a part of a graph that may be used many times.", "block NAME(i) { … }", "language.md#blocks"
-    ),
-    "type": Meaning(
-        "Names options that devices of the type have.", "type NAME (OPTIONS)", "language.md#types-of-devices"
-    ),
-    "device": Meaning("Declares a device, or a family of devices.", "device NAME[4] (OPTIONS)", "language.md#devices"),
-    "switch": Meaning(
-        "Declares a switch, or a family of switches, from which devices hang.",
-        "switch NAME[2] (under = …, uplink = …)",
-        "language.md#interconnects",
-    ),
-    "interconnect": Meaning("Says what joins the devices.", "interconnect KIND (OPTIONS)", "language.md#interconnects"),
-    "link": Meaning(
-        "Joins two devices, or families, on interconnect links; <-> joins them both ways.",
-        "link a <-> b (bandwidth = …, latency = …)",
-        "language.md#interconnects",
-    ),
-    "phase": Meaning(
-        "Declares phases, in each of which the nodes run once.", "phase prefill, decode (weight = 128)", "phases.md"
-    ),
-    "time": Meaning(
-        "Gives what nodes take on devices, or a transfer between two devices.",
-        "time NODES on DEVICES = TIME",
-        "language.md#times",
-    ),
-    "times": Meaning("Reads measured times from a file.", 'times from "FILE" (unit = ms)', "language.md#times"),
-    "minimize": Meaning(
-        "Says what is to be small; several objectives count in their order.",
-        "minimize OBJECTIVE, or minimize LABEL: EXPRESSION",
-        "language.md#objectives",
-    ),
-    "maximize": Meaning(
-        "Says what is to be large; several objectives count in their order.",
-        "maximize throughput, or maximize LABEL: EXPRESSION",
-        "language.md#objectives",
-    ),
-    "constraint": Meaning(
-        "Says what every plan must satisfy.",
-        "constraint RULE …, or constraint LABEL: INEQUALITY",
-        "language.md#constraints",
-    ),
-    "target": Meaning(
-        "Names the runtime that the plan is for: its limits are constraints.", "target NAME", "language.md#target"
-    ),
-    "scenario": Meaning(
-        "Holds statements that count where --scenario chooses them.", "scenario NAME { … }", "language.md#scenarios"
-    ),
-}
-
-ITEMS: Mapping[str, Meaning] = {
-    "node": Meaning(
-        "Declares a node, or a family of nodes.", "node NAME[i in 0..3] (OPTIONS)", "language.md#nodes-and-edges"
-    ),
-    "edge": Meaning("Says that b reads the tensor of a.", "edge a -> b -> c", "language.md#nodes-and-edges"),
-    "use": Meaning("Makes instances of a block.", "use BLOCK as NAME[i in 0..3] (OPTIONS)", "language.md#blocks"),
-    "input": Meaning(
-        "Names the nodes of a block that an edge from outside reaches.", "input x = NODE", "language.md#blocks"
-    ),
-    "output": Meaning(
-        "Names the nodes of a block that an edge to the outside leaves.", "output y = NODE", "language.md#blocks"
-    ),
-    "assert": STATEMENTS["assert"],
-}
-
-RULES: Mapping[str, Meaning] = {
-    **_language(
-        "constraints",
-        {
-            "acyclic": ("The devices can be ordered so that tensors only go forward.", "acyclic"),
-            "contiguous": ("No path of the graph leaves a device and comes back to it.", "contiguous on DEVICES"),
-            "colocate": ("These nodes are on one device.", "colocate NODES, or colocate by color"),
-            "separate": ("No two of these nodes are on one device.", "separate NODES"),
-            "pin": ("Each of these nodes is on one of these devices.", "pin NODES on DEVICES"),
-            "forbid": ("None of these nodes is on any of these devices.", "forbid NODES on DEVICES"),
-            "exclusive": (
-                "No two transfers at once leave the same device, or reach the same device.",
-                "exclusive links",
-            ),
-            "replicate": (
-                "Allows more plans: nodes may run on up to so many equal devices, which share the inputs.",
-                "replicate DEVICES up to 4",
-            ),
-            "break": (
-                "Among identical devices the first gets the most; this only speeds up the search.",
-                "break symmetry by tasks",
-            ),
-            "batch": ("Nodes run batches of these sizes only.", "batch on DEVICES in [1, 2, 4]"),
-            "repeat": (
-                "A node may run up to so many batches on each device, one after the other.",
-                "repeat up to 2 on DEVICES",
-            ),
-        },
-    ),
-    "memory": Meaning(
-        "Nodes and reserve fit into the memory of their device; with a schedule, what stages keep for it does.",
-        "memory on DEVICES",
-        "stages.md#what-a-stage-keeps",
-    ),
-    "subgraphs": Meaning(
-        "Each device that pays for tensors runs at most so many contiguous subgraphs.",
-        "subgraphs at most 2 on DEVICES",
-        "methods/latency.md",
-    ),
-    "shard": Meaning(
-        "Allows more plans: the nodes of a stage may be split over so many equal devices.",
-        "shard DEVICES by [1, 2, 4]",
-        "stages.md#serving-with-tensor-parallelism",
-    ),
-    "copies": Meaning(
-        "Allows more plans: several routes that share the inputs; no node is held by more than so many devices.",
-        "copies up to 2",
-        "copies.md",
-    ),
-    "robust": Meaning(
-        "Loads count the worst case in which up to so many nodes take longer.",
-        "robust up to 2 (deviation = 10%)",
-        "buying.md#times-that-are-off",
-    ),
-    "stages": Meaning(
-        "Stages come in the order of these devices.",
-        "stages on DEVICES",
-        "language.md#stages-in-the-order-of-devices",
-    ),
-}
 
 OBJECTIVES: Mapping[str, Meaning] = {
     "bottleneck": Meaning("The largest load of a device.", "a time", "language.md#objectives"),
@@ -324,3 +144,187 @@ FUNCTIONS: Mapping[str, Meaning] = {
         },
     ),
 }
+
+
+_LANGUAGE = "language.md#"
+_NODE, _DEVICE, _JOINED = f"{_LANGUAGE}nodes-and-edges", f"{_LANGUAGE}devices", f"{_LANGUAGE}interconnects"
+_STAGES, _COSTS, _TRANSFERS = (
+    "stages.md#what-a-node-says",
+    "costs.md#what-nodes-and-devices-say",
+    "networks.md#what-transfers-take",
+)
+
+_UP = {
+    "uplink": Meaning("The bandwidth of the way to the switch above.", "bandwidth", _JOINED, "unlimited"),
+    "latency": Meaning("The latency of the way to the switch above.", "time", _JOINED, "0"),
+    "duplex": Meaning("Whether both directions have a channel each.", "word", _TRANSFERS, "full"),
+}
+_SPLITS = {
+    "overlap": Meaning("Whether transfers run beside the work of a device.", "word", _TRANSFERS, "none"),
+    "send": Meaning("Whether a tensor is sent once, or to each reader.", "word", _TRANSFERS, "once"),
+    "duplex": Meaning("Whether both directions of a link have a channel each.", "word", _TRANSFERS, "full"),
+}
+_DEVICES = {
+    "type": Meaning(
+        "A declared type, whose options it takes, or a string.", "type or string", _DEVICE, '"accelerator"'
+    ),
+    "memory": Meaning("Its memory, for constraint memory and overflow = stream.", "size", _DEVICE, "unlimited"),
+    "reserve": Meaning("The part of the memory that is kept free.", "size", _DEVICE, "0"),
+    "speed": Meaning("Divides the running times; with work in FLOP, FLOP/s.", "factor or FLOP/s", _DEVICE, "1"),
+    "io": Meaning("free: it pays for no transfer, on interconnect host.", "word", _DEVICE, "paid"),
+    "unsupported": Meaning("Kinds of nodes that it cannot run.", "string or list of strings", _DEVICE, "none"),
+    "group": Meaning(
+        "Its group, where the network between groups is slower.", "string or whole number", _DEVICE, "none"
+    ),
+    "fixed": Meaning("The share of the time that a batch takes whatever its size.", "share", _DEVICE, "0%"),
+    "overhead": Meaning(
+        "Time that every batch, or with costs every operator, takes in addition.", "time", _DEVICE, "0"
+    ),
+    "price": Meaning("What it costs.", "money, or money per time", _DEVICE, "none"),
+    "power": Meaning("What it draws.", "power", _DEVICE, "none"),
+    "peak": Meaning("Operations per second, one number or a map by dtype.", "FLOP/s", _COSTS, "none"),
+    "bandwidth": Meaning("The bandwidth of its own memory.", "bandwidth", _COSTS, "none"),
+    "efficiency": Meaning("The share of the peak that operators reach, by kind.", "share or map", _COSTS, "100%"),
+    "switch": Meaning("The switch that it hangs from.", "switch", _JOINED, "none"),
+    **_UP,
+}
+_SCHEDULE = {
+    "microbatches": Meaning("How many microbatches an input is cut into.", "whole number", "stages.md", "none"),
+    "schedule": Meaning(
+        "The order in which the pipeline runs microbatches.", "word", "stages.md#what-a-stage-keeps", "none"
+    ),
+}
+_CHANNEL = {"bandwidth": Meaning("The bandwidth of the channel. It is required.", "bandwidth", _JOINED)}
+_OF: Mapping[str, Mapping[str, Meaning]] = {
+    "interconnect shared": _CHANNEL,
+    "interconnect host": _CHANNEL,
+    "node": {
+        "work": Meaning("Running time on a device of speed 1, or operations.", "time or FLOP", _NODE, "0"),
+        "time": Meaning(
+            "Running time on devices: one, or a map such as {cpu: 3 ms}.",
+            "time or map",
+            f"{_LANGUAGE}times",
+            "work / speed",
+        ),
+        "params": Meaning("The size of its parameters.", "size", _NODE, "0"),
+        "output": Meaning("The size of its tensor.", "size", _NODE, "0"),
+        "memory": Meaning("What it takes under constraint memory.", "size", _NODE, "params + output"),
+        "deviation": Meaning(
+            "By how much it may take longer, under constraint robust.",
+            "time or share",
+            "buying.md#times-that-are-off",
+            "none",
+        ),
+        "saved": Meaning("What its stage keeps of it for each microbatch in flight.", "size", _STAGES, "output"),
+        "state": Meaning("What its stage holds of it whatever is in flight.", "size", _STAGES, "params"),
+        "reduce": Meaning("What the devices of a group add up for a microbatch.", "size", _STAGES, "0"),
+        "forward": Meaning("The share of its time that is the forward pass.", "share", _STAGES, "100%"),
+        "kind": Meaning("The kind of operator, for sets, colocate by kind and unsupported.", "string", _NODE, "none"),
+        "label": Meaning("A name for people, and for colocate by label.", "string", _NODE, "none"),
+        "color": Meaning("A class, for colocate by color.", "whole number", _NODE, "none"),
+        "part": Meaning("The part of a training graph that it belongs to.", "word", _NODE, "forward"),
+        "flop": Meaning("What it computes; times follow from the figures of devices.", "FLOP", _COSTS, "none"),
+        "read": Meaning(
+            "Bytes that it reads from memory, beside flop.", "size", _COSTS, "params and the tensors it reads"
+        ),
+        "write": Meaning("Bytes that it writes to memory, beside flop.", "size", _COSTS, "output"),
+        "dtype": Meaning("In which numbers it computes.", "string, such as bf16", _COSTS, '""'),
+        "weight_type": Meaning("In which numbers its weights are stored.", "string", _COSTS, '""'),
+    },
+    "edge": {"size": Meaning("What the edge carries on links.", "size", _NODE, "the output of its tail")},
+    "device": _DEVICES,
+    "type": _DEVICES,
+    "switch": {"under": Meaning("The switch above.", "switch", "networks.md#switches", "none"), **_UP, **_SPLITS},
+    "link": {
+        "bandwidth": Meaning("The bandwidth of the link.", "bandwidth", _JOINED, "infinite"),
+        "latency": Meaning("What every transfer takes in addition.", "time", _JOINED, "0"),
+    },
+    "phase": {"weight": Meaning("How often the phase runs for one input.", "number", "phases.md", "1")},
+    "times": {
+        "unit": Meaning("The unit of the times in the file.", "unit of time", f"{_LANGUAGE}times", "none"),
+        "device": Meaning("The device or type of a profile's times.", "string", "costs.md#measured-times", "all"),
+        "phase": Meaning("The phase of a profile's times.", "string", "costs.md#measured-times", "all"),
+    },
+    "file": {
+        "format": Meaning("The format of the file.", "word", f"{_LANGUAGE}files", "the one that can read it"),
+        "group_by": Meaning("What a node stands for.", "word", "models.md#from-a-modeljson-to-a-graph", "layer"),
+        "phase": Meaning("The phase of the model.", "word", "models.md#from-a-modeljson-to-a-graph", "all"),
+        "weight_type": Meaning(
+            "How weights are stored.", "word", "models.md#from-a-modeljson-to-a-graph", "as in the file"
+        ),
+        "ties": Meaning("What becomes of nodes that read one weight.", "word", "models.md#tied-weights", "colocate"),
+        "experts_read": Meaning(
+            "How many experts tokens read: on average, or at most.", "word", "models.md#what-a-node-weighs", "expected"
+        ),
+    },
+    "interconnect": {
+        "bandwidth": Meaning("The bandwidth of every pair without a link.", "bandwidth", _JOINED, "none"),
+        "latency": Meaning("The latency of every pair without a link.", "time", _JOINED, "0"),
+        "overflow": Meaning("stream: parameters beyond the memory are read for each input.", "word", _JOINED, "none"),
+        "between": Meaning("The bandwidth between groups of devices.", "bandwidth", _JOINED, "bandwidth"),
+        "routing": Meaning("Whether devices without a link use the widest path.", "word", _JOINED, "widest"),
+        **_SPLITS,
+    },
+    "objective": {
+        "parts": Meaning(
+            "Whether forward and backward parts count apart.", "word", f"{_LANGUAGE}objectives", "together"
+        ),
+        "within": Meaning(
+            "How far later objectives may leave this one's best value.",
+            "share or amount",
+            f"{_LANGUAGE}objectives-of-your-own",
+            "0",
+        ),
+        "batch": Meaning("Inputs in all.", "whole number", f"{_LANGUAGE}batches", "none: a pipeline"),
+        "chunk": Meaning(
+            "Inputs that stay together throughout a plan.", "whole number", f"{_LANGUAGE}batches", "the greatest"
+        ),
+        "transfer": Meaning(
+            "Whether a transfer takes its time per batch or per input.", "word", f"{_LANGUAGE}batches", "per_batch"
+        ),
+        **_SCHEDULE,
+    },
+    "constraint": {
+        "parts": Meaning(
+            "Whether it holds for both parts of a training graph.", "word", f"{_LANGUAGE}constraints", "both"
+        ),
+        "groups": Meaning("Whether groups of devices are ordered, too.", "word", f"{_LANGUAGE}constraints", "ordered"),
+        "scope": Meaning(
+            "Among which identical devices: within groups, between them.", "word", f"{_LANGUAGE}constraints", "both"
+        ),
+        "sync": Meaning(
+            "Whether replicas exchange their weights.", "word", f"{_LANGUAGE}constraints", "weights in training"
+        ),
+        "speedup": Meaning(
+            "By how much so many devices are faster.",
+            "map",
+            "stages.md#serving-with-tensor-parallelism",
+            "that many times",
+        ),
+        "share": Meaning("What routes may have in common.", "word", "copies.md#what-may-be-shared", "any"),
+        "deviation": Meaning(
+            "By which share of its time a node may take longer.", "share", "buying.md#times-that-are-off", "none"
+        ),
+        "empty": Meaning(
+            "Whether a stage may have no node.", "word", f"{_LANGUAGE}stages-in-the-order-of-devices", "allowed"
+        ),
+        "recompute": Meaning(
+            "Whether stages compute activations again.", "word", "stages.md#what-a-stage-keeps", "never"
+        ),
+        **_SCHEDULE,
+    },
+    "constraint:": {
+        "penalty": Meaning(
+            "Makes the row soft: what it is missed by, times this, is paid.",
+            "unit of the objective per unit of the row",
+            f"{_LANGUAGE}constraints-of-your-own",
+            "none: it must hold",
+        )
+    },
+}
+
+
+def meaning_of_option(owner: str, option: str) -> Meaning | None:
+    """Return what an option of *owner* (:func:`mtpp_dsl.language.words.vocabulary.owners`) means; None if unknown."""
+    kind = owner.partition(" ")[0]
+    return _OF.get(owner, {}).get(option) or _OF.get(kind, {}).get(option)

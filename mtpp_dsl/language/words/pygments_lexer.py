@@ -80,8 +80,8 @@ def _pieces(
     """Yield the pieces of a part of a text; what no pattern matches is white space, or else *other*."""
     unmatched = at
     while at < end:
-        found = ((pattern, match) for pattern in patterns if (match := pattern.match.match(text, at, end)))
-        pattern, match = next(found, (None, None))
+        matches = ((pattern, match) for pattern in patterns if (match := pattern.match.match(text, at, end)))
+        pattern, match = next(matches, (None, None))
         if pattern is None or match is None:
             at += 1
             continue
@@ -121,12 +121,12 @@ def _groups(match: re.Match[str], pattern: _Pattern) -> Iterator[tuple[int, _Tok
 @cache
 def _patterns() -> tuple[_Pattern, ...]:
     grammar = json.loads(files("mtpp_dsl.language.words").joinpath("mtpp.tmLanguage.json").read_text("utf-8"))
-    return tuple(_pattern(each) for each in grammar["patterns"])
+    return tuple(_pattern(rule) for rule in grammar["patterns"])
 
 
 def _pattern(rule: Mapping[str, Any]) -> _Pattern:
     captures = rule.get("captures", {})
-    inside = tuple(_pattern(each) for each in captures.get("0", {}).get("patterns", ()))
+    inside = tuple(_pattern(part) for part in captures.get("0", {}).get("patterns", ()))
     names = [rule["name"]] if "name" in rule else [captures[str(i + 1)]["name"] for i in range(len(captures))]
     return _Pattern(re.compile(rule["match"], re.MULTILINE), tuple(map(_token, names)), inside)
 

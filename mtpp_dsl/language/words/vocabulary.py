@@ -22,9 +22,8 @@ from mtpp_dsl.language.lowering.lower_constraints import RULE_OPTIONS
 from mtpp_dsl.language.lowering.lower_devices import DEVICE_OPTIONS, INTERCONNECTS, LINK_OPTIONS
 from mtpp_dsl.language.lowering.lower_pipelines import PIPELINED
 from mtpp_dsl.language.lowering.lower_switches import SWITCH_OPTIONS
-from mtpp_dsl.language.syntax.reserved_words import RESERVED
+from mtpp_dsl.language.syntax.keywords import BEGINS_ITEM, RESERVED, RULES, STATEMENTS
 from mtpp_dsl.language.syntax.rules import custom_rules
-from mtpp_dsl.language.syntax.syntax_errors import ITEMS, RULES, STATEMENTS
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
 
 __all__ = [
@@ -107,7 +106,7 @@ def options_of(owner: str) -> tuple[str, ...]:
         case "constraint":
             return tuple(_custom_options(name))
         case "generator":
-            return tuple(each.name for each in _parameters(name))
+            return tuple(parameter.name for parameter in _parameters(name))
     return _SIMPLE.get(owner, ())
 
 
@@ -139,20 +138,30 @@ def choices_of(owner: str, option: str) -> tuple[str, ...]:
     if option not in options_of(owner):
         return ()
     if kind == "constraint" and name not in RULES:
-        found = _custom_options(name).get(option)
-        return tuple(found.choices) if found is not None else ()
+        custom = _custom_options(name).get(option)
+        return tuple(custom.choices) if custom is not None else ()
     return _CHOICES.get(("device" if kind == "type" else kind.rstrip(":"), option), _CHOICES.get(("", option), ()))
 
 
 @cache
 def words() -> frozenset[str]:
     """Return all words that the language knows: those that begin statements, rules, options, functions, units."""
-    found = {*STATEMENTS, *ITEMS, *RULES, *RESERVED, *PARAM_TYPES, *BUILT_IN, *INTERCONNECTS, *functions(), *UNITS}
-    found |= {word for words in BY.values() for word in words} | set(NUMBERS)
+    known = {
+        *STATEMENTS,
+        *BEGINS_ITEM,
+        *RULES,
+        *RESERVED,
+        *PARAM_TYPES,
+        *BUILT_IN,
+        *INTERCONNECTS,
+        *functions(),
+        *UNITS,
+    }
+    known |= {word for words in BY.values() for word in words} | set(NUMBERS)
     for owner in owners():
         for option in options_of(owner):
-            found |= {option, *(word.strip('"') for word in choices_of(owner, option))}
-    return frozenset(found)
+            known |= {option, *(word.strip('"') for word in choices_of(owner, option))}
+    return frozenset(known)
 
 
 def functions() -> tuple[str, ...]:

@@ -145,12 +145,12 @@ def _larger(unit: str) -> tuple[tuple[str, Fraction], ...]:
     if unit not in UNITS:
         raise UsageError(f"a spec has no unit {unit!r}")
     dimension = UNITS[unit][1]
-    found = [
+    larger = [
         (name, Fraction(repr(factor)) if isinstance(factor, float) else Fraction(factor))
         for name, (factor, of) in UNITS.items()
         if of == dimension and name.isascii() and "bit" not in name and name not in ("min", "h")
     ]
-    return tuple(sorted(found, key=lambda each: -each[1]))
+    return tuple(sorted(larger, key=lambda pair: -pair[1]))
 
 
 def value(given: object, what: str = "a value") -> str:
@@ -172,11 +172,11 @@ def value(given: object, what: str = "a value") -> str:
     if isinstance(given, os.PathLike):
         return quoted(str(os.fspath(given)))
     if isinstance(given, Mapping):
-        return f"{{{', '.join(f'{quoted(str(key))}: {value(each, what)}' for key, each in given.items())}}}"
+        return f"{{{', '.join(f'{quoted(str(key))}: {value(member, what)}' for key, member in given.items())}}}"
     if isinstance(given, (set, frozenset)):
-        return f"{{{', '.join(sorted(value(each, what) for each in given))}}}"
+        return f"{{{', '.join(sorted(value(member, what) for member in given))}}}"
     if isinstance(given, Iterable):
-        return f"[{', '.join(value(each, what) for each in given)}]"
+        return f"[{', '.join(value(member, what) for member in given)}]"
     raise UsageError(f"{what} cannot be {given!r:.60}: give a number, or text in the language's notation")
 
 
@@ -195,8 +195,8 @@ def expression(text: str, what: str = "a value") -> str:
     try:
         parse_expression(Source("", text))
     except SpecError as error:
-        said = error.diagnostics[0].message
-        raise UsageError(f"{what} is {text!r:.80}, which is no expression of the language: {said}") from None
+        message = error.diagnostics[0].message
+        raise UsageError(f"{what} is {text!r:.80}, which is no expression of the language: {message}") from None
     return text.strip()
 
 
@@ -223,5 +223,5 @@ def _texts(given: object) -> str:
     if hasattr(given, "__mtpp__"):
         return value(given)
     if isinstance(given, (list, tuple, set, frozenset)):
-        return f"[{', '.join(quoted(each) for each in sorted(given))}]"
+        return f"[{', '.join(quoted(text) for text in sorted(given))}]"
     return quoted(cast("str", given))

@@ -20,7 +20,7 @@ from mtpp_dsl.language.lowering.choosing import Group
 from mtpp_dsl.language.lowering.lower import Spec
 from mtpp_dsl.language.lowering.lower import read as read_spec
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.reserved_words import RESERVED
+from mtpp_dsl.language.syntax.keywords import RESERVED
 from mtpp_dsl.sweeps.file.run import Run, Scalar, digest
 
 __all__ = [

@@ -54,7 +54,7 @@ BEYOND = [
 @pytest.mark.parametrize(("text", "message"), BEYOND, ids=[message for _, message in BEYOND])
 def test_beyond_a_limit(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is refused by the limit that it breaks, in its place."""
-    for module in ("scope", "gathering"):
+    for module in ("complaints", "gathering"):
         monkeypatch.setattr(f"mtpp_dsl.language.values.{module}.MAX_STEPS", 200_000)
     with pytest.raises(SpecError) as caught:
         load(text)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pygments import lexers
 from pygments.token import Text, Token
 
-from mtpp_dsl.language.syntax.syntax_errors import ITEMS, RULES, STATEMENTS
+from mtpp_dsl.language.syntax.keywords import BEGINS_ITEM, RULES, STATEMENTS
 from mtpp_dsl.language.words.colours import vocabulary
 from mtpp_dsl.language.words.pygments_lexer import MtppLexer
 from tests.tools.highlighting import contents
@@ -29,7 +29,7 @@ def test_files_are_those_of_the_grammar():
 
 
 def test_words_are_those_of_the_messages():
-    assert set(WORDS.statements) == {*STATEMENTS, *ITEMS}
+    assert set(WORDS.statements) == {*STATEMENTS, *BEGINS_ITEM}
     assert set(WORDS.rules) == set(RULES)
 
 

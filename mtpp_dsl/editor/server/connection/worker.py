@@ -12,7 +12,8 @@ from time import monotonic
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.editor.server.workspace import ReadingJob
 from mtpp_dsl.language.syntax.rereading import ParsedBefore
-from mtpp_dsl.language.values.scope import ReadingStopped, SpecScope
+from mtpp_dsl.language.values.complaints import ReadingStopped
+from mtpp_dsl.language.values.scope import SpecScope
 
 __all__ = ["Worker"]
 
@@ -78,14 +79,14 @@ class Worker:
         if uri is not None and self._running == uri:
             self._late = True
             if self._scope is not None:
-                self._scope.stop()
+                self._scope.steps.stop()
 
     def _begun(self, scope: SpecScope) -> None:
         """Take over by what the reading can be stopped."""
         with self._news:
             self._scope = scope
             if self._late:
-                scope.stop()
+                scope.steps.stop()
 
     def _run(self) -> None:
         gc.disable()  # a collection in the middle of reading a long text takes longer than that

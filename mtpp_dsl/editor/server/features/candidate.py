@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lsprotocol import types
 
 from mtpp_dsl.core.text.source import Edit
-from mtpp_dsl.language.words.meanings import Meaning
+from mtpp_dsl.language.syntax.keywords import Meaning
 
 __all__ = ["KINDS", "Candidate", "Kind"]
 

@@ -25,10 +25,11 @@ from mtpp_dsl.editor.server.features.markdown import told
 from mtpp_dsl.editor.server.features.places import range_of
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.exchange.library.entries import FOLDER
+from mtpp_dsl.language.syntax import keywords
+from mtpp_dsl.language.syntax.keywords import RULES, STATEMENTS, Meaning
 from mtpp_dsl.language.syntax.rules import custom_rules
-from mtpp_dsl.language.syntax.syntax_errors import RULES, STATEMENTS, TERMINALS
+from mtpp_dsl.language.syntax.syntax_errors import TERMINALS
 from mtpp_dsl.language.words import meanings
-from mtpp_dsl.language.words.meanings import Meaning
 from mtpp_dsl.language.words.vocabulary import BY, PARAM_TYPES
 
 __all__ = ["TRIGGERS", "candidates", "complete", "files", "folder_of", "named", "wanted"]
@@ -157,14 +158,14 @@ def _beginnings(context: Context) -> Iterator[Candidate]:
         if not inside and (not context.marks or ends):
             ports = ("input", "output") if kind == "block" else ()
             for word in ("node", "edge", "use", *ports, "assert"):
-                yield Candidate(word, Kind.Keyword, 1, "item", meanings.ITEMS[word], snippets.ITEMS[word])
+                yield Candidate(word, Kind.Keyword, 1, "item", keywords.ITEMS[word], snippets.ITEMS[word])
         if not (context.fresh and context.column == 0):
             return
     begins = not context.marks or context.fresh
     if begins and (context.column == 0 or (not inside and (expected is None or "DEVICE" in expected))):
         for word in STATEMENTS:
             yield Candidate(
-                word, Kind.Keyword, 1, "statement", meanings.STATEMENTS[word], snippets.STATEMENTS.get(word, "")
+                word, Kind.Keyword, 1, "statement", keywords.STATEMENTS[word], snippets.STATEMENTS.get(word, "")
             )
 
 
@@ -318,7 +319,7 @@ def named(reading: TextReading, context: Context) -> Iterator[Candidate]:
         case ["target"]:
             for word in registry.available(registry.TARGETS):
                 runtime = word.replace("-", "_")
-                yield Candidate(runtime, Kind.EnumMember, 0, "runtime", meanings.STATEMENTS["target"])
+                yield Candidate(runtime, Kind.EnumMember, 0, "runtime", keywords.STATEMENTS["target"])
         case ["use"]:
             for word in sorted(declared.blocks):
                 yield Candidate(word, Kind.Module, 0, "block")
@@ -327,7 +328,7 @@ def named(reading: TextReading, context: Context) -> Iterator[Candidate]:
         case ["constraint"]:
             for word in (*RULES, *custom_rules()):
                 snippet = snippets.RULES.get(word, "")
-                yield Candidate(word, Kind.Keyword, 0, "constraint", meanings.RULES.get(word), snippet)
+                yield Candidate(word, Kind.Keyword, 0, "constraint", keywords.RULES.get(word), snippet)
         case ["minimize" | "maximize", *rest] if not rest or rest[-1] == ":":
             for word in OBJECTIVES:
                 rank = 0 if (word == "throughput") == (words[0] == "maximize") else 3

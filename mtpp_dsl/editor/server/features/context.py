@@ -13,8 +13,8 @@ from mtpp_dsl.core.problem.objective import OBJECTIVES
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.editor.server.features.marks import TextMark, marks_before
 from mtpp_dsl.language.syntax.grammar import run
+from mtpp_dsl.language.syntax.keywords import BEGINS_ITEM, ITEMS, RULES, STATEMENTS
 from mtpp_dsl.language.syntax.lexing import lexemes
-from mtpp_dsl.language.syntax.syntax_errors import ITEMS, RULES, STATEMENTS
 from mtpp_dsl.language.syntax.tables import Failure
 
 __all__ = ["Context", "Frame", "context_at", "rule_of"]
@@ -192,7 +192,7 @@ def _frames(marks: Sequence[TextMark]) -> list[Frame]:
     frames = [Frame("", "text", "", -1)]
     for number, mark in enumerate(marks):
         word = mark.text
-        if mark.first and word in STATEMENTS and word not in ITEMS:
+        if mark.first and word in STATEMENTS and word not in BEGINS_ITEM:
             del frames[1:]
             frames[0].begun = number
             continue
@@ -215,7 +215,7 @@ def _begins(marks: Sequence[TextMark], number: int, frames: Sequence[Frame], hol
     inside = len(frames) - 1 - holder
     before = marks[number - 1].text if number else ""
     if kind in ("graph", "block"):
-        if word not in ITEMS or word == "let":
+        if word not in ITEMS:
             return False
         named = before in (".", "->", "=", "node", "use", "as", ",", "(", "[", "in") or (
             inside and not marks[number].begins_line

@@ -84,7 +84,7 @@ def file_named(reading: TextReading, occurrence: Occurrence) -> Path | None:
 def _of_data(reading: TextReading, name: str) -> list[Span]:
     """Return the statement that a node or a device of a data file or a generator comes from."""
     scope = reading.scope
-    called = scope.called(name)
+    called = scope.kind_called(name)
     if not called:
         return []
     kinds: tuple[type[tree.Statement], ...] = (tree.ImportStatement,)

@@ -17,9 +17,9 @@ from mtpp_dsl.editor.server.features.sorts import Sort, dimensions_of, fits, giv
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.exchange.library.entries import LibraryEntry, entries
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.syntax.keywords import Meaning
 from mtpp_dsl.language.words import meanings
-from mtpp_dsl.language.words.meanings import Meaning
-from mtpp_dsl.language.words.meanings_of_options import meaning_of_option
+from mtpp_dsl.language.words.meanings import meaning_of_option
 from mtpp_dsl.language.words.vocabulary import BUILT_IN, NUMBERS, choices_of, functions, options_of, signature_of
 
 __all__ = ["expressions", "in_brackets", "strings", "units"]

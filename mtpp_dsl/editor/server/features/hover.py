@@ -23,12 +23,11 @@ from mtpp_dsl.editor.server.features.values import in_base, short, value_of
 from mtpp_dsl.editor.server.index import walk
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.exchange.generators.generate import signature
-from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.syntax_errors import ITEMS, STATEMENTS
+from mtpp_dsl.language.syntax import keywords, tree
+from mtpp_dsl.language.syntax.keywords import BEGINS_ITEM, STATEMENTS, Meaning
 from mtpp_dsl.language.values.values import Affine
 from mtpp_dsl.language.words import meanings
-from mtpp_dsl.language.words.meanings import Meaning
-from mtpp_dsl.language.words.meanings_of_options import meaning_of_option
+from mtpp_dsl.language.words.meanings import meaning_of_option
 from mtpp_dsl.language.words.vocabulary import choices_of, functions, options_of, signature_of
 
 __all__ = ["hover"]
@@ -138,12 +137,12 @@ def _meant(reading: TextReading, context: Context, span: Span, docs: str) -> str
     before = [mark.text for mark in context.marks]
     if before == ["constraint"] and not after.startswith(":"):
         rows = _rows_at(reading, span)
-        return "\n\n".join(filter(None, [_of(meanings.RULES, word, docs), rows]))
+        return "\n\n".join(filter(None, [_of(keywords.RULES, word, docs), rows]))
     among_items = context.container.kind in ("graph", "block") and context.frame is context.container
-    if among_items and word in ITEMS and (not before or before[-1] not in ("->", ",")):
-        return _of(meanings.ITEMS, word, docs)
+    if among_items and word in BEGINS_ITEM and (not before or before[-1] not in ("->", ",")):
+        return _of(keywords.ITEMS, word, docs)
     if word in STATEMENTS and (not before or context.fresh) and not after.startswith((",", ")", "->")):
-        help_text = _of(meanings.STATEMENTS, word, docs)
+        help_text = _of(keywords.STATEMENTS, word, docs)
         return "\n\n".join(filter(None, [help_text, _rows_at(reading, span), _graph(reading, word)]))
     if before == ["interconnect"]:
         return _of(meanings.INTERCONNECTS, word, docs)

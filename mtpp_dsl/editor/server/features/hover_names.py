@@ -104,7 +104,7 @@ def _valued(reading: TextReading, occurrence: Occurrence, declared: Occurrence |
     """Return the value of a param or a let, as it may be written and in base units."""
     scope = reading.scope
     value: Value | None = (
-        scope.params.get(occurrence.name) if occurrence.kind == "param" else scope.values_of_lets.get(occurrence.name)
+        scope.params.get(occurrence.name) if occurrence.kind == "param" else scope.evaluated.lets.get(occurrence.name)
     )
     if value is None and occurrence.kind == "let" and declared is not None:
         value = value_of(reading, tree.Name(span=occurrence.span, name=occurrence.name))
@@ -165,7 +165,8 @@ def _members(reading: TextReading, occurrence: Occurrence) -> list[str]:
         lines = _device(reading, value.index)
     elif isinstance(value, Sequence):
         lines = _family(reading, value)
-    if occurrence.kind == "device" and "options" in scope.unsettled:  # figures are not known: show what is written
+    unread = "options" in scope.remarks.unsettled
+    if occurrence.kind == "device" and unread:  # figures are not known: show what is written
         lines += _declared(
             next((other for other in reading.index.same(occurrence) if other.role == "definition"), None)
         )
@@ -242,7 +243,7 @@ def _device(reading: TextReading, d: int) -> list[str]:
     parts = []
     if device.type != "accelerator":
         parts.append(f"type {code(device.type)}")
-    memory_unit = "B" if scope.sizes or (scope.graph is not None and scope.graph.memory_unit == "B") else ""
+    memory_unit = "B" if scope.units.sizes or (scope.graph is not None and scope.graph.memory_unit == "B") else ""
     if device.memory is not None:
         parts.append(f"memory {code(amount(device.memory, memory_unit, scope))}")
     if device.reserve:
@@ -260,7 +261,8 @@ def _device(reading: TextReading, d: int) -> list[str]:
         parts.append(f"price {code(amount(device.price, device.price_unit, scope))}")
     if device.power is not None:
         parts.append(f"power {code(amount(device.power, device.power_unit, scope))}")
-    lines = [", ".join(parts) or "no limits and a speed of 1"] if parts or "options" not in scope.unsettled else []
+    known = parts or "options" not in scope.remarks.unsettled
+    lines = [", ".join(parts) or "no limits and a speed of 1"] if known else []
     entry = entries().get(device.type)
     kinds = reading.index.declared.kinds.get("type", frozenset())
     if entry is not None and entry.kind == "type" and device.type in kinds and _from_library(reading, device.type):

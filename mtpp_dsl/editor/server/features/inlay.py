@@ -12,7 +12,7 @@ from mtpp_dsl.editor.server.features.values import short, value_of
 from mtpp_dsl.editor.server.index import walk
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.values.scope import Complaint
+from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.values import DataTable, MapValue, Quantity, Sequence, Value
 
 __all__ = ["KINDS", "hints"]
@@ -135,7 +135,7 @@ def _value(reading: TextReading, statement: tree.LetStatement | tree.ParamStatem
     else:
         if _literal(statement.value):
             return
-        value, at = scope.values_of_lets.get(name), statement.value.span.stop
+        value, at = scope.evaluated.lets.get(name), statement.value.span.stop
         if value is None:
             value = value_of(reading, tree.Name(span=statement.name.span, name=name))
     if value is None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from mtpp_dsl.editor.server.features.context import Context
 from mtpp_dsl.editor.server.index import Declared
 from mtpp_dsl.editor.server.reading import TextReading
+from mtpp_dsl.language.syntax.keywords import STATEMENTS
 from mtpp_dsl.language.syntax.lexing import lexemes
-from mtpp_dsl.language.syntax.syntax_errors import STATEMENTS
 from mtpp_dsl.language.values.values import Value
 
 __all__ = ["MAX_NAMES", "KnownName", "columns", "members", "names", "parts", "value_of", "variables"]
@@ -52,7 +52,7 @@ def value_of(reading: TextReading, known_name: KnownName) -> Value | None:
     """Return the value of a param or a let, as the last analysis knew it; None where it did not."""
     scope = reading.scope
     return (
-        scope.params.get(known_name.name) if known_name.kind == "param" else scope.values_of_lets.get(known_name.name)
+        scope.params.get(known_name.name) if known_name.kind == "param" else scope.evaluated.lets.get(known_name.name)
     )
 
 

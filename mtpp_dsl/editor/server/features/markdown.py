@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mtpp_dsl.core.text.source import shortened
 from mtpp_dsl.core.text.visible import visible
-from mtpp_dsl.language.words.meanings import Meaning
+from mtpp_dsl.language.syntax.keywords import Meaning
 
 __all__ = ["block", "code", "plain", "told"]
 

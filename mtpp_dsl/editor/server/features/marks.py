@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mtpp_dsl.language.syntax.keywords import STATEMENTS
 from mtpp_dsl.language.syntax.lexing import Lexeme, lexemes
-from mtpp_dsl.language.syntax.syntax_errors import STATEMENTS
 
 __all__ = ["MAX_LOOKED", "TextMark", "marks_before"]
 

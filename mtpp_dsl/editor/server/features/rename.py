@@ -21,7 +21,7 @@ from mtpp_dsl.editor.server.features.references import everywhere
 from mtpp_dsl.editor.server.index import Occurrence
 from mtpp_dsl.editor.server.reading import TextReading, read_document
 from mtpp_dsl.exchange.library.entries import FOLDER
-from mtpp_dsl.language.syntax.reserved_words import RESERVED
+from mtpp_dsl.language.syntax.keywords import RESERVED
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.words.vocabulary import words
 
@@ -101,7 +101,7 @@ def _renamed(reading: TextReading, line: int, column: int) -> Occurrence:
     places = reading.index.same(occurrence)
     declared = [place for place in places if place.role == "definition"]
     if not declared or not occurrence.kind:
-        known = reading.scope.called(occurrence.name)
+        known = reading.scope.kind_called(occurrence.name)
         problem = f"{name!r} is {known} of a data file or a generator" if known else f"{name!r} is declared nowhere"
         raise RenameRefused(
             f"{name!r} is a word of the language" if occurrence.name in words() and not known else problem
@@ -137,7 +137,7 @@ def _check(occurrence: Occurrence, new: str, places: Sequence[Occurrence], readi
             apart = place.home.startswith(("loop", "def ")) if local else False
             if not apart or id(place.within) in around:
                 raise RenameRefused(f"{shown!r} is {kind}, at {place.span.place}")
-        called = reading.scope.called(new)
+        called = reading.scope.kind_called(new)
         if called:
             raise RenameRefused(f"{shown!r} is {called} already")
 
@@ -145,7 +145,7 @@ def _check(occurrence: Occurrence, new: str, places: Sequence[Occurrence], readi
 def _differs(reading: TextReading, edits: Sequence[Edit], old: str, new: str) -> str:
     """Return why a spec would not mean the same with the edits made; "" where it would, or where reading takes long."""
     scope = reading.scope
-    long = scope.steps > MAX_STEPS or sum(len(source.text) for source in reading.sources) > MAX_READ
+    long = scope.steps.taken > MAX_STEPS or sum(len(source.text) for source in reading.sources) > MAX_READ
     if long:
         return ""
     by_path: dict[object, tuple[Source, list[Edit]]] = {}

@@ -26,7 +26,7 @@ from mtpp_dsl.language.values.values import (
     Value,
 )
 from mtpp_dsl.language.values.values import Sequence as Values
-from mtpp_dsl.language.words.meanings_of_options import meaning_of_option
+from mtpp_dsl.language.words.meanings import meaning_of_option
 
 __all__ = ["ANY", "Sort", "dimensions_of", "fits", "gives", "sort_at"]
 

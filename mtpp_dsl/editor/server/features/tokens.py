@@ -8,8 +8,9 @@ from typing import NamedTuple
 from mtpp_dsl.editor.server.index import walk
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.syntax.keywords import ITEMS, RULES, STATEMENTS
 from mtpp_dsl.language.syntax.lexing import lexemes
-from mtpp_dsl.language.words.meanings import INTERCONNECTS, ITEMS, OBJECTIVES, RULES, STATEMENTS, WORDS
+from mtpp_dsl.language.words.meanings import INTERCONNECTS, OBJECTIVES, WORDS
 from mtpp_dsl.language.words.vocabulary import functions
 
 __all__ = ["MODIFIERS", "TYPES", "ColouredWord", "encoded", "tokens"]

@@ -10,8 +10,9 @@ from mtpp_dsl.core.base.units import NONE, SIZE, TIME, UNITS, format_quantity
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax import tree
+from mtpp_dsl.language.values.complaints import Complaint, ReadingStopped, Steps
 from mtpp_dsl.language.values.expressions import evaluate
-from mtpp_dsl.language.values.scope import Complaint, ReadingStopped, SpecScope
+from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import (
     Affine,
     DataTable,
@@ -79,10 +80,10 @@ def _quantity(value: Quantity, scope: SpecScope) -> str:
 
 def amount(value: float, unit: str, scope: SpecScope) -> str:
     """Return a figure in the unit that fits; a size in units of 1,000 or 1,024, whichever it is a round number of."""
-    quantity = format_quantity(value, unit, decimal=scope.decimal)
+    quantity = format_quantity(value, unit, decimal=scope.units.decimal)
     if unit != "B" or _exact(quantity, value):
         return quantity
-    other = format_quantity(value, unit, decimal=not scope.decimal)
+    other = format_quantity(value, unit, decimal=not scope.units.decimal)
     return other if _exact(other, value) else quantity
 
 
@@ -129,15 +130,16 @@ def value_of(reading: TextReading, expression: tree.Expression) -> Value | None:
     if reading.analysis is None or not reading.current:
         return None
     scope = reading.scope
-    steps, most, compared, warnings = scope.steps, scope.most, scope.compared, list(scope.warnings)
-    pending, calls, unsettled = list(scope.pending), list(scope.calls), set(scope.unsettled)
-    scope.steps, scope.most, scope.compared = 0, MAX_EVALUATED, 0
+    remarks, evaluated = scope.remarks, scope.evaluated
+    warnings, unsettled = list(remarks.warnings), set(remarks.unsettled)
+    pending, calls = list(evaluated.pending), list(evaluated.calls)
+    steps, scope.steps = scope.steps, Steps(MAX_EVALUATED)
     try:
         return evaluate(expression, scope)
     except (Complaint, MtppError, ReadingStopped, RecursionError, ArithmeticError):
         return None
     finally:
-        scope.steps, scope.most, scope.compared, scope.warnings = steps, most, compared, warnings
-        scope.pending[:], scope.calls[:] = pending, calls
-        scope.unsettled.clear()
-        scope.unsettled.update(unsettled)
+        scope.steps, remarks.warnings = steps, warnings
+        evaluated.pending[:], evaluated.calls[:] = pending, calls
+        remarks.unsettled.clear()
+        remarks.unsettled.update(unsettled)

@@ -35,7 +35,9 @@ class BuilderCall:
     line: int
 
     def __str__(self) -> str:
-        shown = [short(each) for each in self.given] + [f"{name}={short(each)}" for name, each in self.options.items()]
+        shown = [short(argument) for argument in self.given] + [
+            f"{name}={short(argument)}" for name, argument in self.options.items()
+        ]
         more = ", …" if len(shown) > MAX_ARGUMENTS else ""
         near = os.path.relpath(self.file)
         place = f" at {near if not near.startswith('..') else Path(near).name}:{self.line}"
@@ -84,16 +86,16 @@ def joined(parts: Sequence[BuilderStatement | str]) -> tuple[str, list[int], lis
 def named_calls(text: str, starts: Sequence[int], calls: Sequence[BuilderCall | None]) -> Iterator[None]:
     """Let the errors of a text that is read inside name the calls that said its statements."""
 
-    def named(found: Diagnostic) -> Diagnostic:
-        if found.span is None or found.span.source.text != text:
-            return found
-        call = calls[bisect_right(starts, found.span.start) - 1]
-        return found if call is None else replace(found, notes=(*found.notes, f"said by {call}"))
+    def named(diagnostic: Diagnostic) -> Diagnostic:
+        if diagnostic.span is None or diagnostic.span.source.text != text:
+            return diagnostic
+        call = calls[bisect_right(starts, diagnostic.span.start) - 1]
+        return diagnostic if call is None else replace(diagnostic, notes=(*diagnostic.notes, f"said by {call}"))
 
     try:
         yield
     except SpecError as error:
-        raise SpecError([named(found) for found in error.diagnostics]) from None
+        raise SpecError([named(diagnostic) for diagnostic in error.diagnostics]) from None
 
 
 def source(text: str) -> Source:
