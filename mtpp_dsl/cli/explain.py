@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,11 @@ from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.cli.calls import ExplainCall
 from mtpp_dsl.cli.parameters import read_problem
 from mtpp_dsl.cli.progress import ProgressWriter
-from mtpp_dsl.cli.screen import UNWRITTEN, say, screen_width, show, tell_warnings
+from mtpp_dsl.cli.screen import STDOUT, UNWRITTEN, say, screen_width, show, tell_warnings, write_json
 from mtpp_dsl.cli.signals import NOTHING_FOUND, elapsed, listener
 from mtpp_dsl.core.base.amounts import seconds
 from mtpp_dsl.core.base.files import read_json
-from mtpp_dsl.core.base.writing import check_writable, write_text
+from mtpp_dsl.core.base.writing import check_writable
 from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
@@ -28,12 +27,10 @@ from mtpp_dsl.show.explaining.explain import Explanation, explained, node_of, pa
 from mtpp_dsl.show.explaining.question import Question, question_of
 from mtpp_dsl.show.report.columns import wrapped
 from mtpp_dsl.solving.answers.again import Answered, points_of, read_answer
-from mtpp_dsl.solving.answers.json import dumps
 from mtpp_dsl.solving.api import find_method, solve
 
 __all__ = ["ExplainCall", "diff_answers", "explain_and_report", "show_words"]
 
-STDOUT = Path("-")
 SAYING = "stopping, with what has been found out so far"
 SOLVING = 0.5
 """Of the time limit, what solving takes at most where no answer is given."""
@@ -73,7 +70,7 @@ def explain_and_report(call: ExplainCall) -> int:
                 search=tuple(call.include),
             )
             explanation = explained(question, only)
-        listener.found()
+        listener.search_ended()
         written = _report(call, question, explanation)
     if not written:
         return UNWRITTEN
@@ -143,20 +140,10 @@ def _solved(call: ExplainCall, problem: Problem, limit: float, progress: Progres
 
 def _report(call: ExplainCall, question: Question, explanation: Explanation) -> bool:
     """Print and write the explanation; return whether all files could be written."""
-    data = explanation.to_json()
-    if call.json == STDOUT:
-        sys.stdout.write(dumps(data, sys.stdout.encoding or "ascii"))
-        return True
-    heading = question.problem.origin.path or str(call.spec)
-    show_words([f"{heading}: {question.answer['status']}", "", *explanation.words()])
-    if call.json is None:
-        return True
-    try:
-        write_text(call.json, dumps(data))
-    except OSError as error:
-        say(f"error: cannot write {call.json}: {error.strerror or error}", stderr=True)
-        return False
-    return True
+    if call.json != STDOUT:
+        heading = question.problem.origin.path or str(call.spec)
+        show_words([f"{heading}: {question.answer['status']}", "", *explanation.words()])
+    return write_json(call.json, explanation.to_json())
 
 
 def show_words(words: Iterable[str]) -> None:
@@ -177,15 +164,6 @@ def diff_answers(a: Path, b: Path, spec: Path | None, include: list[Path], point
     if json is not None and json != STDOUT:
         check_writable(json)
     difference = diff(a, b, spec=spec, search=include, points=points)
-    if json == STDOUT:
-        sys.stdout.write(dumps(difference.to_json(), sys.stdout.encoding or "ascii"))
-        return 0
-    show_words(difference.words())
-    if json is None:
-        return 0
-    try:
-        write_text(json, dumps(difference.to_json()))
-    except OSError as error:
-        say(f"error: cannot write {json}: {error.strerror or error}", stderr=True)
-        return UNWRITTEN
-    return 0
+    if json != STDOUT:
+        show_words(difference.words())
+    return 0 if write_json(json, difference.to_json()) else UNWRITTEN

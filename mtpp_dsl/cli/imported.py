@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from mtpp_dsl.cli.parameters import key_values
 from mtpp_dsl.cli.screen import say
@@ -33,36 +34,42 @@ def prepare(output: Path) -> None:
     check_writable(output)
 
 
-def finish(
-    model: Model,
-    output: Path,
-    *,
-    group_by: str | None = None,
-    experts_read: str | None = None,
-    quiet: bool = False,
-) -> int:
-    """Write a model, print its warnings and, unless *quiet*, what is in it; return the exit code.
+class ImportCall(Protocol):
+    """What every import is told of the file that it writes."""
 
-    Args:
-        model: what was imported.
-        output: where to.
-        group_by: how specs group it unless they say otherwise; None: the usual.
-        experts_read: how specs count the experts that tokens read unless they say otherwise; None: the usual.
-        quiet: whether only warnings are printed.
+    @property
+    def output(self) -> Path:
+        """Where to."""
+
+    @property
+    def group_by(self) -> str | None:
+        """How specs group the model unless they say otherwise; None: the usual."""
+
+    @property
+    def experts_read(self) -> str | None:
+        """How specs count the experts that tokens read unless they say otherwise; None: the usual."""
+
+    @property
+    def quiet(self) -> bool:
+        """Whether only warnings are printed."""
+
+
+def finish(model: Model, call: ImportCall) -> int:
+    """Write a model, print its warnings and what is in it; return the exit code.
 
     Raises:
-        UsageError: *group_by* is no word for groups, or the model has no layers.
+        UsageError: the groups are none, or the model has no layers.
     """
-    if group_by is not None:
-        group(model, group_by)
-        model = replace(model, group_by=group_by)
-    if experts_read is not None:
-        model = replace(model, experts_read=experts_read)
-    write(model, output)
+    if call.group_by is not None:
+        group(model, call.group_by)
+        model = replace(model, group_by=call.group_by)
+    if call.experts_read is not None:
+        model = replace(model, experts_read=call.experts_read)
+    write(model, call.output)
     for warning in model.warnings:
         say(f"warning: {warning}", stderr=True)
-    if not quiet:
-        say(f"wrote {output}: {', '.join(_facts(model))}")
+    if not call.quiet:
+        say(f"wrote {call.output}: {', '.join(_facts(model))}")
     return 0
 
 

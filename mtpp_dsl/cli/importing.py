@@ -5,6 +5,7 @@ To add a source, write its importer in :mod:`mtpp_dsl.exchange.importers` and a 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -153,16 +154,21 @@ def _write_spec(text: str, output: Path | None) -> int:
     return 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class OnnxCall:
+    """The arguments of ``mtpp import onnx``, as given."""
+
+    model: Annotated[Path, typer.Argument(metavar="MODEL.onnx", help="An ONNX file.")]
+    output: Output
+    size: Sizes = field(default_factory=list)
+    flop: Flop = field(default_factory=list)
+    group_by: GroupBy = None
+    experts_read: ExpertsRead = None
+    quiet: Quiet = False
+
+
 @command
-def onnx(
-    model: Annotated[Path, typer.Argument(metavar="MODEL.onnx", help="An ONNX file.")],
-    output: Output,
-    size: Sizes = [],  # noqa: B006  typer copies defaults
-    flop: Flop = [],  # noqa: B006
-    group_by: GroupBy = None,
-    experts_read: ExpertsRead = None,
-    quiet: Quiet = False,
-) -> int:
+def onnx(call: OnnxCall) -> int:
     """Import an ONNX file: its operators with shapes, operations and bytes.
 
     Weights are not read, and nothing is run. Sizes that the file names, such as batch, stay symbols.
@@ -171,26 +177,19 @@ def onnx(
     from mtpp_dsl.exchange.importers.onnx.importer import from_onnx
     from mtpp_dsl.exchange.importers.torch_inputs import formulas_given
 
-    prepare(output)
-    return finish(
-        from_onnx(model, sizes_of(size), formulas_given(flop)),
-        output,
-        group_by=group_by,
-        experts_read=experts_read,
-        quiet=quiet,
-    )
+    prepare(call.output)
+    return finish(from_onnx(call.model, sizes_of(call.size), formulas_given(call.flop)), call)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pt2Call(OnnxCall):
+    """The arguments of ``mtpp import pt2``, as given."""
+
+    model: Annotated[Path, typer.Argument(metavar="MODEL.pt2", help="What torch.export.save wrote.")]
 
 
 @command
-def pt2(
-    model: Annotated[Path, typer.Argument(metavar="MODEL.pt2", help="What torch.export.save wrote.")],
-    output: Output,
-    size: Sizes = [],  # noqa: B006
-    flop: Flop = [],  # noqa: B006
-    group_by: GroupBy = None,
-    experts_read: ExpertsRead = None,
-    quiet: Quiet = False,
-) -> int:
+def pt2(call: Pt2Call) -> int:
     """Import an archive of torch.export: its operators, from its JSON alone.
 
     Torch is not needed. Weights and pickles in the archive are not opened, and nothing is run. Sizes that may vary stay
@@ -200,27 +199,26 @@ def pt2(
     from mtpp_dsl.exchange.importers.pt2.importer import from_pt2
     from mtpp_dsl.exchange.importers.torch_inputs import formulas_given
 
-    prepare(output)
-    return finish(
-        from_pt2(model, sizes_of(size), formulas_given(flop)),
-        output,
-        group_by=group_by,
-        experts_read=experts_read,
-        quiet=quiet,
-    )
+    prepare(call.output)
+    return finish(from_pt2(call.model, sizes_of(call.size), formulas_given(call.flop)), call)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GgufCall:
+    """The arguments of ``mtpp import gguf``, as given."""
+
+    model: Annotated[Path, typer.Argument(metavar="MODEL.gguf", help="A GGUF file, or the first of a split model.")]
+    output: Output
+    phase: Annotated[str, typer.Option(metavar="NAMES", help="prefill, decode, or both.")] = "prefill,decode"
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Sequences at a time, where a spec gives none.")] = 1
+    seq: Annotated[int, typer.Option(min=1, metavar="N", help="Tokens of each, where a spec gives none.")] = 2048
+    group_by: GroupBy = None
+    experts_read: ExpertsRead = None
+    quiet: Quiet = False
 
 
 @command
-def gguf(
-    model: Annotated[Path, typer.Argument(metavar="MODEL.gguf", help="A GGUF file, or the first of a split model.")],
-    output: Output,
-    phase: Annotated[str, typer.Option(metavar="NAMES", help="prefill, decode, or both.")] = "prefill,decode",
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Sequences at a time, where a spec gives none.")] = 1,
-    seq: Annotated[int, typer.Option(min=1, metavar="N", help="Tokens of each, where a spec gives none.")] = 2048,
-    group_by: GroupBy = None,
-    experts_read: ExpertsRead = None,
-    quiet: Quiet = False,
-) -> int:
+def gguf(call: GgufCall) -> int:
     """Import a GGUF file of llama.cpp: its layers, from the header and the table of tensors alone.
 
     Both phases are written unless you name one: prefill runs all tokens of the sequences at once, decode one more token
@@ -229,14 +227,8 @@ def gguf(
     from mtpp_dsl.cli.imported import finish, prepare
     from mtpp_dsl.exchange.importers.gguf.importer import from_gguf
 
-    prepare(output)
-    return finish(
-        from_gguf(model, tuple(phase.split(",")), batch, seq),
-        output,
-        group_by=group_by,
-        experts_read=experts_read,
-        quiet=quiet,
-    )
+    prepare(call.output)
+    return finish(from_gguf(call.model, tuple(call.phase.split(",")), call.batch, call.seq), call)
 
 
 Optimizer = Annotated[
@@ -248,10 +240,12 @@ Ratio = Annotated[
 ]
 
 
-@command
-def torch(
-    target: Annotated[str, argument("MODULE:CALLABLE", "What makes the torch.nn.Module.")],
-    output: Output,
+@dataclass(frozen=True, kw_only=True)
+class TorchCall:
+    """The arguments of ``mtpp import torch``, as given."""
+
+    target: Annotated[str, argument("MODULE:CALLABLE", "What makes the torch.nn.Module.")]
+    output: Output
     inputs: Annotated[
         list[str],
         option(
@@ -259,20 +253,23 @@ def torch(
             "An input of forward, such as 'ids: int64\\[batch, seq]'; may be repeated.",
             "--input",
         ),
-    ] = [],  # noqa: B006
+    ] = field(default_factory=list)
     values: Annotated[
         list[str],
         option("NAME=NUMBER", "The default of a size, such as batch=1.", "--set"),
-    ] = [],  # noqa: B006
-    device: Annotated[str, typer.Option(help="Make the module on meta (without memory) or cpu.")] = "meta",
-    phase: Annotated[str, typer.Option(metavar="forward|train", help="What the model does.")] = "forward",
-    optimizer: Optimizer = "adam",
-    backward_ratio: Ratio = None,
-    flop: Flop = [],  # noqa: B006
-    group_by: GroupBy = None,
-    experts_read: ExpertsRead = None,
-    quiet: Quiet = False,
-) -> int:
+    ] = field(default_factory=list)
+    device: Annotated[str, typer.Option(help="Make the module on meta (without memory) or cpu.")] = "meta"
+    phase: Annotated[str, typer.Option(metavar="forward|train", help="What the model does.")] = "forward"
+    optimizer: Optimizer = "adam"
+    backward_ratio: Ratio = None
+    flop: Flop = field(default_factory=list)
+    group_by: GroupBy = None
+    experts_read: ExpertsRead = None
+    quiet: Quiet = False
+
+
+@command
+def torch(call: TorchCall) -> int:
     """Import a model of torch. This runs the code of MODULE, as Python does when it imports it.
 
     MODULE is a package or module that Python finds, from the current folder too, or a file such as model.py. CALLABLE
@@ -284,48 +281,53 @@ def torch(
     from mtpp_dsl.exchange.importers.torch_inputs import formulas_given, numbers_given, read_input
     from mtpp_dsl.exchange.importers.torch_model import check_target, import_torch
 
-    prepare(output)
-    check_target(target)
-    given = [read_input(text) for text in inputs]
-    numbers, formulas = numbers_given(values), formulas_given(flop)
-    if not quiet:
-        say(f"mtpp: running the code of {target.rpartition(':')[0] or target}", stderr=True)
+    prepare(call.output)
+    check_target(call.target)
+    given = [read_input(text) for text in call.inputs]
+    numbers, formulas = numbers_given(call.values), formulas_given(call.flop)
+    if not call.quiet:
+        say(f"mtpp: running the code of {call.target.rpartition(':')[0] or call.target}", stderr=True)
     model = import_torch(
-        target,
+        call.target,
         given,
         numbers,
-        device=device,
-        phase=phase,
-        optimizer=optimizer,
-        backward_ratio=backward_ratio,
+        device=call.device,
+        phase=call.phase,
+        optimizer=call.optimizer,
+        backward_ratio=call.backward_ratio,
         flops=formulas,
     )
-    return finish(model, output, group_by=group_by, experts_read=experts_read, quiet=quiet)
+    return finish(model, call)
 
 
-@command
-def hf(
-    config: Annotated[Path, argument("CONFIG", "A config.json, or its folder.")],
-    output: Output,
-    phase: Annotated[
-        str, typer.Option(metavar="PHASES", help="prefill, decode or train; several with commas.")
-    ] = "prefill",
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Default of batch.")] = 1,
+@dataclass(frozen=True, kw_only=True)
+class HfCall:
+    """The arguments of ``mtpp import hf``, as given."""
+
+    config: Annotated[Path, argument("CONFIG", "A config.json, or its folder.")]
+    output: Output
+    phase: Annotated[str, typer.Option(metavar="PHASES", help="prefill, decode or train; several with commas.")] = (
+        "prefill"
+    )
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Default of batch.")] = 1
     seq: Annotated[
         int, typer.Option(min=1, metavar="N", help="Default of seq: tokens of a prompt, or in the cache of a decode.")
-    ] = 2048,
+    ] = 2048
     dtype: Annotated[
         str | None,
         typer.Option(help="Of the weights: bf16, fp16, fp32; else what the file says.", show_default=False),
-    ] = None,
-    layers: Annotated[int | None, option("N", "So many layers instead.", min=1)] = None,
-    optimizer: Optimizer = "adam",
-    backward_ratio: Ratio = None,
-    flop: Flop = [],  # noqa: B006
-    group_by: GroupBy = None,
-    experts_read: ExpertsRead = None,
-    quiet: Quiet = False,
-) -> int:
+    ] = None
+    layers: Annotated[int | None, option("N", "So many layers instead.", min=1)] = None
+    optimizer: Optimizer = "adam"
+    backward_ratio: Ratio = None
+    flop: Flop = field(default_factory=list)
+    group_by: GroupBy = None
+    experts_read: ExpertsRead = None
+    quiet: Quiet = False
+
+
+@command
+def hf(call: HfCall) -> int:
     """Import a model of Hugging Face by its configuration alone: no weights, no network, no code of the file.
 
     seq and batch stay open where torch can keep them so: a spec chooses them.
@@ -334,16 +336,16 @@ def hf(
     from mtpp_dsl.exchange.importers.hf import from_hf
     from mtpp_dsl.exchange.importers.torch_inputs import formulas_given
 
-    prepare(output)
+    prepare(call.output)
     model = from_hf(
-        config,
-        phase,
-        batch=batch,
-        seq=seq,
-        dtype=dtype,
-        layers=layers,
-        optimizer=optimizer,
-        backward_ratio=backward_ratio,
-        flops=formulas_given(flop),
+        call.config,
+        call.phase,
+        batch=call.batch,
+        seq=call.seq,
+        dtype=call.dtype,
+        layers=call.layers,
+        optimizer=call.optimizer,
+        backward_ratio=call.backward_ratio,
+        flops=formulas_given(call.flop),
     )
-    return finish(model, output, group_by=group_by, experts_read=experts_read, quiet=quiet)
+    return finish(model, call)

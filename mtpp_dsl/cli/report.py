@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.cli.calls import ReportCall
-from mtpp_dsl.cli.screen import write_file
+from mtpp_dsl.cli.screen import STDOUT, write_file
 from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.errors import UsageError
 
 __all__ = ["report_answer", "searched_page", "what_if_seconds", "write_page"]
 
-STDOUT = Path("-")
 SAYING = "stopping, with the page of what has been found so far"
 
 
@@ -146,7 +145,7 @@ def searched_page(problem: Any, given: Any, limit: float | None, *, quiet: bool,
     with listener.searching(progress.stop, SAYING):
         with watcher.shown():
             text = str(page_of(problem, given, what_if=limit, progress=progress, **options))
-        listener.found()
+        listener.search_ended()
     if listener.stopped_by is None:
         listener.stopped_by = before
     return text

@@ -14,7 +14,7 @@ import os
 import re
 import select
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = [
+    "STDOUT",
     "UNWRITTEN",
     "Lossy",
     "answers_only",
@@ -42,9 +43,12 @@ __all__ = [
     "show",
     "tell_warnings",
     "write_file",
+    "write_json",
 ]
 
 
+STDOUT = Path("-")
+"""What stands for stdout where a file is asked for."""
 _NAME = "mtpp-plain"
 _PLAIN = {
     **dict.fromkeys("█▉▊▋▌", "#"),
@@ -131,6 +135,19 @@ def write_file(path: Path, write: Callable[[Path], None]) -> bool:
         say(f"error: cannot write {path}: {error.strerror or error}", stderr=True)
         return False
     return True
+
+
+def write_json(path: Path | None, data: Mapping[str, object]) -> bool:
+    """Write JSON to a file, to stdout for ``-``, nowhere without a path; complain and return False if that fails."""
+    from mtpp_dsl.core.base.writing import write_text
+    from mtpp_dsl.solving.answers.json import dumps
+
+    if path is None:
+        return True
+    if path == STDOUT:
+        sys.stdout.write(dumps(data, sys.stdout.encoding or "ascii"))
+        return True
+    return write_file(path, lambda file: write_text(file, dumps(data)))
 
 
 def be_plain() -> None:

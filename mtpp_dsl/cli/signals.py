@@ -68,7 +68,7 @@ class Listener:
 
     @contextmanager
     def searching(self, stop: Callable[[], None], saying: str = STOPPING) -> Iterator[None]:
-        """Have the first signal call *stop* while the block runs, until it says :meth:`found`.
+        """Have the first signal call *stop* while the block runs, until it says :meth:`search_ended`.
 
         Args:
             stop: asks what is being done to end.
@@ -81,7 +81,7 @@ class Listener:
         finally:
             self._stop = None
 
-    def found(self) -> None:
+    def search_ended(self) -> None:
         """Say that the search has ended: what is left is to write the answer."""
         self._writing = True
 

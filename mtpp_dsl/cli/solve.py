@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -13,7 +12,7 @@ from mtpp_dsl.cli.parameters import read_problem, solver_values
 from mtpp_dsl.cli.pictures import check_pictures, picture_paths, plots_of, write_pictures
 from mtpp_dsl.cli.progress import ProgressWriter
 from mtpp_dsl.cli.report import searched_page, what_if_seconds, write_page
-from mtpp_dsl.cli.screen import UNWRITTEN, say, screen_width, show, tell_warnings, write_file
+from mtpp_dsl.cli.screen import STDOUT, UNWRITTEN, say, screen_width, show, tell_warnings, write_file, write_json
 from mtpp_dsl.cli.signals import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed, listener
 from mtpp_dsl.core.base.amounts import fraction, seconds
 from mtpp_dsl.core.base.files import read_json
@@ -30,13 +29,12 @@ from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import built_in
 from mtpp_dsl.solving.answers.again import under_target
-from mtpp_dsl.solving.answers.json import dumps, result_to_json
+from mtpp_dsl.solving.answers.json import result_to_json
 from mtpp_dsl.solving.api import find_method, solve
 from mtpp_dsl.solving.drivers.front import front
 
 __all__ = ["check_front_call", "front_and_report", "solve_and_report"]
 
-STDOUT = Path("-")
 OUTPUT_SECONDS = 0.1
 """Of the time limit, what is kept for writing the answer."""
 LEAST_SECONDS = 0.3
@@ -62,6 +60,7 @@ def solve_and_report(call: SolveCall) -> int:
         return swept
     if call.db is not None:
         raise UsageError("--db keeps the results of a sweep: write --sweep k=2..8 or --method a,b")
+    # Refuse what is wrong with the call before any file is read.
     check_front_call(call)
     limit, gap, options = (
         seconds(call.time_limit, "--time-limit"),
@@ -73,6 +72,7 @@ def solve_and_report(call: SolveCall) -> int:
     more = what_if_seconds(call.what_if)
     if more is not None and call.html is None:
         raise UsageError("--what-if is shown on the page: say where to write that, --html FILE")
+    # Read the problem, and refuse what does not go with it before anything is solved.
     start_up, began = elapsed(), monotonic()
     problem = read_problem(call.spec, call.define, call.include, scenario=call.scenario)
     if call.target is not None:
@@ -85,6 +85,7 @@ def solve_and_report(call: SolveCall) -> int:
     start = None if call.start is None else _start(call, problem, call.start)
     if call.pareto is not None:
         return front_and_report(call, problem, method, limit, _left(limit), gap, start)
+    # Solve; from here to the end of the block a signal asks the search to stop, and the answer is still written.
     watcher = ProgressWriter(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
     progress = Progress(watcher, watcher.write if call.verbose else None)
     with listener.searching(progress.stop):
@@ -104,7 +105,7 @@ def solve_and_report(call: SolveCall) -> int:
                 progress=progress,
                 scheduler=call.scheduler,
             )
-        listener.found()
+        listener.search_ended()
         result = replace(result, time={"start": start_up, "read": read, **result.time, "total": elapsed()})
         written = _report(call, problem, result)
         if result.termination == "error":
@@ -163,15 +164,9 @@ def read_plan(problem: Problem, path: Path) -> Plan:
 
 def _report(call: SolveCall, problem: Problem, result: Result) -> bool:
     """Print and write the answer; return whether all files could be written. Where one could not, it is printed."""
-    data = result_to_json(problem, result)
-    to_stdout = call.json == STDOUT
-    written = True
-    if to_stdout:
-        sys.stdout.write(dumps(data, sys.stdout.encoding or "ascii"))
-    elif call.json is not None:
-        written = write_file(call.json, lambda path: write_text(path, dumps(data)))
+    written = write_json(call.json, result_to_json(problem, result))
     written = write_pictures(call, problem, result) and written
-    if not (call.quiet and written) and not to_stdout:
+    if not (call.quiet and written) and call.json != STDOUT:
         from mtpp_dsl.show.report.terminal import summary
 
         show(summary(problem, result, screen_width()))
@@ -274,7 +269,7 @@ def front_and_report(
                 progress=progress,
                 scheduler=call.scheduler,
             )
-        listener.found()
+        listener.search_ended()
         written = _report_front(call, plans)
     if not written:
         return UNWRITTEN
@@ -289,11 +284,8 @@ def _report_front(call: SolveCall, plans: Front) -> bool:
     """Print and write the front; return whether all files could be written. Where one could not, it is printed."""
     from mtpp_dsl.show.report.fronts import front_table, front_to_json
 
-    data, all_written = front_to_json(plans), True
-    if call.json == STDOUT:
-        sys.stdout.write(dumps(data, sys.stdout.encoding or "ascii"))
-    elif call.json is not None:
-        all_written = write_file(call.json, lambda path: write_text(path, dumps(data)))
+    data = front_to_json(plans)
+    all_written = write_json(call.json, data)
     for _, _, path in plots_of(call):
         if plans.points:
             all_written = write_file(path, plans.plot().savefig) and all_written

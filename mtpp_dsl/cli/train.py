@@ -52,7 +52,7 @@ def train_and_report(call: TrainCall) -> int:
         training = built_in(TRAIN)(
             list(problems.values()), limits=limits, updates=call.updates, policy=policy, told=telling
         )
-        listener.found()
+        listener.search_ended()
     spent = telling.spent
     trained = {
         "on": [Path(name).name for name in problems],

@@ -40,9 +40,9 @@ def validate_split(
                 validation = validate(
                     source, form, problem, time_limit=limit, method=method, seed=seed, progress=progress
                 )
-            listener.found()
+            listener.search_ended()
     except UnsoundSplit as error:
-        say(f"{_called(file)} is no split of {problem.origin.path} for {form}: {error}", stderr=True)
+        say(f"{_name_of(file)} is no split of {problem.origin.path} for {form}: {error}", stderr=True)
         return error.exit_code
     if not (quiet and validation.sound):
         _print(validation, file, form)
@@ -69,7 +69,7 @@ def source_of(file: str) -> Path | str:
     return file
 
 
-def _called(file: str) -> str:
+def _name_of(file: str) -> str:
     return file if len(file) <= 60 and "\n" not in file else "the text given"
 
 
@@ -79,7 +79,7 @@ def _print(validation: Validation, file: str, form: str) -> None:
     def shown(cost: float | None) -> str:
         return "none" if cost is None else problem.valued(cost)
 
-    head = f"{_called(file)}: a split of {problem.origin.path or 'the problem'} for {form}; every layer is there once"
+    head = f"{_name_of(file)}: a split of {problem.origin.path or 'the problem'} for {form}; every layer is there once"
     best, bound = validation.best, validation.best.bound
     pairs = [("yours", Text(f"{problem.objective.shown} {shown(validation.evaluation.cost)}", "bold"))]
     if best.infeasibility is not None:

@@ -47,7 +47,9 @@ def find_method(name: str, solver: str = DEFAULT_SOLVER) -> Method:
 
 def instead(problem: Problem, refused: Method) -> str:
     """Return which methods can solve *problem*, and no narrower one, in place of the one that refused."""
-    others = [method for name in method_names() if name != refused.name and (method := _found(name)) is not None]
+    others = [
+        method for name in method_names() if name != refused.name and (method := _method_or_none(name)) is not None
+    ]
     others = [other for other in others if "plan" in other.gives and not _narrow(method_traits(other))]
     can = [other.name for other in others if refusal(other, problem) is None]
     return f"; {' and '.join([', '.join(can[:-1]), *can[-1:]] if can[1:] else can)} can" if can else ""
@@ -58,7 +60,7 @@ def _narrow(traits: MethodBase) -> bool:
     return traits.baseline or traits.own_rows
 
 
-def _found(name: str) -> Method | None:
+def _method_or_none(name: str) -> Method | None:
     """Return the method *name*, or None where it is a plug-in that cannot be imported, which is no help."""
     try:
         return find_method(name)

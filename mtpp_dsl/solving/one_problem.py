@@ -98,7 +98,7 @@ class SolveArguments:
             executor=executor,
         )
         with kept(self.checkpoint, problem, chosen.name, self.seed, progress) as keep:
-            result = self.found(problem, limits, progress)
+            result = self.search(problem, limits, progress)
             notes = (*notes, *more, *self.unwritten(progress), *(() if forced is None else (forced,)))
             result = replace(result, notes=(*notes, *result.notes))
             try:
@@ -146,7 +146,7 @@ class SolveArguments:
         there = f"this machine has {os.cpu_count()} cores" if executor is None else f"the cluster has {most} slots"
         return most, (f"{most} threads are used, not {threads}: {there}",)
 
-    def found(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+    def search(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return what counting shows, or else what the method finds."""
         impossible = None if self.write_model is not None else quick(problem)  # the model is written even so
         if impossible is not None:

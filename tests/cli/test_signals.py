@@ -119,12 +119,12 @@ def test_what_a_signal_does(
         assert listener.exit_code(number) == code
         now += TWICE / 2
         listener.hear(number)  # a wrapper's second copy of it
-        listener.found()
+        listener.search_ended()
         now += TWICE
         with pytest.raises(Left, match=str(code)):
             listener.hear(number)
     with listener.searching(lambda: stops.append(True)):
-        listener.found()
+        listener.search_ended()
         now += 1
         listener.hear(number)
         assert listener.stopped_by is None

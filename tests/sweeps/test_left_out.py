@@ -43,9 +43,9 @@ def test_problems_without_files_are_left_out(tmp_path: Path, monkeypatch: pytest
     expansion = Expansion(read_sweep(sweep_of(tmp_path, "skip")))
     assert [run.problem for run in expansion.runs()] == ["there"]
     assert expansion.left_out == ["gone", "far"]
-    assert expansion.said_left_out == "left out, as their files are not there: gone, far"
+    assert expansion.left_out_note == "left out, as their files are not there: gone, far"
     expansion.left_out += ["other", "another", "one", "two"]
-    assert expansion.said_left_out.endswith("gone, far, other, another, 2 more")
+    assert expansion.left_out_note.endswith("gone, far, other, another, 2 more")
     with pytest.raises(UsageError, match="no folder of data"):
         expand(read_sweep(sweep_of(tmp_path, "error")))
     monkeypatch.setenv("MTPP_DATA", str(tmp_path))

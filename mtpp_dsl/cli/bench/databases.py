@@ -9,11 +9,9 @@ from typing import Annotated
 import typer
 
 from mtpp_dsl.cli.parameters import Database, Only, option
+from mtpp_dsl.cli.screen import STDOUT
 
 __all__ = ["export", "merge"]
-
-
-STDOUT = Path("-")
 
 
 def merge(

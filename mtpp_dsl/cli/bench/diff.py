@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mtpp_dsl.cli.parameters import Only, option
+from mtpp_dsl.cli.screen import STDOUT
 
 if TYPE_CHECKING:
     from mtpp_dsl.sweeps.store.rows import RunRow
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["diff"]
 
 REGRESSION = 1
-STDOUT = Path("-")
 
 
 def diff(

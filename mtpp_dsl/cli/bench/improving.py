@@ -21,7 +21,7 @@ from mtpp_dsl.core.executors.local import LOCAL
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.library.auditing import audit
 from mtpp_dsl.sweeps.library.collection import Library, find_library
-from mtpp_dsl.sweeps.library.improving import told
+from mtpp_dsl.sweeps.library.improving import sentence_of
 from mtpp_dsl.sweeps.library.record import BestKnown
 from mtpp_dsl.sweeps.library.session import Improved, SessionRequest, improve, runs_of
 from mtpp_dsl.sweeps.library.submitting import submit
@@ -82,7 +82,7 @@ def improve_and_report(call: ImproveCall) -> int:
                 improved = improve(
                     library, store, executor, asked, jobs=count, retry=retry, say=live.write, watcher=live, stop=stop
                 )
-                listener.found()
+                listener.search_ended()
             lost = [*failures_among(store, runs, screen_width())]
     finally:
         if executor is not LOCAL:
@@ -105,7 +105,11 @@ def submit_and_report(call: ImproveCall, path: Path) -> int:
         names = list(dict.fromkeys(run.problem for run in chosen([*library.runs.values()], call.only)))
     change = submit(library, path, names)
     if not call.quiet:
-        say(told(change) if change.better else f"{change.after.name}: {path} is no better: {_known(change.after)}")
+        say(
+            sentence_of(change)
+            if change.better
+            else f"{change.after.name}: {path} is no better: {_known(change.after)}"
+        )
     return 0
 
 

@@ -94,5 +94,5 @@ def _take(read: Page, take: Sequence[str], db: Path | None) -> None:
         with Store.open(database, readonly=True) as store:
             rows, missing = take_rows(store, runs, target)
         if expansion.left_out:
-            say(f"{table.sweep}: {expansion.said_left_out}")
+            say(f"{table.sweep}: {expansion.left_out_note}")
         say(f"{target}: {rows} rows{f', of which {missing} have not been run' if missing else ''}")

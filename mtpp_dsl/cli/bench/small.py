@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from mtpp_dsl.cli.bench.outcomes import failures_of
 from mtpp_dsl.cli.bench.sweeping import run_all
 from mtpp_dsl.cli.parameters import key_values, solver_values
-from mtpp_dsl.cli.screen import screen_width, show
+from mtpp_dsl.cli.screen import STDOUT, screen_width, show
 from mtpp_dsl.cli.signals import NOTHING_FOUND, PROVEN_INFEASIBLE, listener
 from mtpp_dsl.core.base.amounts import fraction, seconds
 from mtpp_dsl.core.base.writing import check_writable, write_text
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["small_sweep"]
 
-STDOUT = Path("-")
 SEED = "seed"
 """What ``--sweep seed=0..4`` varies where the spec has no param of that name."""
 _SPAN = re.compile(r"(\d+)\s*-\s*(\d+)")

@@ -40,7 +40,7 @@ def run_and_report(call: BenchCall) -> int:
     expansion = Expansion(sweep)
     runs = chosen(expansion.runs(), call.only)
     if expansion.left_out and not call.quiet:
-        say(expansion.said_left_out, stderr=True)
+        say(expansion.left_out_note, stderr=True)
     if not runs:
         raise UsageError(f"{call.sweep}: nothing is left to run: the files of all problems are missing")
     if part is not None:
@@ -77,5 +77,5 @@ def run_all(
     saying = "stopping; what has a result is kept, and the same command goes on"
     with listener.searching(stop.set, saying), live.shown():
         summary = run_sweep(runs, store, executor, count, retry=retry, watcher=live, stop=stop)
-        listener.found()
+        listener.search_ended()
     return summary

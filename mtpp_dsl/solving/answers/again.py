@@ -103,7 +103,7 @@ def read_again(answer_path: str | os.PathLike[str], spec: Path | None = None, *,
     check_shape(data, str(path))
     if data["plan"] is None:
         raise UsageError(f"{path} is an answer without a plan: its status is {data['status']}")
-    answered = _held(path, _answered(path, data, spec, search))
+    answered = _checked(path, _answered(path, data, spec, search))
     assert answered.plan is not None
     return Again(answered.problem, answered.plan, data)
 
@@ -139,15 +139,15 @@ def read_answer(
         if point is None or not 1 <= point <= len(points):
             which = f"which has no point {point}" if point is not None else "of which one is to be chosen"
             raise UsageError(f"{path} is a front of {len(points)} points, {which}: take one with --point 1")
-        return _held(path, _answered(path, points[point - 1], spec, search, in_front=True), in_front=True)
+        return _checked(path, _answered(path, points[point - 1], spec, search, in_front=True), in_front=True)
     if not isinstance(data, dict) or "plan" not in data or "spec" not in data:
         raise UsageError(f"{path} is no answer of mtpp with its spec: make one with --json")
     if point is not None:
         raise UsageError(f"{path} is one answer, and no front that has points")
-    return _held(path, _answered(path, data, spec, search))
+    return _checked(path, _answered(path, data, spec, search))
 
 
-def _held(path: Path, answered: Answered, *, in_front: bool = False) -> Answered:
+def _checked(path: Path, answered: Answered, *, in_front: bool = False) -> Answered:
     """Return an answer whose figures follow from its plan and do not contradict each other.
 
     Raises:

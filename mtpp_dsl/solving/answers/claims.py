@@ -297,7 +297,7 @@ def _status(
     worst = gap
     if len(gaps) > 1:  # of each, where it had its turn: later ones may have worsened it by its tolerance
         worst = None if None in gaps else max(gap for gap in gaps if gap is not None)
-    status = _held(data, cost, bound, worst)
+    status = _true_status(data, cost, bound, worst)
     if data["status"] != status:
         yield f"status: the answer says {data['status']!r}, and what it holds makes it {status!r}"
     if data["infeasible"] is not None and (cost is not None or bound is not None):
@@ -310,7 +310,7 @@ def _status(
         yield f"verified: the answer says {data['verified']}, and there is {'a' if cost is not None else 'no'} plan"
 
 
-def _held(data: Mapping[str, Any], cost: float | None, bound: float | None, gap: float | None) -> str:
+def _true_status(data: Mapping[str, Any], cost: float | None, bound: float | None, gap: float | None) -> str:
     if data["infeasible"] is not None:
         return "infeasible"
     if cost is not None:

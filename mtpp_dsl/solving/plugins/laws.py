@@ -62,7 +62,7 @@ def broken_constraint_laws(constraint: CustomConstraint, solver: str) -> Iterato
                 fault = _answered(form, solver, problem, best)
                 if fault:
                     yield f"{name}: {fault}"
-        if constraint.symmetric and _told_apart(free, constraint):
+        if constraint.symmetric and _tells_apart(free, constraint):
             yield f"{name}: it says that it is symmetric, and swapping two equal devices breaks it, or mends it"
     if not solved:
         yield "no formulation accepts any of the small problems with it"
@@ -115,7 +115,7 @@ def _answered(form: Formulation, solver: str, problem: Problem, best: float | No
     return ""
 
 
-def _told_apart(problem: Problem, constraint: CustomConstraint) -> bool:
+def _tells_apart(problem: Problem, constraint: CustomConstraint) -> bool:
     """Return whether swapping two equal devices turns a plan that keeps the constraint into one that breaks it."""
     among = set(range(problem.k) if constraint.devices is None else constraint.devices)
     equal = [

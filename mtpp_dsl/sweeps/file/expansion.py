@@ -92,7 +92,7 @@ class Expansion:
         self._digests: dict[tuple[str, frozenset[tuple[str, Scalar]]], str] = {}
 
     @property
-    def said_left_out(self) -> str:
+    def left_out_note(self) -> str:
         """Which problems are left out, the first few by name; "" if none is."""
         if not self.left_out:
             return ""

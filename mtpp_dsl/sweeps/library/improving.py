@@ -130,7 +130,7 @@ class Improver:
             return
         if change.better:
             self.better.add(run.problem)
-            self.say(told(change))
+            self.say(sentence_of(change))
 
     def _report(self, run: Run, error: str, answer: str | None) -> None:
         """Keep the evidence of an answer that is wrong, and say so."""
@@ -146,7 +146,7 @@ class Improver:
         self.say(f"WRONG: {line}")
 
 
-def told(change: RecordChange) -> str:
+def sentence_of(change: RecordChange) -> str:
     """Return a line about what has become better."""
     before, after = change.before, change.after
     parts = []

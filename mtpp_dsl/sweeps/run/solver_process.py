@@ -41,12 +41,12 @@ class Heard:
     Attributes:
         kind: "ready", "solving", "outcome", and "idle" after it; "garbage" for what is no message of the process, and
             "ended" when it has ended.
-        said: what the message says beside.
+        fields: what the message says beside.
         body: the outcome, as JSON.
     """
 
     kind: str
-    said: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
     body: str = ""
 
 
@@ -58,8 +58,8 @@ class SolverProcess:
     Attributes:
         pid: its number.
         runs: how many it has been given.
-        first: bytes that it held when it had just started; None until :attr:`said` is there.
-        said: its machine and versions; empty until it is ready.
+        first: bytes that it held when it had just started; None until :attr:`facts` is there.
+        facts: its machine and versions; empty until it is ready.
 
     Raises:
         OSError: it cannot be started.
@@ -81,7 +81,7 @@ class SolverProcess:
                 raise
         self.pid, self.runs = self._process.pid, 0
         self.first: int | None = None
-        self.said: dict[str, Any] = {}
+        self.facts: dict[str, Any] = {}
         self._threads = [
             Thread(target=self._read, daemon=True),
             Thread(target=self._drain, args=(read,), daemon=True),
@@ -91,7 +91,7 @@ class SolverProcess:
         self._tell(self._token)
 
     @property
-    def held(self) -> int:
+    def bytes_held(self) -> int:
         """Bytes that it holds now, what it has started left out."""
         return memory([self.pid])
 
@@ -112,7 +112,7 @@ class SolverProcess:
         except Empty:
             return None
         if heard.kind == "ready":
-            self.said, self.first = heard.said, memory([self.pid])
+            self.facts, self.first = heard.fields, memory([self.pid])
         elif heard.kind == "ended":
             self._inbox.put(heard)  # for whoever asks again
         return heard

@@ -18,22 +18,22 @@ class MemoryWatch:
     """Watches the memory of a process during one run, and of all that descends from this one.
 
     Attributes:
-        held: bytes when it last looked.
+        now_bytes: bytes when it last looked.
         most: the most bytes that were seen.
     """
 
     def __init__(self, pid: int) -> None:
         self._pid, self._pids, self._listed = pid, [pid], monotonic()
-        self.held = self.most = 0
+        self.now_bytes = self.most = 0
         reset_peak(pid)
 
     def look(self) -> int:
         """Return the bytes that the processes hold now."""
         if monotonic() - self._listed >= LIST:
             self._pids, self._listed = descendants(os.getpid()), monotonic()
-        self.held = memory(self._pids)
-        self.most = max(self.most, self.held)
-        return self.held
+        self.now_bytes = memory(self._pids)
+        self.most = max(self.most, self.now_bytes)
+        return self.now_bytes
 
     def last(self) -> int:
         """Return the most bytes that were held, short peaks of the process itself with them."""

@@ -182,7 +182,7 @@ class Keeper:
             grace = GRACE + GRACE_SHARE * (time or 0.0)
         self.settle()
         used = self.start().runs > 0
-        if used and most is not None and self.start().held > SHARE * most:
+        if used and most is not None and self.start().bytes_held > SHARE * most:
             self.end()
             used = False
         outcome = self._attempt(_Attempt(json.dumps(run), time, most, grace))
@@ -249,8 +249,8 @@ class Keeper:
             if heard is not None and heard.kind == "compiling":
                 until = monotonic() + 2 * COMPILING
         self._unsettled = False
-        clean = heard is not None and heard.kind == "idle" and heard.said.get("clean") is True
-        if not clean or process.held > (process.first or 0) + GROWTH:
+        clean = heard is not None and heard.kind == "idle" and heard.fields.get("clean") is True
+        if not clean or process.bytes_held > (process.first or 0) + GROWTH:
             self.end()
             self.start()
 
@@ -260,7 +260,7 @@ class Keeper:
         process = self.start()
         self.end()
         self.start()
-        return replace(outcome, machine=process.said.get("machine", ""), versions=process.said.get("versions", {}))
+        return replace(outcome, machine=process.facts.get("machine", ""), versions=process.facts.get("versions", {}))
 
 
 def _beyond(attempt: _Attempt, watch: MemoryWatch) -> tuple[str, str] | None:

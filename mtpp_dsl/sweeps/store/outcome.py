@@ -37,13 +37,6 @@ MAX_TEXT = 20_000
 MAX_LOG = 2_000
 LARGEST = 2**63 - 1
 
-_TEXTS = (
-    *("status", "termination", "objective", "sense", "unit", "bound_method", "proof"),
-    *("started", "ended", "machine", "worker", "error"),
-)
-_NUMBERS = ("value", "bound", "gap", "seconds", "cpu", "total")
-_COUNTS = ("memory", "nodes", "edges", "devices")
-
 
 @dataclass(frozen=True)
 class RunOutcome:
@@ -108,12 +101,11 @@ class RunOutcome:
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
             raise UsageError(f"an outcome's status is one of {', '.join(sorted(STATUSES))}; found {self.status!r:.60}")
-        for name in _TEXTS:
-            object.__setattr__(self, name, _text(name, getattr(self, name)))
-        for name in _NUMBERS:
-            object.__setattr__(self, name, _number(name, getattr(self, name)))
-        for name in _COUNTS:
-            object.__setattr__(self, name, _count(name, getattr(self, name)))
+        checks = {"str": _text, "float | None": _number, "int | None": _count}
+        for column in fields(self):
+            check = checks.get(str(column.type))
+            if check is not None:
+                object.__setattr__(self, column.name, check(column.name, getattr(self, column.name)))
         object.__setattr__(self, "attempts", _count("attempts", self.attempts) or 1)
         object.__setattr__(self, "versions", _versions(self.versions))
         object.__setattr__(self, "log", _log(self.log))

@@ -92,7 +92,7 @@ class Store:
         """
         with self._transaction() as run_sql:
             before = self._attempts(run.key)
-            if before > self._seen.get(run.key, before if self._held(run.key) else 0):
+            if before > self._seen.get(run.key, before if self._leased_here(run.key) else 0):
                 return False
             run_sql(_PUT, row_of(run, outcome, before))
             self._put_answer(run_sql, run.key, outcome.answer)
@@ -233,7 +233,7 @@ class Store:
         rows = self._read("SELECT attempts FROM runs WHERE key = ?", (key,))
         return int(rows[0][0]) if rows else 0
 
-    def _held(self, key: str) -> bool:
+    def _leased_here(self, key: str) -> bool:
         return self._read("SELECT owner FROM leases WHERE key = ?", (key,)) == [(self.owner,)]
 
     def _taken(self, key: str, now: float) -> bool:

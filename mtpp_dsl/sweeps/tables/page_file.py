@@ -132,7 +132,7 @@ class PaperTables:
     @property
     def name(self) -> str:
         """The name of its folder, which ``--take`` and the files of rows have, wherever the command is given."""
-        return _called(self.folder)
+        return _folder_name(self.folder)
 
 
 @dataclass(frozen=True)
@@ -183,12 +183,12 @@ def read_page(path: Path) -> Page:
     )
 
 
-def _called(folder: Path) -> str:
+def _folder_name(folder: Path) -> str:
     return Path(os.path.normpath(folder.absolute())).name
 
 
 def _part(path: Path) -> PaperTables:
-    data, place = _toml(path), f"{_called(path.parent)}/{path.name}"
+    data, place = _toml(path), f"{_folder_name(path.parent)}/{path.name}"
     _keys(data, place, {"title": str, "text": str, "tables": list}, {"title"})
     tables = tuple(
         _table(table, path.parent, f"{place}: table {n}") for n, table in enumerate(data.get("tables", []), 1)
@@ -202,7 +202,7 @@ def _part(path: Path) -> PaperTables:
 
 def _table(data: Any, folder: Path, place: str) -> PageTable:
     _keys(data, place, _TABLE, {"name", "title", "sweep", "rows", "columns"})
-    place = f"{_called(folder)}/{data['name']}"
+    place = f"{_folder_name(folder)}/{data['name']}"
     published = read_published(folder / "published.toml", data["published"]) if "published" in data else None
     if data.get("layout", "beside") not in LAYOUTS:
         raise UsageError(f"{place}: layout is one of {', '.join(LAYOUTS)}, not {data['layout']!r}")

@@ -71,17 +71,10 @@ def _of(function: Callable[[Floats], Any]) -> Callable[[Floats], float]:
     return aggregate
 
 
-def _median(values: Floats) -> float:
-    """Return the median, also of values of which some are infinite."""
-    ordered = np.sort(values)
-    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
-    return float(low if low == high else (low + high) / 2)
-
-
 AGGREGATES: dict[str, Callable[[Floats], float]] = {
     "geomean": geometric_mean,
     "mean": _of(np.mean),
-    "median": _of(_median),
+    "median": _of(np.median),
     "min": _of(np.min),
     "max": _of(np.max),
     "sum": _of(np.sum),
@@ -99,15 +92,11 @@ def best_in_groups(values: Floats, groups: Ints, maximize: npt.NDArray[np.bool_]
         count: how many groups there are.
     """
     values, maximize = np.asarray(values, dtype=float), np.asarray(maximize, dtype=bool)
-    least = np.full(count, np.inf)
-    known = ~np.isnan(values)
     signs = np.where(maximize, -1.0, 1.0)
-    np.minimum.at(least, groups[known], (values * signs)[known])
-    sign = np.ones(count)
+    least, sign = np.full(count, np.nan), np.ones(count)
+    np.fmin.at(least, groups, values * signs)
     sign[groups] = signs
-    any_known = np.zeros(count, dtype=bool)
-    any_known[groups[known]] = True
-    return np.where(any_known, least * sign, np.nan)
+    return least * sign
 
 
 def ratios(values: Floats, best: Floats, maximize: npt.NDArray[np.bool_]) -> Floats:

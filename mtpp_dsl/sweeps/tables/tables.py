@@ -81,6 +81,7 @@ def make_table(
     Raises:
         UsageError: a field, a figure or a rule does not exist, or no run is left.
     """
+    # The figures: every measure that a column shows, of each run.
     shown = runs.places(where or {})
     if not shown:
         raise UsageError("no run is left to show" if len(runs) else "there are no runs")
@@ -90,6 +91,7 @@ def make_table(
     if common:
         shown, note = places_in_common(runs, list(figures.values()), shown)
         notes += note
+    # The rows: named ones first, the others by their values; and the runs that belong to each.
     values = runs.field(rows)
     names = dict(row_names or {})
     there = sorted_values(values[i] for i in shown)
@@ -98,6 +100,7 @@ def make_table(
     at: dict[Any, list[int]] = {value: [] for value in order}
     for i in shown:
         at[values[i]].append(i)
+    # The cells: one figure of all runs of a row that a column is about.
     allowed = [column_of(runs, c) for c in shown_columns]
     grid = [
         [
@@ -106,6 +109,7 @@ def make_table(
         ]
         for row in order
     ]
+    # The texts: digits and units of each column, and marks for the best cells.
     numerals = _numerals(runs, shown_columns, grid, shown)
     best = _best_cells(runs, rows, shown_columns, grid, shown) if mark else set()
     lines = tuple(
@@ -118,6 +122,7 @@ def make_table(
         )
         for r, value in enumerate(order)
     )
+    # The notes: whatever a reader must know so that no figure misleads.
     joined = any(figure.problems > 1 for row in grid for figure in row if figure)
     notes = [
         *rules(shown_columns, numerals, grid),

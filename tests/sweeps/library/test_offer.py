@@ -15,7 +15,7 @@ from mtpp_dsl.core.errors import UsageError, VerificationError
 from mtpp_dsl.sweeps.library import files
 from mtpp_dsl.sweeps.library.auditing import audit
 from mtpp_dsl.sweeps.library.collection import Library
-from mtpp_dsl.sweeps.library.improving import offered, told
+from mtpp_dsl.sweeps.library.improving import offered, sentence_of
 from mtpp_dsl.sweeps.library.record import BestKnown
 from mtpp_dsl.sweeps.library.session import renew
 from mtpp_dsl.sweeps.library.store import RecordChange
@@ -48,7 +48,7 @@ def test_a_better_answer_takes_the_place_of_a_worse_one_and_never_the_other_way(
 def test_what_has_become_better_is_told_with_its_unit_and_never_looks_the_same() -> None:
     before = BestKnown("p", value=0.00111748, unit="s")
     told_of = [
-        told(RecordChange(before, replace(before, value=value, found_by="heft"), plan=""))
+        sentence_of(RecordChange(before, replace(before, value=value, found_by="heft"), plan=""))
         for value in (1e-3, 0.001117479)
     ]
     assert told_of[0] == "p: value 1.1175 ms -> 1 ms by heft"
