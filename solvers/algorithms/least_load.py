@@ -1,4 +1,4 @@
-"""The combinatorial lower bound on a bottleneck (archer2024, Lemma 3.3), for devices that may differ."""
+"""Bound by the least load of some device, with or without an order of the devices."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from mtpp_dsl.core.constraints import Forbid, Pin, Replicate
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.core.problem.devices import Links, Tree
-from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.closed_shares import closed_shares
 
-__all__ = ["least_load", "nowhere", "simple_bound"]
+__all__ = ["closed_shares", "least_load", "nowhere", "simple_bound"]
 
 NAME = "simple"
 ROUNDING = 1e-12
@@ -60,7 +59,7 @@ def simple_bound(problem: Problem) -> tuple[float, str, dict[str, Any]]:
     paper's ``total / k``; speeds give the total work over the total speed. The largest of the three counts; sums
     are lowered by a relative 1e-12 for their rounding. Where times differ between devices, the linear programme of
     unrelated machines counts as well, with the pairs closed that are too long
-    (:mod:`mtpp_dsl.solvers.algorithms.closed_shares`).
+    (:mod:`mtpp_dsl.solvers.algorithms.least_load`).
 
     Where parameters are streamed, a node's own beyond what a device keeps count with its time, and those of all nodes
     beyond what all devices keep count with the least p, as each is streamed somewhere.
@@ -126,3 +125,85 @@ def _speeds(time: Floats, fastest: Floats) -> Floats:
     """Return [k] a typical speed of every device: the fastest times of the nodes it may take over its own."""
     own = time.sum(axis=0)
     return np.where(own > 0, fastest.sum(axis=0) / np.where(own > 0, own, 1.0), 1.0)
+
+
+# The share of the work that some device has, where no node is on a device on which it alone takes too long.
+
+TUNINGS = 20
+POLISH = 80
+"""Steps of the weights for each deadline that is tried, and for the best one."""
+MAX_ENTRIES = 2_000_000
+"""Nodes times types of device; beyond it, equal shares and those by speed are all that is looked at."""
+
+
+def closed_shares(problem: Problem) -> tuple[float, dict[str, float], float]:
+    """Return a number that no plan's bottleneck is below, the weights of the devices behind it, and a deadline T.
+
+    Formula: ``min(T, max over p >= 0 of sum_v min { p_d time[v,d] : time[v,d] < T } / sum_d p_d)``. A plan with a
+    bottleneck below T has no node on a device on which it alone takes T, so the weighted work of the others counts. The
+    inner maximum is the dual of R||Cmax with the pairs closed that are longer than T (Lenstra, Shmoys, Tardos 1990). It
+    grows and T falls from one distinct time to the next: the best T is found by bisection, and p by multiplicative
+    steps, of which any gives a bound.
+
+    Returns:
+        The bound, lowered by a relative 1e-12 for rounding; p by name; T. The bound is 0.0 where devices take the same
+        times, so that equal shares are as good, and where there are too many pairs.
+    """
+    time = np.where(problem.allowed, problem.time, np.inf)
+    columns, kind, count = np.unique(time, axis=1, return_inverse=True, return_counts=True)
+    kind = kind.reshape(-1)
+    if columns.shape[1] < 2 or columns.size > MAX_ENTRIES or not columns.size:
+        return 0.0, {}, np.inf
+    deadlines = np.append(np.unique(columns[np.isfinite(columns) & (columns > 0)]), np.inf)
+    weights = np.ones(columns.shape[1])
+    best, chosen, until = 0.0, weights, np.inf
+    low, high = 0, len(deadlines) - 1
+    while low <= high:
+        middle = (low + high) // 2
+        share, weights = _tuned(columns, count, float(deadlines[middle]), weights, TUNINGS)
+        value = min(float(deadlines[middle]), share)
+        if value > best:
+            best, chosen, until = value, weights, float(deadlines[middle])
+        if share < deadlines[middle]:
+            high = middle - 1
+        else:
+            low = middle + 1
+    for deadline in sorted({until, *deadlines[low - 1 : low + 1].tolist()}):
+        share, weights = _tuned(columns, count, deadline, chosen, POLISH)
+        if min(deadline, share) > best:
+            best, chosen, until = min(deadline, share), weights, deadline
+    names = [device.name for device in problem.devices]
+    shares = {name: float(chosen[c]) for name, c in zip(names, kind.tolist(), strict=True) if chosen[c] > 0}
+    return best * (1 - ROUNDING), shares, until
+
+
+def _tuned(time: Floats, count: Ints, deadline: float, weights: Floats, steps: int) -> tuple[float, Floats]:
+    """Return the largest weighted share found with the pairs closed that take *deadline* or longer, and its weights.
+
+    Args:
+        time: [n, types].
+        count: [types] devices of each.
+        deadline: of single nodes.
+        weights: [types] to begin with.
+        steps: of the weights.
+    """
+    left = np.where(time < deadline, time, np.inf)
+    if not np.isfinite(left).any(axis=1).all():
+        return np.inf, weights
+    useful = np.isfinite(left).any(axis=0)
+    y = np.where(useful, np.maximum(weights, 1e-9 * weights.max()), 0.0)
+    best, chosen = 0.0, y
+    rows = np.arange(len(left))
+    for step in range(steps):
+        with np.errstate(invalid="ignore"):
+            cost = np.where(np.isfinite(left), left * y, np.inf)
+        pick = cost.argmin(axis=1)
+        share = float(cost[rows, pick].sum() / (y * count).sum())
+        if share > best:
+            best, chosen = share, y
+        load = np.bincount(pick, weights=left[rows, pick], minlength=len(y)) / count
+        if load.max(initial=0.0) <= 0:
+            break
+        y = np.where(useful, y * np.exp((load / load.max() - 1.0) / (1.0 + 0.3 * step)), 0.0)
+        y = y / y.max()
+    return best, chosen

@@ -45,9 +45,9 @@ class Simple(Scoped, MethodBase):
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the bound, or the node that no device may take."""
         from mtpp_dsl.solvers.algorithms.least_load import least_load, nowhere
-        from mtpp_dsl.solvers.algorithms.stages.simple import simple_stages
+        from mtpp_dsl.solvers.algorithms.stages.outside import simple_stages
         from mtpp_dsl.solvers.algorithms.windows.batch_bounds import batch_bound
-        from mtpp_dsl.solvers.algorithms.windows.shortest import shortest
+        from mtpp_dsl.solvers.algorithms.windows.climbing import shortest
 
         if problem.objective.batch is not None:
             return batch_bound(problem, self.name, "none", limits, progress)

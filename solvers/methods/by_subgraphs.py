@@ -62,8 +62,8 @@ class LatencySearch(Scoped, MethodBase):
 class PathHull(Scoped, MethodBase):
     """Method ``path-hull``: no search for plans, only a bound; constraints that take plans away cannot lower it.
 
-    See :mod:`mtpp_dsl.solvers.latency.hull`. Paths are the longest by several weights of their nodes, then by weights
-    with noise. The certificate is the path: another implementation finds the least cost along it again.
+    See :mod:`mtpp_dsl.solvers.latency.path_hull`. Paths are the longest by several weights of their nodes, then by
+    weights with noise. The certificate is the path: another implementation finds the least cost along it again.
     """
 
     name = "path-hull"

@@ -17,7 +17,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.partition import unmerged
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import SLICES, checking
-from mtpp_dsl.solvers.partition.genetic.recipe import GeneticRecipe
+from mtpp_dsl.solvers.partition.genetic.brkga import GeneticRecipe
 
 if TYPE_CHECKING:
     from mtpp_dsl.core.problem.graph import Floats
@@ -44,7 +44,7 @@ class Bred(_Sliced):
 
     Args:
         population, generations, elites, mutants, bias: see
-            :class:`~mtpp_dsl.solvers.partition.genetic.recipe.GeneticRecipe`.
+            :class:`~mtpp_dsl.solvers.partition.genetic.brkga.GeneticRecipe`.
     """
 
     def __init__(
@@ -76,8 +76,8 @@ class Random(_Sliced):
     @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
+        from mtpp_dsl.solvers.partition.genetic.arrangement import random_slices
         from mtpp_dsl.solvers.partition.genetic.chromosomes import merged
-        from mtpp_dsl.solvers.partition.genetic.random_keys import random_slices
 
         return merged(self.name, problem, limits, progress, partial(random_slices, orders=self.orders))
 
@@ -87,7 +87,7 @@ class Brkga(Bred):
 
     Args:
         population, generations, elites, mutants, bias: see
-            :class:`~mtpp_dsl.solvers.partition.genetic.recipe.GeneticRecipe`.
+            :class:`~mtpp_dsl.solvers.partition.genetic.brkga.GeneticRecipe`.
     """
 
     name = "brkga"
@@ -96,8 +96,8 @@ class Brkga(Bred):
     @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
+        from mtpp_dsl.solvers.partition.genetic.arrangement import bred_slices
         from mtpp_dsl.solvers.partition.genetic.chromosomes import merged
-        from mtpp_dsl.solvers.partition.genetic.random_keys import bred_slices
 
         return merged(self.name, problem, limits, progress, partial(bred_slices, recipe=self.recipe))
 
@@ -109,7 +109,7 @@ class Mla(Bred):
 
     Args:
         population, generations, elites, mutants, bias: see
-            :class:`~mtpp_dsl.solvers.partition.genetic.recipe.GeneticRecipe`.
+            :class:`~mtpp_dsl.solvers.partition.genetic.brkga.GeneticRecipe`.
     """
 
     name = "mla"

@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.lanes import Lanes, lanes_of
 from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.core.views.tasks import BatchInstance
-from mtpp_dsl.solvers.algorithms.windows.batch_work import closed
+from mtpp_dsl.solvers.algorithms.windows.batch_bounds import closed
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.chunk_splits import alike, alone, parted
 

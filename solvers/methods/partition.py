@@ -126,7 +126,7 @@ class Ideals(Scoped, MethodBase):
 
     def _unfit_for_networks(self, problem: Problem) -> str | None:
         """Return why a linear objective on links or a tree is of no chain that is solved, or None."""
-        from mtpp_dsl.solvers.partition.ideals.phase_walk import places_in_chain
+        from mtpp_dsl.solvers.partition.ideals.phase_parts_run import places_in_chain
 
         if (problem.phased and problem.acyclic) or places_in_chain(problem) is not None:
             return None

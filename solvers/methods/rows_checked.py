@@ -21,7 +21,7 @@ def rows_checked(
 ) -> Callable[[M, Problem, Limits, Progress], Result]:
     """Return the ``solve`` of a method for problems with what its scopes only check, given that for those without.
 
-    It may be called for any problem; see :func:`mtpp_dsl.solvers.algorithms.without_rows.without_rows`.
+    It may be called for any problem; see :func:`mtpp_dsl.solvers.algorithms.mending.without_rows`.
     """
 
     @wraps(solve)
@@ -29,7 +29,7 @@ def rows_checked(
         left = searched(self.scopes, problem)
         if left is problem:
             return solve(self, problem, limits, progress)
-        from mtpp_dsl.solvers.algorithms.without_rows import without_rows
+        from mtpp_dsl.solvers.algorithms.mending import without_rows
 
         return without_rows(lambda *given: solve(self, *given), problem, left, limits, progress)
 

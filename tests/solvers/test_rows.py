@@ -26,8 +26,7 @@ from mtpp_dsl.solvers.algorithms.mending import Mender, linear_in_places
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.partition.annealing import one_annealing, ordered_annealing
 from mtpp_dsl.solvers.partition.annealing.one_annealing import charged
-from mtpp_dsl.solvers.partition.annealing.split_state import state_of
-from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
+from mtpp_dsl.solvers.partition.annealing.split_state import instance_of, state_of
 from mtpp_dsl.solvers.schedule.search import schedule_annealing
 from mtpp_dsl.solving.api import find_method, load, method_names, solve
 from tests.row_problems import best_cost, larger_problem, small_problem

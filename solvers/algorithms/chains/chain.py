@@ -100,8 +100,8 @@ class Typed:
         return found
 
 
-def typed(chain: NodeChain, *prices: Floats) -> Typed:
-    """Return the chain by types of devices; devices of one type are equal in *prices*, [devices], too.
+def typed(chain: NodeChain) -> Typed:
+    """Return the chain by types of devices.
 
     Two devices are equal if exchanging their names changes nothing: not the times or the room of any node, nor a
     transfer to or from any device.
@@ -113,7 +113,7 @@ def typed(chain: NodeChain, *prices: Floats) -> Typed:
     members: list[list[int]] = []
     for d in range(k):
         for group in members:
-            if _equal(chain, links, group[0], d, prices):
+            if _equal(chain, links, group[0], d):
                 group.append(d)
                 break
         else:
@@ -157,13 +157,9 @@ def _one_of_each(chain: NodeChain) -> Typed:
     )
 
 
-def _equal(chain: NodeChain, links: Floats, d: int, e: int, prices: tuple[Floats, ...]) -> bool:
+def _equal(chain: NodeChain, links: Floats, d: int, e: int) -> bool:
     """Return whether devices *d* and *e* may be exchanged."""
-    if (
-        chain.room[d] != chain.room[e]
-        or chain.halves[d] != chain.halves[e]
-        or any(price[d] != price[e] for price in prices)
-    ):
+    if chain.room[d] != chain.room[e] or chain.halves[d] != chain.halves[e]:
         return False
     if not np.array_equal(chain.time[:, d], chain.time[:, e]):
         return False

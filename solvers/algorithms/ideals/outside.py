@@ -8,11 +8,10 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats
 from mtpp_dsl.core.views.device_types import DeviceTypes
-from mtpp_dsl.solvers.algorithms.ideals.device_states import DeviceStates
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, measure
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead
-from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import DeviceStates, WholeCosts
 
 __all__ = ["Prices", "first_bound"]
 

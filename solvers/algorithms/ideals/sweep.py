@@ -9,9 +9,8 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.algorithms.ideals.device_states import DeviceStates
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, Small
-from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import DeviceStates, WholeCosts
 
 __all__ = ["Ahead", "BlockStep", "sweep"]
 

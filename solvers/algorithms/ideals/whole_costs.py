@@ -1,4 +1,4 @@
-"""The costs of ordered supernodes in whole numbers, as compiled programmes over ideals read them."""
+"""Count costs in whole numbers, and the ways to have used some devices of each type."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.core.views.hypergraph import compressed
 from mtpp_dsl.core.views.whole_numbers import floored
-from mtpp_dsl.solvers.algorithms.ideals.ancestors import ancestors
-from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, ancestors
 
-__all__ = ["WholeCosts", "ceiling", "whole_costs"]
+__all__ = ["DeviceStates", "WholeCosts", "ceiling", "mixed_radix", "states_of", "whole_costs"]
 
 BITS = 61
 
@@ -118,3 +117,33 @@ def _free(supernodes: OrderedSupernodes, time: Ints, cost: Ints, pays: Bools, mo
                 fresh[v] += c
     paying = time[pays]
     return np.asarray(((paying >= fresh) | (paying >= most)).all(axis=0), np.bool_)
+
+
+# Number how many devices of each type have been used, as states of a dynamic programme.
+
+
+class DeviceStates(NamedTuple):
+    """All counts of used devices, numbered in mixed radix; componentwise smaller ones come first.
+
+    Attributes:
+        used: [states, types].
+        stride: [types] what using one more device adds to the number of the state.
+        left: [states, types] how many devices are left.
+    """
+
+    used: Ints
+    stride: Ints
+    left: Ints
+
+
+def states_of(types: DeviceTypes) -> DeviceStates:
+    """Return all states."""
+    used, stride = mixed_radix(types.counts)
+    return DeviceStates(used, stride, types.counts - used)
+
+
+def mixed_radix(count: Ints) -> tuple[Ints, Ints]:
+    """Return [states, types] all vectors from 0 to *count*, and [types] how much one more adds to the number."""
+    stride = np.cumprod([1, *(count[:-1] + 1).tolist()]).astype(np.int64)
+    number = np.arange(int(np.prod(count + 1)))
+    return (number[:, None] // stride % (count + 1)).astype(np.int64), stride

@@ -9,8 +9,14 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Graph, Ints
 from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.slicing.long_orders import Cover
-from mtpp_dsl.solvers.algorithms.slicing.one_order import Slicing, Stages, any_order, fixed_order, slice_order
-from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
+from mtpp_dsl.solvers.algorithms.slicing.one_order import (
+    SegmentCosts,
+    Slicing,
+    Stages,
+    any_order,
+    fixed_order,
+    slice_order,
+)
 
 __all__ = ["DENSE", "Slicer"]
 

@@ -1,19 +1,30 @@
-"""Makes the table of stages of a problem: on which shapes a stage may run, and what each node adds there."""
+"""Make the table of stages of a problem, and the states of its devices."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from mtpp_dsl.core.constraints import StageMemory
-from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.graph import Floats, Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.device_types import DeviceTypes
+from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
+from mtpp_dsl.solvers.algorithms.stages.costs import ShapeStates, shape_states
 from mtpp_dsl.solvers.algorithms.stages.table import LoadRow, Shape, StageTable, nets_of, tensors_of
 
-__all__ = ["load_rows", "of_stages", "shapes_of", "stage_table"]
+__all__ = [
+    "load_rows",
+    "of_stages",
+    "shapes_of",
+    "stage_table",
+    "staged_types",
+    "states_of_table",
+    "thresholds",
+    "with_deviations",
+]
 
 ROUNDING = 1e-6
 """As a share of the 'tolerance' of the check of plans, so that no plan that it accepts is left out."""
@@ -150,3 +161,143 @@ def _kept(
     if shape.recompute:
         return begin + saved, np.zeros(n), nothing, number
     return begin, saved, number, nothing
+
+
+# Stages in the order of devices: each device is a type of its own, and a state is how far a chain has come.
+
+
+def staged_types(problem: Problem) -> DeviceTypes:
+    """Return the types of devices for chains of stages: where devices are in an order, one of each, in that order."""
+    types, line = device_types(problem), problem.line
+    if line is None:
+        return types
+    old = types.of[list(line.devices)]
+    return replace(
+        types,
+        members=tuple((d,) for d in line.devices),
+        of=frozen(np.argsort(np.array(line.devices)), np.int64),
+        time=frozen(types.time[:, old], np.float64),
+        pays=frozen(types.pays[old], np.bool_),
+        memory=frozen(types.memory[old], np.float64),
+        overflow=frozen(types.overflow[old], np.float64),
+        replicas=frozen(types.replicas[old], np.int64),
+        syncs=frozen(types.syncs[old], np.bool_),
+    )
+
+
+def states_of_table(table: StageTable, problem: Problem, *, backwards: bool = False) -> ShapeStates:
+    """Return the states of the devices of a table, with the stages counted apart where their number matters.
+
+    Args:
+        table: of stages, on :func:`staged_types`.
+        problem: whose devices may be in an order.
+        backwards: whether chains begin with the last stage.
+    """
+    if problem.line is not None:
+        return line_states(table, problem, backwards=backwards)
+    stages = int(table.types.counts.sum()) if table.counts_stages else 0
+    return shape_states(table.types.counts, table.take, stages=stages)
+
+
+def line_states(table: StageTable, problem: Problem, *, backwards: bool = False) -> ShapeStates:
+    """Return how far along the order of devices a chain has come, and where it matters how many stages it has.
+
+    A stage may be on any device after the last one, if none between has to have a node. A chain may end where none
+    after it has to. Of two chains of the same ideal the one that has come less far has more devices left; that tells
+    which is better only if none between has to have a node.
+    """
+    line = problem.line
+    assert line is not None
+    k = problem.k
+    place = np.arange(k)[::-1] if backwards else np.arange(k)  # of each type, in the order in which chains go
+    filled = np.array([d in line.filled for d in line.devices], np.bool_)[np.argsort(place)]
+    owed = np.concatenate([[0], np.cumsum(filled)])  # devices before each place that have to have a node
+    counts = table.keeps_by_place and not filled.all()
+    rows = k + 1 if counts else 1
+    come, stages = (each.ravel() for each in np.divmod(np.arange((k + 1) * rows), rows))
+    passed = (place[None, :] < come[:, None]).astype(np.int64)
+    columns: list[Ints] = [passed]
+    if filled.any():
+        columns.append((owed[-1] - owed[come])[:, None])  # two chains are compared where this is equal
+    if counts:
+        columns.append(stages[:, None])
+    used = np.concatenate(columns, axis=1)
+    stride = np.array([*([rows] * k), *([0] if filled.any() else []), *([1] if counts else [])], np.int64)
+    if filled.any():
+        stride[:] = 0  # no state is better than another one
+    at = place[[shape.kind for shape in table.shapes]]
+    ahead = at[None, :] >= come[:, None]
+    skipped = np.where(ahead, owed[at][None, :] - owed[come][:, None], 1)
+    to = np.where(ahead, (at[None, :] + 1) * rows, 0)
+    fits = ahead & (skipped == 0)
+    if counts:
+        to = to + np.minimum(stages + 1, k)[:, None]
+        fits &= (stages < k)[:, None]
+    return ShapeStates(
+        used=used,
+        stride=stride,
+        after=np.ascontiguousarray(stages if counts else np.minimum(come, k)),
+        to=np.ascontiguousarray(np.where(fits, to, 0)),
+        open=np.ascontiguousarray(fits),
+        final=np.ascontiguousarray(owed[come] == owed[-1]),
+    )
+
+
+# Stages whose times are off: the largest deviations of a stage, as one shape for each threshold.
+
+
+def thresholds(problem: Problem, device: int) -> Floats:
+    """Return the deviations of nodes on *device* that may be the last of those counted, and 0; just 0 if none is.
+
+    Fewer nodes than are counted may be there, which is 0. What is among the largest of the graph that are counted, but
+    for the last of these, is never the last that is counted.
+    """
+    own = problem.deviation[problem.allowed[:, device], device]
+    rule = problem.robust
+    if rule is None or rule.most >= len(own):
+        return np.zeros(1)
+    return np.unique(np.append(np.sort(own)[: len(own) - rule.most + 1], 0.0))
+
+
+def with_deviations(table: StageTable, problem: Problem) -> StageTable:
+    """Return *table* with the deviations of the nodes in the loads, as ``constraint robust`` asks.
+
+    The sum of the g largest deviations of a stage is the least, over thresholds t, of ``g t + sum of max(0, deviation -
+    t)``; the least is at the last deviation that is counted, or at 0 (Bertsimas and Sim, 2003). So a shape with each
+    threshold, whose load has ``g t`` more and whose nodes take so much longer, has a load that is no less than the
+    right one, and one of them has that.
+
+    Args:
+        table: of shapes of one device each, with the load as its only row.
+        problem: whose nodes it is made of.
+    """
+    rule = problem.robust
+    if rule is None:
+        return table
+    assert len(table.time) == 1, "the rows of the table are what its loads are made of"
+    assert all(shape.devices == 1 for shape in table.shapes), "no deviation is said of nodes that devices share"
+    old: list[int] = []
+    base, time = [], []
+    for a, shape in enumerate(table.shapes):
+        device = table.types.members[shape.kind][0]
+        own = np.where(problem.allowed[:, device], problem.deviation[:, device], 0.0)
+        for threshold in thresholds(problem, device).tolist():
+            more = np.maximum(own - threshold, 0.0)
+            old.append(a)
+            base.append(table.base[0, a] + rule.most * threshold)
+            time.append(table.time[0, a] + np.bincount(table.supernodes.of, more, minlength=table.supernodes.n))
+    return replace(
+        table,
+        shapes=tuple(table.shapes[a] for a in old),
+        time=np.array(time)[None],
+        base=np.array(base)[None],
+        rate=table.rate[:, old],
+        sync=table.sync[old],
+        stream=table.stream[old],
+        spared=table.spared[old],
+        fixed=table.fixed[old],
+        each=table.each[old],
+        kept=table.kept[old],
+        enter=table.enter[old],
+        room=table.room[old],
+    )

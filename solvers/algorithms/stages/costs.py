@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.algorithms.ideals.device_states import mixed_radix
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import mixed_radix
 
 __all__ = ["ENDLESS", "Aggregate", "Outside", "ShapeStates", "StageCosts", "nothing_outside", "shape_states"]
 

@@ -1,4 +1,4 @@
-"""Refute larger and larger makespans on links."""
+"""Climb to the least makespan that windows of start times do not refute."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Literal
 
+import numpy as np
+
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import Colocate, Forbid, Memory, Pin
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result, Termination
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.windows.tighten import Refutation, Tightening, TimeUp
 
-__all__ = ["MARGIN", "ROUNDING", "Search", "bound_of", "climb", "no_way"]
+__all__ = ["ROUNDING", "Search", "climb", "no_way", "share_of", "shortest"]
 
 Search = Literal["none", "paths", "intervals"]
 FIRST_STEP = 0.01
@@ -115,3 +118,53 @@ def no_way(problem: Problem, name: str, limits: Limits, progress: Progress) -> R
     reason = "no choice of devices lets every tensor reach its readers: the links that would be needed are not there"
     clash = tuple(dict.fromkeys(str(c) for c in problem.constraints if isinstance(c, (Pin, Forbid, Colocate, Memory))))
     return progress.result(name, limits, "infeasible", infeasibility=Infeasibility(reason, clash))
+
+
+# Bound a makespan on links by a longest path and by shares of the work, fast enough for every answer.
+
+TUNINGS = 20
+
+
+def shortest(problem: Problem, name: str, limits: Limits, progress: Progress) -> Result:
+    """Return the larger of two bounds, in time linear in edges times pairs of devices.
+
+    The longest path, every node on its best device with the transfers that this takes; and for weights y >= 0 of the
+    devices ``sum over v of min over d of y[d] time[v, d] / sum of y``, as no device runs for longer than the makespan
+    (archer2024, Lemma 3.3, for loads).
+    """
+    tightening = Tightening(problem, 0, progress.say)
+    found = tightening.first(MARGIN)
+    if found.target == inf:
+        return no_way(problem, name, limits, progress)
+    why = "the longest path, every node on its best device, with the transfers that this takes"
+    share, weights = share_of(tightening.time)
+    if share * (1 - MARGIN) > found.target:
+        target = share * (1 - MARGIN)
+        found = Refutation(target, 0, found.rounds, (0.0, target, weights))
+        why = "some device takes its share of the work"
+    bound = bound_of(problem, name, why, found)
+    progress.report_bound(bound)
+    return progress.result(name, limits, "complete", bound=bound)
+
+
+def share_of(time: Floats) -> tuple[float, Floats]:
+    """Return the largest share of the work found, and the weights of the devices behind it.
+
+    Weights of devices with more than their share grow. Any weights give a bound.
+    """
+    k = time.shape[1]
+    known = np.where(np.isinf(time), 0.0, time)
+    best, chosen = 0.0, np.ones(k)
+    y = np.ones(k)
+    for trial in range(TUNINGS):
+        weighted = np.where(np.isinf(time), inf, known * y)
+        on = weighted.argmin(axis=1)
+        share = float(weighted[np.arange(len(time)), on].sum() / y.sum())
+        if share > best:
+            best, chosen = share, y
+        load = np.bincount(on, weights=known[np.arange(len(time)), on], minlength=k)
+        if load.max() == 0:
+            break
+        y = y * np.exp((load / load.max() - 1.0) / (1.0 + 0.3 * trial))
+        y = y / y.max()
+    return best, chosen

@@ -12,8 +12,14 @@ import numpy as np
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.windows.directions import DirectedNet, class_time, net_of, reversed_net
-from mtpp_dsl.solvers.algorithms.windows.earliest_starts import EARLIEST, PATHS
+from mtpp_dsl.solvers.algorithms.windows.earliest_starts import (
+    EARLIEST,
+    PATHS,
+    DirectedNet,
+    class_time,
+    net_of,
+    reversed_net,
+)
 
 __all__ = ["Refutation", "Tightening", "WindowSide"]
 

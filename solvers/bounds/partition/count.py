@@ -14,8 +14,8 @@ from mtpp_dsl.core.plans.result import Bound, Certificate, Result
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
+from mtpp_dsl.solvers.algorithms.slicing.one_order import SegmentCosts
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
-from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
 from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.partition.around import Around, arcs_of, reached, scale_for
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, bound_instance

@@ -8,8 +8,7 @@ from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.windows.climbing import Search, climb
-from mtpp_dsl.solvers.algorithms.windows.shortest import shortest
+from mtpp_dsl.solvers.algorithms.windows.climbing import Search, climb, shortest
 
 __all__ = ["interval"]
 

@@ -17,7 +17,7 @@ from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.module_rows import WANTED, ModuleRow, split
-from mtpp_dsl.solvers.algorithms.windows.shortest import shortest
+from mtpp_dsl.solvers.algorithms.windows.climbing import shortest
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability, by
 from mtpp_dsl.solvers.backends.cpsat.request import INF
 from mtpp_dsl.solvers.backends.cpsat.task_paths import ordered, tails

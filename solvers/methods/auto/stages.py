@@ -9,7 +9,7 @@ from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.objective import Objective
-from mtpp_dsl.solvers.algorithms.stages.simple import iteration_of, staged_bounds
+from mtpp_dsl.solvers.algorithms.stages.outside import iteration_of, staged_bounds
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, formulation, mip
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple

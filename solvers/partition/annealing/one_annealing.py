@@ -10,8 +10,7 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.views.rows import LabelledRows
 from mtpp_dsl.solvers.partition.annealing.recipes import SplitRecipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, DRAWS, HUGEST, PENALTY, BestSplit
-from mtpp_dsl.solvers.partition.annealing.split_state import SplitState, broken, loads_of, state_of
-from mtpp_dsl.solvers.partition.annealing.whole_nets import BITS, WholeInstance
+from mtpp_dsl.solvers.partition.annealing.split_state import BITS, SplitState, WholeInstance, broken, loads_of, state_of
 
 __all__ = ["anneal", "charged", "energies"]
 

@@ -21,9 +21,16 @@ from mtpp_dsl.solvers.algorithms.mending import Mender
 from mtpp_dsl.solvers.partition.annealing.device_order import QuotientArcs, arcs_of, order_of
 from mtpp_dsl.solvers.partition.annealing.one_annealing import charged, energies
 from mtpp_dsl.solvers.partition.annealing.ordered_moves import DRAWS, ORDERED
-from mtpp_dsl.solvers.partition.annealing.ordered_recipes import OrderedRecipe, recipe
+from mtpp_dsl.solvers.partition.annealing.recipes import OrderedRecipe, ordered_recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import BestSplit
-from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.split_state import (
+    BITS,
+    WholeInstance,
+    broken,
+    instance_of,
+    loads_of,
+    state_of,
+)
 from mtpp_dsl.solvers.partition.annealing.starts import (
     MIN_MOVES,
     NO_LOAD,
@@ -32,7 +39,6 @@ from mtpp_dsl.solvers.partition.annealing.starts import (
     ordered_start,
     result_of,
 )
-from mtpp_dsl.solvers.partition.annealing.whole_nets import BITS, WholeInstance, instance_of
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 
 __all__ = ["OrderedRun", "anneal_in_order"]
@@ -119,7 +125,7 @@ class OrderedRun:
             self._arcs,
             self._best.device if self._best.load[0] < NO_LOAD else start,
             self._best,
-            recipe(turn.random),
+            ordered_recipe(turn.random),
             turn.steps,
             turn.random,
             self._progress.say,

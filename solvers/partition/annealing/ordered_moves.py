@@ -11,8 +11,7 @@ from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.views.rows import LabelledRows
 from mtpp_dsl.solvers.partition.annealing.device_order import OrderOfDevices, QuotientArcs
 from mtpp_dsl.solvers.partition.annealing.split_moves import HUGEST, PENALTY, BestSplit
-from mtpp_dsl.solvers.partition.annealing.split_state import SplitState
-from mtpp_dsl.solvers.partition.annealing.whole_nets import WholeInstance
+from mtpp_dsl.solvers.partition.annealing.split_state import SplitState, WholeInstance
 
 __all__ = ["DRAWS", "ORDERED", "OrderedMoves"]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
+from mtpp_dsl.solvers.partition.annealing.ordered_moves import OrderedMoves
 from mtpp_dsl.solvers.partition.annealing.split_moves import SplitMoves
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-__all__ = ["CHAINS", "Origin", "SplitRecipe", "recipe"]
+__all__ = ["CHAINS", "OrderedRecipe", "Origin", "SplitRecipe", "ordered_recipe", "recipe"]
 
 T = TypeVar("T")
 
@@ -81,3 +82,41 @@ def recipe(chain: int, supernodes: int, random: Generator) -> SplitRecipe:
 def pick(values: Sequence[T], random: Generator) -> T:
     """Return one of *values*."""
     return values[int(random.integers(len(values)))]
+
+
+# Draw at random how one annealing between ordered devices goes, as none is best for all graphs.
+
+ORDERED_HOT = (1.0, 0.5, 0.25)
+ORDERED_COLD = (0.03, 0.02, 0.01)
+POWERS = (4, 6, 8)
+WORST = (0.6, 0.8, 0.95)
+ORDERED_NEAR = 0.8
+GROUPS = (0.2, 0.5, 0.8)
+EXCHANGES = (0.1, 0.3, 0.5)
+
+
+class OrderedRecipe(NamedTuple):
+    """One annealing.
+
+    Attributes:
+        hot, cold: first and last temperature, in units of the energy of a supernode alone; it falls geometrically.
+        power: of the loads in the energy.
+        moves: what to try.
+    """
+
+    hot: float
+    cold: float
+    power: int
+    moves: OrderedMoves
+
+
+def ordered_recipe(random: Generator) -> OrderedRecipe:
+    """Return what the next annealing does, by numbers drawn from *random*."""
+    return OrderedRecipe(
+        hot=pick(ORDERED_HOT, random),
+        cold=pick(ORDERED_COLD, random),
+        power=pick(POWERS, random),
+        moves=OrderedMoves(
+            worst=pick(WORST, random), near=ORDERED_NEAR, groups=pick(GROUPS, random), exchanges=pick(EXCHANGES, random)
+        ),
+    )

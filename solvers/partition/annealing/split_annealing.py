@@ -21,7 +21,7 @@ from mtpp_dsl.solvers.algorithms.mending import Mender
 from mtpp_dsl.solvers.partition.annealing.one_annealing import anneal
 from mtpp_dsl.solvers.partition.annealing.recipes import CHAINS, Origin, recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, BestSplit
-from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.split_state import broken, instance_of, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.starts import (
     MIN_MOVES,
     NO_LOAD,
@@ -33,7 +33,6 @@ from mtpp_dsl.solvers.partition.annealing.starts import (
     sliced,
     sliced_plan,
 )
-from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 
 __all__ = ["SplitAnnealing"]

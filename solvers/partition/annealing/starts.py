@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.partition.annealing.device_order import QuotientArcs, order_of
-from mtpp_dsl.solvers.partition.annealing.whole_nets import WholeInstance
+from mtpp_dsl.solvers.partition.annealing.split_state import WholeInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.reduced import Aside
 

@@ -10,9 +10,8 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
 from mtpp_dsl.solvers.partition.branching.bitsets import BitsetInstance
-from mtpp_dsl.solvers.partition.branching.block_pool import BlockPool
+from mtpp_dsl.solvers.partition.branching.block_pool import BlockPool, Position, positions
 from mtpp_dsl.solvers.partition.branching.blocks import BEST, BLOCKS, COUNT, DONE, INF, STEPS, BlockQuestion, walk_of
-from mtpp_dsl.solvers.partition.branching.positions import Position, positions
 
 __all__ = ["Spent", "WeightsRow", "WeightsSearch"]
 

@@ -1,8 +1,9 @@
-"""One run of a method that puts supernodes of nodes into an order, and splits the order as well as can be."""
+"""Put supernodes into an order, and split the order as well as can be."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 
 import numpy as np
 
@@ -10,18 +11,19 @@ from mtpp_dsl.core.constraints import Acyclic, Contiguous
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result, Termination
+from mtpp_dsl.core.problem.colocation import colocated
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
-from mtpp_dsl.solvers.algorithms.ideals.device_states import DeviceStates, states_of
+from mtpp_dsl.core.views.hypergraph import Supernodes, hypergraph
 from mtpp_dsl.solvers.algorithms.ideals.lattice import WORD, chain
 from mtpp_dsl.solvers.algorithms.ideals.outside import ROUNDING, Prices, first_bound
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP, Ahead, BlockStep, sweep
-from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts, ceiling, whole_costs
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import DeviceStates, WholeCosts, ceiling, states_of, whole_costs
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 
-__all__ = ["UNASKED", "depth_first", "split_orders", "training_orders"]
+__all__ = ["UNASKED", "conflicts", "depth_first", "is_ordered", "movable", "split_orders"]
 
 MAX_BYTES = 1e9
 UNASKED = "{} looks only at plans whose quotient graph is acyclic, which the problem does not ask"
@@ -204,3 +206,30 @@ def _ahead(order: Ints, costs: WholeCosts, states: DeviceStates, top: int) -> Ah
     price, cheapest = prices.of_states(costs, states)
     slack = ROUNDING * (prices.weight.sum(axis=1) + costs.cost.sum())
     return Ahead(left, np.cumsum(opened - closed), price, cheapest, slack)
+
+
+# The supernodes that local search and Scotch place.
+
+
+def is_ordered(problem: Problem) -> bool:
+    """Return whether some constraint requires blocks that can be put into a sequence."""
+    return problem.acyclic or problem.contiguous
+
+
+def movable(problem: Problem, types: DeviceTypes) -> OrderedSupernodes:
+    """Return the supernodes of a problem.
+
+    Where blocks must come in a sequence, they are those of the ideals, with the order that binds all parts that the
+    problem requires and leaves most supernodes; else they are the classes of colocated nodes, without an order.
+    """
+    if is_ordered(problem):
+        choices = training_orders(problem)
+        binding = choices[1:] or choices
+        return max((ordered_supernodes(problem, types, mode) for mode in binding), key=lambda found: found.n)
+    whole = hypergraph(problem, colocated(problem)).on_types(types)
+    return OrderedSupernodes(**{field.name: getattr(whole, field.name) for field in fields(Supernodes)})
+
+
+def conflicts(problem: Problem, supernodes: OrderedSupernodes) -> list[set[int]]:
+    """Return, for each supernode, those that must not be on its device."""
+    return hypergraph(problem, supernodes.of).conflicts

@@ -17,7 +17,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.backends.mip.programs import run
-from mtpp_dsl.solvers.partition.classical.movable import movable
+from mtpp_dsl.solvers.partition.classical.linear import movable
 from mtpp_dsl.solvers.partition.classical.scotch_program import program
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 

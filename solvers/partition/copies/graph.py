@@ -1,4 +1,4 @@
-"""Routes of a graph that is no chain: chains of its ideals, on ``shared`` and ``host``."""
+"""Find routes of a graph that is no chain: chains of its ideals, on ``shared`` and ``host``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
+from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.constraints import Acyclic, BreakSymmetry, Contiguous, Copies, Forbid, Memory, Pin
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.partition.copies.graph_kernels import ALONG
 from mtpp_dsl.solvers.partition.copies.pipelines import Pipelines, best_sets
 
-__all__ = ["GraphInstance", "GraphPricer", "graph_instance", "no_graph", "side_by_side"]
+__all__ = ["GraphPricer", "graph_instance", "no_graph", "side_by_side"]
 
 KEPT = (Acyclic, BreakSymmetry, Contiguous, Copies, Forbid, Memory, Pin)
 MAX_DEVICES, MAX_NODES, MAX_IDEALS, MAX_STAGES = 8, 500, 3_000, 400_000
@@ -238,3 +238,48 @@ def _traced(instance: GraphInstance, origin: Ints, device: Ints, used: int) -> I
         found[instance.held[at] & ~instance.held[instance.low[stage]]] = d
         at, used = int(instance.low[stage]), used & ~(1 << d)
     return found
+
+
+# The innermost loops of the programmes over ideals and sets of devices.
+
+STEPS_WORTH_COMPILING = 20_000
+
+
+def _along(
+    first: Ints, low: Ints, load: Floats, may: Bools, best: Floats, origin: Ints, device: Ints, largest: bool,
+) -> None:  # fmt: skip
+    """Find the least sum, or largest, of the loads of chains of stages, by the last ideal and the devices used.
+
+    Args:
+        first: [ideals + 1] the first stage that ends at each ideal; ideals come after those inside them.
+        low: [stages] the ideal at which each stage begins.
+        load: [stages, k] what a device pays for a stage.
+        may: [stages, k] whether it may have the stage.
+        best: [ideals, sets] to be filled with infinity but for the empty ideal and no device.
+        origin: [ideals, sets] stage of the last step.
+        device: [ideals, sets] its device.
+        largest: whether the largest load counts, not the sum.
+    """
+    ideals, sets = best.shape
+    k = load.shape[1]
+    inf = float("inf")
+    for end in range(1, ideals):
+        for s in range(first[end], first[end + 1]):
+            begin = low[s]
+            for d in range(k):
+                if not may[s, d]:
+                    continue
+                bit = 1 << d
+                cost = load[s, d]
+                for used in range(sets):
+                    before = best[begin, used]
+                    if before == inf or used & bit:
+                        continue
+                    value = max(before, cost) if largest else before + cost
+                    if value < best[end, used | bit]:
+                        best[end, used | bit] = value
+                        origin[end, used | bit] = s
+                        device[end, used | bit] = d
+
+
+ALONG = Kernel(_along, STEPS_WORTH_COMPILING)

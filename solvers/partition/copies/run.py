@@ -21,10 +21,9 @@ from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.partition.copies.branch import CopiesSearch, holdings, windows
 from mtpp_dsl.solvers.partition.copies.graph import GraphPricer, graph_instance, side_by_side
 from mtpp_dsl.solvers.partition.copies.instance import instance_of
-from mtpp_dsl.solvers.partition.copies.pipelines import Pipelines, pipelines, too_many
+from mtpp_dsl.solvers.partition.copies.pipelines import Pipelines, groups, narrowed, pipelines, too_long, too_many
 from mtpp_dsl.solvers.partition.copies.pricing import Pricer
 from mtpp_dsl.solvers.partition.copies.shares import Mix, best_mix, fractions, priced
-from mtpp_dsl.solvers.partition.copies.stages import groups, narrowed, too_long
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 
 __all__ = ["run_copies"]

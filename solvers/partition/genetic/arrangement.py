@@ -1,4 +1,4 @@
-"""Methods ``mla`` and ``mla-weighted``: one slice of a short linear arrangement (archer2024, C.1)."""
+"""Run the methods ``mla`` and ``mla-weighted`` (archer2024, C.1), ``random`` and ``brkga`` (archer2024, 4.2)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
-from mtpp_dsl.solvers.partition.genetic.brkga import evolve
-from mtpp_dsl.solvers.partition.genetic.chromosomes import GeneticRun
-from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
-from mtpp_dsl.solvers.partition.genetic.recipe import GeneticRecipe
+from mtpp_dsl.solvers.partition.genetic.brkga import GeneticRecipe, evolve
+from mtpp_dsl.solvers.partition.genetic.chromosomes import GeneticRun, Slices, kahn_orders
 from mtpp_dsl.solvers.runtime.incumbent import SearchEnded
 
-__all__ = ["Arrangements", "arranged"]
+__all__ = ["arranged", "bred_slices", "random_slices"]
 
 STEPS_AT_ONCE = 1e6
 SHARE = 0.75
@@ -100,4 +98,34 @@ def arranged(
     if sliced is not None:
         run.incumbent.take(Plan.create(problem, *assignment_of(sliced.blocks, order, devices)))
     run.incumbent.note(f"{arrangements.evaluated:,} orders were measured, and one was sliced")
+    return run.result()
+
+
+# Methods ``random`` and ``brkga``: searches over the orders that Kahn's algorithm gives (archer2024, 4.2).
+
+
+def random_slices(problem: Problem, limits: Limits, progress: Progress, orders: int) -> Result:
+    """Return the best slice of so many *orders* by Kahn's algorithm with random priorities."""
+    run = GeneticRun("random", problem, limits, progress)
+    slices = Slices(run, progress, orders)
+    random = np.random.default_rng(limits.seed)
+    with suppress(SearchEnded):
+        start = slices.first()
+        if start is not None:
+            slices(start[None], np.inf)
+        batch = slices.decoder.batch
+        for done in range(0, orders, batch):
+            slices(random.random((min(batch, orders - done), slices.decoder.genes)), slices.least)
+    slices.note()
+    return run.result()
+
+
+def bred_slices(problem: Problem, limits: Limits, progress: Progress, recipe: GeneticRecipe) -> Result:
+    """Return the best slice of orders whose priorities are bred by *recipe*."""
+    run = GeneticRun("brkga", problem, limits, progress)
+    slices = Slices(run, progress, recipe.evaluations)
+    random = np.random.default_rng(limits.seed)
+    with suppress(SearchEnded):
+        evolve(slices, slices.decoder.genes, recipe, random, slices.first())
+    slices.note()
     return run.result()

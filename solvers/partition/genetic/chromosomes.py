@@ -1,29 +1,30 @@
-"""One run over chromosomes: slices them, and keeps the best plan."""
+"""Slice the orders that chromosomes stand for, and keep the best plan."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from heapq import heappop, heappush
 
 import numpy as np
 
+from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.constraints import Colocate
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan, device_order
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types, fits
 from mtpp_dsl.solvers.algorithms.slicing.many_orders import Programme
 from mtpp_dsl.solvers.algorithms.slicing.one_order import OrderBlock, assignment_of
 from mtpp_dsl.solvers.algorithms.slicing.pins import paid_tensors, pins_of
-from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
-__all__ = ["Decoder", "GeneticRun", "Slices", "merged", "too_large"]
+__all__ = ["Decoder", "GeneticRun", "Slices", "kahn_orders", "merged", "too_large"]
 
 
 def too_large(problem: Problem, name: str) -> str | None:
@@ -235,3 +236,49 @@ class Decoder:
     def _sliced(self, orders: Ints, sequences: Ints, below: float) -> Floats:
         pins = pins_of(self._graph, self._paid, orders, self._say, self._steps)
         return self._programme.costs(orders, sequences, pins, below, self._floor)
+
+
+# Topological orders from node priorities, many at once (archer2024, Algorithm 3).
+
+STEPS_WORTH_COMPILING = 1e5
+
+
+def kahn_orders(graph: Graph, keys: Floats, say: Callable[[str], None], steps: float = 0.0) -> Ints:
+    """Return [count, n] the orders in which, among ready nodes, the one of the largest key comes first.
+
+    Args:
+        graph: the graph.
+        keys: [count, n] the priorities; of equal ones the node given first counts as the larger.
+        say: told when code has to be compiled.
+        steps: further nodes and edges of orders that are to follow.
+    """
+    ranked = np.argsort(-keys, axis=1, kind="stable")
+    orders = np.empty(ranked.shape, np.int64)
+    run = KAHN.pick(steps + float(len(keys)) * (graph.n + graph.m), say)
+    run(ranked, graph.offsets, graph.heads, np.diff(graph.offsets_in), orders)
+    return orders
+
+
+def _kahn(ranked: Ints, offsets: Ints, heads: Ints, indegree: Ints, orders: Ints) -> None:
+    """Fill *orders* by Kahn's algorithm; ``ranked[i]`` are the nodes, those to prefer first."""
+    count, n = ranked.shape
+    rank = np.empty(n, np.int64)
+    for i in range(count):
+        waiting = indegree.copy()
+        ready = [0]
+        ready.pop()
+        for place in range(n):
+            v = ranked[i, place]
+            rank[v] = place
+            if waiting[v] == 0:
+                ready.append(place)  # ascending, and so a heap
+        for position in range(n):
+            v = ranked[i, heappop(ready)]
+            orders[i, position] = v
+            for e in range(offsets[v], offsets[v + 1]):
+                waiting[heads[e]] -= 1
+                if waiting[heads[e]] == 0:
+                    heappush(ready, rank[heads[e]])
+
+
+KAHN = Kernel(_kahn, STEPS_WORTH_COMPILING)

@@ -20,10 +20,8 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
-from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
+from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table, states_of_table, with_deviations
 from mtpp_dsl.solvers.algorithms.stages.costs import ShapeStates
-from mtpp_dsl.solvers.algorithms.stages.line import states_of_table
-from mtpp_dsl.solvers.algorithms.stages.robust import with_deviations
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
 from mtpp_dsl.solvers.partition.ideals.flat_run import as_verified

@@ -26,10 +26,8 @@ from mtpp_dsl.solvers.algorithms.ideals.outside import Prices
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, FlatRun, as_verified
-from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
-from mtpp_dsl.solvers.partition.ideals.levels import one_level
-from mtpp_dsl.solvers.partition.ideals.nest import Nest, choices_of, group_types, nest_of
-from mtpp_dsl.solvers.partition.ideals.pieces import along, pieces
+from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch, along, pieces
+from mtpp_dsl.solvers.partition.ideals.nest import Nest, choices_of, group_types, nest_of, one_level
 from mtpp_dsl.solvers.partition.ideals.two_levels import ROUNDING, GroupStep, TooLongError, nested
 from mtpp_dsl.solvers.runtime.reduced import Aside
 

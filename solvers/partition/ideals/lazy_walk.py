@@ -8,12 +8,10 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.algorithms.ideals.device_states import DeviceStates
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Small
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
-from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
-from mtpp_dsl.solvers.partition.ideals.lazy_ahead import Needs
-from mtpp_dsl.solvers.partition.ideals.lazy_store import Entries
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import DeviceStates, WholeCosts
+from mtpp_dsl.solvers.partition.ideals.lazy_store import Entries, Needs
 
 __all__ = [
     "BUSY",

@@ -1,21 +1,23 @@
-"""Hold what the compiled loop over a hierarchy reads: supernodes, tensors with their producers, a group's devices."""
+"""Describe a hierarchy of devices: its types of groups, what is spread over them, and the same problem on one level."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.core.constraints import Replicate
 from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.device_types import DeviceTypes
-from mtpp_dsl.solvers.algorithms.ideals.device_states import mixed_radix
+from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import mixed_radix
 
-__all__ = ["GroupType", "Nest", "NestChoice", "choices_of", "group_types", "nest_of", "spreading"]
+__all__ = ["GroupType", "Nest", "NestChoice", "choices_of", "group_types", "nest_of", "one_level", "unlike"]
 
 
 class Nest(NamedTuple):
@@ -171,3 +173,35 @@ def choices_of(types: Sequence[GroupType], devices: DeviceTypes) -> list[NestCho
 def _choice(take: Ints, count: Ints, copies: Ints) -> NestChoice:
     used, stride = mixed_radix(count)
     return NestChoice(take, int(take.sum()), count, copies.astype(np.int64), used, stride)
+
+
+# Derive what a hierarchy of devices is on one level, and which hierarchies are gone through on two.
+
+MAX_STATES = 2_000
+
+
+def one_level(problem: Problem) -> Problem:
+    """Return *problem* without groups and exchange of weights: every plan is one there, and costs no more."""
+    link = problem.interconnect
+    assert isinstance(link, (Shared, Host))
+    constraints = [replace(c, sync="none") if isinstance(c, Replicate) else c for c in problem.constraints]
+    devices = tuple(replace(device, group=None) for device in problem.devices)
+    return replace(problem, devices=devices, interconnect=replace(link, between=None), constraints=tuple(constraints))
+
+
+def unlike(problem: Problem) -> str | None:
+    """Return why the groups of *problem* are too many, or not to be spread over, or None."""
+    devices = device_types(one_level(problem))
+    types = group_types(problem, devices)
+    wide = spreading(types, devices)
+    for kind in types:
+        together = [problem.devices[devices.members[q][0]].name for q in wide if kind.holds[q]]
+        if len(together) > 1:
+            return f"ideals spreads replicas of one device type over groups; {together[0]} and {together[1]} are of two"
+    states = np.prod([len(kind.groups) + 1.0 for kind in types]) * max(np.prod(kind.holds + 1.0) for kind in types)
+    if states > MAX_STATES:
+        return (
+            f"there are {states:,.0f} ways to have used some of the groups and of the devices in one; ideals goes "
+            f"through at most {MAX_STATES:,}"
+        )
+    return None

@@ -17,8 +17,7 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.algorithms.homes.home_search import HomeSearch, LabelsCrowded
-from mtpp_dsl.solvers.algorithms.homes.in_line import chain_in_line, shipping_in_line
-from mtpp_dsl.solvers.algorithms.homes.of_problem import chain_from, shipping_of
+from mtpp_dsl.solvers.algorithms.homes.of_problem import chain_from, chain_in_line, shipping_in_line, shipping_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes

@@ -19,15 +19,13 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
-from mtpp_dsl.solvers.algorithms.stages.build import stage_table
+from mtpp_dsl.solvers.algorithms.stages.build import stage_table, staged_types, states_of_table
 from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate
-from mtpp_dsl.solvers.algorithms.stages.line import staged_types, states_of_table
 from mtpp_dsl.solvers.algorithms.stages.outside import outside_of
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep, sweep_stages
 from mtpp_dsl.solvers.algorithms.stages.table import LoadRow, StageTable
 from mtpp_dsl.solvers.partition.ideals.flat_run import as_verified
-from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
-from mtpp_dsl.solvers.partition.ideals.pieces import pieces
+from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch, pieces
 from mtpp_dsl.solvers.partition.ideals.stage_search import SweepCrowded
 from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
 

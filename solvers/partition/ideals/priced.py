@@ -12,8 +12,7 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
-from mtpp_dsl.solvers.algorithms.stages.line import staged_types
-from mtpp_dsl.solvers.algorithms.stages.robust import thresholds
+from mtpp_dsl.solvers.algorithms.stages.build import staged_types, thresholds
 
 __all__ = [
     "MAX_STATES",

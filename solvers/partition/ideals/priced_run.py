@@ -19,11 +19,9 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_of, measure
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
-from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
+from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table, states_of_table, with_deviations
 from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, ShapeStates
-from mtpp_dsl.solvers.algorithms.stages.line import states_of_table
 from mtpp_dsl.solvers.algorithms.stages.outside import outside_of
-from mtpp_dsl.solvers.algorithms.stages.robust import with_deviations
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep, StageSweep, sweep_stages
 from mtpp_dsl.solvers.partition.ideals.flat_run import as_verified
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch

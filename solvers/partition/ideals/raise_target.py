@@ -8,15 +8,13 @@ from itertools import islice
 import numpy as np
 
 from mtpp_dsl.core.views.device_types import DeviceTypes
-from mtpp_dsl.solvers.algorithms.ideals.device_states import states_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices, first_bound
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead, BlockStep, sweep
-from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts, ceiling, whole_costs
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts, ceiling, states_of, whole_costs
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
-from mtpp_dsl.solvers.partition.ideals.lazy_climb import Climb
-from mtpp_dsl.solvers.partition.ideals.lazy_search import INF
+from mtpp_dsl.solvers.partition.ideals.lazy_search import INF, Climb
 
 __all__ = ["RaisingSearch"]
 

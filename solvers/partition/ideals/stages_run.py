@@ -23,13 +23,11 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import kahn, orders
-from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
-from mtpp_dsl.solvers.algorithms.stages.line import staged_types, states_of_table
+from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table, staged_types, states_of_table
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
 from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, FlatRun, as_verified
-from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
-from mtpp_dsl.solvers.partition.ideals.pieces import pieces
+from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch, pieces
 from mtpp_dsl.solvers.partition.ideals.stage_search import StageSearch, SweepCrowded
 from mtpp_dsl.solvers.runtime.reduced import Aside
 

@@ -9,7 +9,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types, too_many_states
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.algorithms.stages.build import of_stages, shapes_of
-from mtpp_dsl.solvers.partition.ideals.levels import one_level, unlike
+from mtpp_dsl.solvers.partition.ideals.nest import one_level, unlike
 
 __all__ = ["too_large", "unfit_for_line", "unsupported"]
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.partition.weighted.instance import WeightedInstance
-from mtpp_dsl.solvers.partition.weighted.state import WeightedState
+from mtpp_dsl.solvers.partition.weighted.instance import WeightedInstance, WeightedState
 
 __all__ = ["ANNEAL", "DRAWS", "BestWeighted", "WeightedMoves"]
 

@@ -13,9 +13,8 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph
-from mtpp_dsl.solvers.partition.weighted.instance import WeightedInstance, instance_of
+from mtpp_dsl.solvers.partition.weighted.instance import WeightedInstance, instance_of, state_of
 from mtpp_dsl.solvers.partition.weighted.moves import ANNEAL, DRAWS, BestWeighted, WeightedMoves
-from mtpp_dsl.solvers.partition.weighted.state import state_of
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 

@@ -16,7 +16,7 @@ from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import ScheduleInstance
-from mtpp_dsl.solvers.algorithms.timing_kernel import KernelTimes, arrays
+from mtpp_dsl.solvers.algorithms.timing import KernelTimes, arrays
 from mtpp_dsl.solvers.schedule.list.free_packing import is_free, somewhere
 from mtpp_dsl.solvers.schedule.list.packing import witness
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, PlacementRules, rules

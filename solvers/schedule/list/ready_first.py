@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, KernelTimes
+from mtpp_dsl.solvers.algorithms.timing import Arrays, KernelTimes
 from mtpp_dsl.solvers.schedule.list.free_packing import FREELY
 from mtpp_dsl.solvers.schedule.list.packing import PACKING, STEPS_WORTH_COMPILING, fix, settle
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, PlacementRules

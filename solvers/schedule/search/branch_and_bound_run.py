@@ -14,7 +14,7 @@ from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import timed
-from mtpp_dsl.solvers.algorithms.windows.shortest import share_of
+from mtpp_dsl.solvers.algorithms.windows.climbing import share_of
 from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening, TimeUp
 from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.solvers.schedule.search.sample_state import sample_field_of

@@ -69,7 +69,7 @@ def _search(
 
     A move takes a node to another place of the order, or supernodes to another device; nodes then start, in the order,
     as soon as what they read has arrived and their device is free (the rule of
-    :func:`mtpp_dsl.solvers.algorithms.timing_kernel.sweep`). One that makes the schedule longer by x is kept with
+    :func:`mtpp_dsl.solvers.algorithms.timing.sweep`). One that makes the schedule longer by x is kept with
     probability ``exp(-x / temperature)``. A device over its limit counts as a time: *penalty* times the excess, as a
     share of the limit, and a tenth. Timing ends as soon as the least time from a node to the end says that the move
     will not be kept.

@@ -10,8 +10,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.views.hypergraph import compressed
 from mtpp_dsl.core.views.tasks import ScheduleInstance
-from mtpp_dsl.solvers.algorithms.timing import timed
-from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, arrays
+from mtpp_dsl.solvers.algorithms.timing import Arrays, arrays, timed
 from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening
 
 __all__ = ["SampleField", "SampleState", "sample_field_of", "sample_order_of", "sample_plan_of", "sample_state_of"]

@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.algorithms.least_load import nowhere
 from mtpp_dsl.solvers.algorithms.mending import Mender
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.windows.batch_bounds import batch_bound
-from mtpp_dsl.solvers.algorithms.windows.shortest import shortest
+from mtpp_dsl.solvers.algorithms.windows.climbing import shortest
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.list.batch_run import BatchLister
 from mtpp_dsl.solvers.schedule.list.chunk_splits import alike, alone, parted

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.core.constraints import Acyclic
-from mtpp_dsl.solvers.algorithms.ideals.ancestors import ancestors
 from mtpp_dsl.solvers.algorithms.ideals.changing_nets import ChangingNets
-from mtpp_dsl.solvers.algorithms.ideals.eliminate import eliminate, shares
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import ancestors, eliminate, shares
 from tests.solvers.partition.test_ideals import published, solve
 
 NEAR = 1e-9

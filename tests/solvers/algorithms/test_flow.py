@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.cheapest_set import CHEAPEST_SET, FREE, IN, OUT, CheapestSets
-from mtpp_dsl.solvers.algorithms.ideal_cut import CUT, IdealCuts
+from mtpp_dsl.solvers.partition.branching.halves_run import CUT, IdealCuts
 from mtpp_dsl.solvers.proofs.flow import LEAST_CUT
 
 Net = tuple[list[int], int]

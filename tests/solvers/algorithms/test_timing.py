@@ -18,8 +18,7 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import ScheduleInstance
-from mtpp_dsl.solvers.algorithms.timing import compressed, timed
-from mtpp_dsl.solvers.algorithms.timing_kernel import SWEEP, TIME, KernelTimes, arrays
+from mtpp_dsl.solvers.algorithms.timing import SWEEP, TIME, KernelTimes, arrays, compressed, timed
 
 
 def linked(seed: int, n: int = 8, k: int = 3, *, exclusive: bool = False, whole: bool = False) -> Problem:

@@ -20,7 +20,7 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import BatchInstance
-from mtpp_dsl.solvers.algorithms.windows import batch_work
+from mtpp_dsl.solvers.algorithms.windows import batch_bounds
 from mtpp_dsl.solvers.proofs.batches import BatchProof
 from tests.batch_problems import random_batches
 from tests.oracle import optimum
@@ -103,9 +103,9 @@ def test_rates_stay_below_spreads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where spreads are too many to be looked at, the least time per input counts: less, and proved all the same."""
     for seed in range(40):
         problem, best = case(seed)
-        monkeypatch.setattr(batch_work, "MAX_CELLS", 2e7)
+        monkeypatch.setattr(batch_bounds, "MAX_CELLS", 2e7)
         exact = bounded("simple", problem)
-        monkeypatch.setattr(batch_work, "MAX_CELLS", 0.0)
+        monkeypatch.setattr(batch_bounds, "MAX_CELLS", 0.0)
         rough = bounded("simple", problem)
         if best is None or rough.bound is None or exact.bound is None:
             continue

@@ -19,7 +19,7 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import PROOFS, load
 from mtpp_dsl.solvers.algorithms import least_load
-from mtpp_dsl.solvers.algorithms.closed_shares import closed_shares
+from mtpp_dsl.solvers.algorithms.least_load import closed_shares
 from mtpp_dsl.solving.api import find_method, method_names, solve
 from tests.repeats import references
 

@@ -17,7 +17,7 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import PROOFS, load
 from mtpp_dsl.core.views.tasks import BatchInstance
-from mtpp_dsl.solvers.algorithms.windows.batch_work import closed
+from mtpp_dsl.solvers.algorithms.windows.batch_bounds import closed
 from mtpp_dsl.solving.api import find_method, method_names, solve
 from tests.amount import part
 from tests.batched_cases import built, cases

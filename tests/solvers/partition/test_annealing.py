@@ -38,9 +38,15 @@ from mtpp_dsl.solvers.partition.annealing import recipes
 from mtpp_dsl.solvers.partition.annealing.one_annealing import anneal, energies
 from mtpp_dsl.solvers.partition.annealing.recipes import CHAINS, recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, BestSplit
-from mtpp_dsl.solvers.partition.annealing.split_state import SplitState, broken, loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.split_state import (
+    SplitState,
+    WholeInstance,
+    broken,
+    instance_of,
+    loads_of,
+    state_of,
+)
 from mtpp_dsl.solvers.partition.annealing.starts import scattered
-from mtpp_dsl.solvers.partition.annealing.whole_nets import WholeInstance, instance_of
 from mtpp_dsl.solvers.runtime import multi_start
 from tests.amount import part
 from tests.oracle import optimum

@@ -16,8 +16,7 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.homes.of_problem import shipping_of
 from mtpp_dsl.solvers.methods.annealing import Annealing
-from mtpp_dsl.solvers.partition.annealing.network_annealing import _costs, _split
-from mtpp_dsl.solvers.partition.annealing.network_moves import MOVE
+from mtpp_dsl.solvers.partition.annealing.network_annealing import MOVE, _costs, _split
 from tests.networks import random_problem
 from tests.solvers.partition.test_ideals_networks import constrained, least
 

@@ -25,8 +25,8 @@ from mtpp_dsl.solvers.partition.branching import branching as method
 from mtpp_dsl.solvers.partition.branching import chains_run as run
 from mtpp_dsl.solvers.partition.branching import halves_run, weights
 from mtpp_dsl.solvers.partition.branching.bitsets import BitsetInstance, instance_of, unit_of
+from mtpp_dsl.solvers.partition.branching.block_pool import positions
 from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, INF, BlockQuestion, walk_of
-from mtpp_dsl.solvers.partition.branching.positions import positions
 from mtpp_dsl.solvers.partition.branching.weights import WeightsSearch
 from tests.amount import part
 from tests.oracle import optimum

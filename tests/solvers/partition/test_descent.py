@@ -20,18 +20,18 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.solvers.methods.classical import LocalSearch
-from mtpp_dsl.solvers.partition.classical import descent, local_search
-from mtpp_dsl.solvers.partition.classical.descent import (
+from mtpp_dsl.solvers.partition.classical import local_search
+from mtpp_dsl.solvers.partition.classical.linear import conflicts, movable
+from mtpp_dsl.solvers.partition.classical.local_search import (
     DESCEND,
     GAIN,
     DescentState,
     Fixed,
     fixed_of,
     loads_of,
+    random_split,
     state_of,
 )
-from mtpp_dsl.solvers.partition.classical.local_search import random_split
-from mtpp_dsl.solvers.partition.classical.movable import conflicts, movable
 from tests.amount import part
 from tests.oracle import optimum
 from tests.solvers.partition.test_classical import solve, workload
@@ -119,7 +119,7 @@ def test_compiled_and_plain_descend_the_same_way(monkeypatch: pytest.MonkeyPatch
     problem = Problem.create(layered(60, 6, seed=2), [Device(f"d{i}") for i in range(4)], Shared(2.0))
     found = []
     for threshold in (0.0, float("inf")):
-        monkeypatch.setattr(local_search, "DESCEND", Kernel(descent.DESCEND.plain, threshold))
+        monkeypatch.setattr(local_search, "DESCEND", Kernel(local_search.DESCEND.plain, threshold))
         plan = solve(LocalSearch(restarts=3), problem, seed=5).plan
         assert plan is not None
         found.append(plan.assignment.tolist())

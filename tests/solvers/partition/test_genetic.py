@@ -26,16 +26,12 @@ from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.solvers.algorithms.slicing import many_orders as slices
 from mtpp_dsl.solvers.algorithms.slicing import pins
 from mtpp_dsl.solvers.algorithms.slicing.long_orders import Cover
-from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of, fixed_order, slice_order
+from mtpp_dsl.solvers.algorithms.slicing.one_order import SegmentCosts, assignment_of, fixed_order, slice_order
 from mtpp_dsl.solvers.algorithms.slicing.orders import kahn
-from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
 from mtpp_dsl.solvers.methods.genetic import Brkga, Mla, MlaWeighted, Random
 from mtpp_dsl.solvers.partition.genetic import chromosomes as search
-from mtpp_dsl.solvers.partition.genetic import kahn as ordering
-from mtpp_dsl.solvers.partition.genetic.brkga import evolve
-from mtpp_dsl.solvers.partition.genetic.chromosomes import Decoder
-from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
-from mtpp_dsl.solvers.partition.genetic.recipe import GeneticRecipe
+from mtpp_dsl.solvers.partition.genetic.brkga import GeneticRecipe, evolve
+from mtpp_dsl.solvers.partition.genetic.chromosomes import Decoder, kahn_orders
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems
 
@@ -83,7 +79,7 @@ def dense(problem: Problem, decoder: Decoder, keys: Floats) -> Iterator[float]:
 @pytest.fixture(params=[False, True], ids=["plain", "compiled"])
 def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run kernels as they stand, and compiled."""
-    for module, name in ((pins, "PINS"), (ordering, "KAHN"), (slices, "SLICES")):
+    for module, name in ((pins, "PINS"), (search, "KAHN"), (slices, "SLICES")):
         kernel = Kernel(getattr(module, name).plain, 0 if request.param else float("inf"))
         monkeypatch.setattr(module, name, kernel)
 

@@ -28,10 +28,9 @@ from mtpp_dsl.solvers.partition.annealing.device_order import arcs_of, order_of
 from mtpp_dsl.solvers.partition.annealing.one_annealing import energies
 from mtpp_dsl.solvers.partition.annealing.ordered_annealing import anneal_in_order
 from mtpp_dsl.solvers.partition.annealing.ordered_moves import DRAWS, ORDERED, OrderedMoves
-from mtpp_dsl.solvers.partition.annealing.ordered_recipes import recipe
+from mtpp_dsl.solvers.partition.annealing.recipes import ordered_recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import BestSplit
-from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
-from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
+from mtpp_dsl.solvers.partition.annealing.split_state import broken, instance_of, loads_of, state_of
 from tests.amount import part
 from tests.oracle import optimum
 from tests.solvers.partition.test_ideals import random_problem
@@ -152,7 +151,7 @@ def test_compiled_and_plain_walk_the_same_way(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(walk, "ORDERED", Kernel(ORDERED.plain, threshold))
         random = np.random.default_rng(5)
         known = BestSplit(np.zeros(30, np.int64), np.array([int(instance.time[:, 0].sum())]))
-        chosen, start = recipe(random), np.zeros(30, np.int64)
+        chosen, start = ordered_recipe(random), np.zeros(30, np.int64)
         found.append(
             anneal_in_order(instance, None, arcs, start, known, chosen, 4_000, random, lambda _: None, lambda _: False)
         )
@@ -167,7 +166,16 @@ def test_a_state_without_load_is_the_end() -> None:
     arcs, random = arcs_of(problem, np.arange(2)), np.random.default_rng(0)
     none, start = BestSplit(np.zeros(2, np.int64), np.array([np.iinfo(np.int64).max])), np.zeros(2, np.int64)
     found = anneal_in_order(
-        instance_of(problem), None, arcs, start, none, recipe(random), 1_000, random, lambda _: None, lambda _: False
+        instance_of(problem),
+        None,
+        arcs,
+        start,
+        none,
+        ordered_recipe(random),
+        1_000,
+        random,
+        lambda _: None,
+        lambda _: False,
     )
     assert found.load[0] == 0
 

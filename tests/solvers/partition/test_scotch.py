@@ -20,7 +20,7 @@ from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.solvers.backends.mip.programs import Finished
 from mtpp_dsl.solvers.methods.classical import Scotch
 from mtpp_dsl.solvers.partition.classical import scotch, scotch_program
-from mtpp_dsl.solvers.partition.classical.movable import movable
+from mtpp_dsl.solvers.partition.classical.linear import movable
 from mtpp_dsl.solvers.partition.classical.scotch import MAX_WEIGHTS, graph_file, read_mapping
 from tests.solvers.partition.test_classical import solve, workload
 

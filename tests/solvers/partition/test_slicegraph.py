@@ -28,9 +28,15 @@ from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.exchange.formats.msr import Msr
 from mtpp_dsl.solvers.algorithms.slicing import long_orders as covering
 from mtpp_dsl.solvers.algorithms.slicing.long_orders import Cover
-from mtpp_dsl.solvers.algorithms.slicing.one_order import Slicing, any_order, assignment_of, fixed_order, slice_order
+from mtpp_dsl.solvers.algorithms.slicing.one_order import (
+    SegmentCosts,
+    Slicing,
+    any_order,
+    assignment_of,
+    fixed_order,
+    slice_order,
+)
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
-from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.solving.api import solve

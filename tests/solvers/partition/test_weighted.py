@@ -13,9 +13,8 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph
-from mtpp_dsl.solvers.partition.weighted.instance import instance_of
+from mtpp_dsl.solvers.partition.weighted.instance import instance_of, state_of
 from mtpp_dsl.solvers.partition.weighted.moves import ANNEAL, DRAWS, BestWeighted, WeightedMoves
-from mtpp_dsl.solvers.partition.weighted.state import state_of
 from tests.amount import part
 from tests.weighted_problems import all_costs, random_problem
 
