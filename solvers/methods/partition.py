@@ -175,16 +175,16 @@ class Ideals(Scoped, MethodBase):
         if problem.phased or (linear and problem.networked):
             parts: list[Method] = [Simple(), Node(), Anchor(), Count(), Ideals(self.most_bytes)]
             if problem.networked:
-                return PhasePartsRun(problem, limits, progress, parts, self.patience).result()
-            return PhasesRun(problem, limits, progress, self.most_bytes, self.patience, parts).result()
+                return PhasePartsRun(problem, limits, progress, self.most_bytes, self.patience, methods=parts).result()
+            return PhasesRun(problem, limits, progress, self.most_bytes, self.patience, methods=parts).result()
         if linear:
             return PricedRun(problem, limits, progress, self.most_bytes, self.patience).result()
         if of_stages(problem) or (any(problem.of(InOrder)) and not problem.networked):
-            return StagesRun(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
+            return StagesRun(problem, limits, progress, self.most_bytes, self.patience, slices=SliceGraph).result()
         if problem.networked:
             return NetworkRun(problem, limits, progress, self.most_bytes, self.patience).result()
         run = NestedRun if problem.hierarchical else FlatRun
-        return run(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
+        return run(problem, limits, progress, self.most_bytes, self.patience, slices=SliceGraph).result()
 
 
 class SliceGraph(Scoped, MethodBase):

@@ -9,23 +9,18 @@ from math import inf, nextafter
 
 import numpy as np
 
-from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Forbid, InOrder, Linear, Memory, Pin, Robust
-from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.ideals.lattice import chain, lattice_of
+from mtpp_dsl.solvers.algorithms.ideals.lattice import chain
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
-from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table, states_of_table, with_deviations
 from mtpp_dsl.solvers.algorithms.stages.costs import ShapeStates
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
-from mtpp_dsl.solvers.partition.ideals.flat_run import as_verified
-from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
+from mtpp_dsl.solvers.partition.ideals.ideals_search import CROWDED, IdealsSearch, Placed, as_verified, ignore
 from mtpp_dsl.solvers.partition.ideals.priced import (
     Budget,
     Priced,
@@ -43,13 +38,11 @@ ORDERS = 6
 MANY_IDEALS = 300
 """With more ideals, plans are first sought along orders."""
 FEW_IDEALS = 3_000
-LIST_BYTES = 8.0
 MANY = 10**9
 SIMPLE = "the least times of the nodes on their best devices, shared among all devices, and the costliest node"
 DETAIL = (
     "every chain of ideals within the budgets costs this or more; loads were added up in whole numbers, rounded down"
 )
-CROWDED = "the ideals of {n} supernodes, with all ways to have used the devices, take more than {room:,.0f} MB"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +93,9 @@ class BudgetTable:
 
     def plan(self, problem: Problem, steps: Sequence[StageStep]) -> Plan:
         """Return the plan of a chain of stages."""
-        free = [list(group) for group in self.members]
-        assignment = np.zeros(problem.graph.n, np.int64)
-        for block, a in steps:
-            device = free[self.table.shapes[a].kind].pop(0)
-            assignment[[v for c in block.tolist() for v in self.table.supernodes.members[c]]] = device
-        return Plan.create(problem, assignment)
+        blocks = ((block.tolist(), self.table.shapes[a].kind, 1) for block, a in steps)
+        placed = Placed.on_types(problem.graph.n, self.members, self.table.supernodes.members, blocks)
+        return Plan.create(problem, placed.assignment)
 
 
 def _affordable(budget: Budget, device: int) -> int:
@@ -136,41 +126,25 @@ def _with_budget(
 
 
 class BudgetRun(IdealsSearch):
-    """Solves one problem; see :class:`mtpp_dsl.solvers.partition.ideals.flat_run.FlatRun`.
+    """Solves one problem; see :class:`mtpp_dsl.solvers.partition.ideals.ideals_search.IdealsSearch`.
 
     The value of a chain of stages is its largest load. Devices of a type are counted; ways to have used them that cost
     too much are left out. What loads or places cost is a second number of a chain, of which more than the limit is no
     chain.
-
-    Args:
-        problem: what is asked.
-        limits: when to stop, and where to start.
-        progress: told of plans and bounds.
-        most_bytes: how much memory the ideals and their labels may take.
-        patience: seconds after which it ends, before its limits, unless there are few ideals.
     """
-
-    def __init__(
-        self, problem: Problem, limits: Limits, progress: Progress, most_bytes: float, patience: float = float("inf")
-    ) -> None:
-        super().__init__(problem, limits, progress, patience)
-        self._most_bytes = most_bytes
 
     def _go(self) -> None:
         problem = self._original
-        self._infeasibility = quick(problem)
-        if self._infeasibility is not None:
-            return
         self._budgets = budgets = BudgetTable.create(problem)
         supernodes, search = budgets.table.supernodes, self._searching(proves=True)
         if np.isfinite(search.first_bound):
             self._raise(search.first_bound, SIMPLE)
         if self._closed:
             return
-        lattice = lattice_of(supernodes, self._most_bytes / 2, self._progress.say, self._pause)
-        crowded = lattice is None or lattice.size * len(budgets.states.used) * LIST_BYTES > self._most_bytes / 2
+        lattice = self._lattice(supernodes)
+        crowded = self._crowded(lattice, len(budgets.states.used))
         if crowded or (lattice is not None and lattice.size > MANY_IDEALS):
-            for order in islice(orders(*supernodes.as_graph(), self._limits.seed), ORDERS):
+            for order in islice(self._orders(supernodes), ORDERS):
                 self._along(order)
         if lattice is not None and not crowded and not self._closed:
             self._few = lattice.size <= FEW_IDEALS
@@ -180,10 +154,10 @@ class BudgetRun(IdealsSearch):
                 crowded = True
             else:
                 if not there and self._incumbent.plan is None:
-                    self._infeasibility = self._none_fits()
+                    kinds = (Acyclic, Colocate, Forbid, InOrder, Linear, Memory, Pin, Robust)
+                    self._no_plan("no chain of ideals keeps the budgets; all were tried", *kinds)
         if crowded and not self._closed:
-            self._incumbent.note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
-            self._termination = "limit"
+            self._give_up(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
 
     @property
     def _upper(self) -> float:
@@ -204,13 +178,10 @@ class BudgetRun(IdealsSearch):
         return StageSearch(
             self._budgets.table,
             self._budgets.states,
-            microbatches=1,
-            bottleneck=True,
-            parts=False,
             most_bytes=self._most_bytes,
             proves=proves,
             found=self._found,
-            bounded=self._bounded if proves else _ignore,
+            bounded=self._bounded if proves else ignore,
             closed=lambda: self._closed,
             say=self._progress.say,
             pause=self._pause,
@@ -225,12 +196,3 @@ class BudgetRun(IdealsSearch):
     def _bounded(self, lower: float) -> None:
         if np.isfinite(lower):
             self._raise(lower, DETAIL)
-
-    def _none_fits(self) -> Infeasibility:
-        kinds = (Acyclic, Colocate, Forbid, InOrder, Linear, Memory, Pin, Robust)
-        clash = tuple(str(c) for c in self._original.constraints if isinstance(c, kinds))
-        return Infeasibility("no chain of ideals keeps the budgets; all were tried", clash)
-
-
-def _ignore(_: float) -> None:
-    pass

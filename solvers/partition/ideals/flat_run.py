@@ -7,25 +7,30 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Forbid, Memory, Pin
-from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
+from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import BlockStep
-from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
+from mtpp_dsl.solvers.partition.ideals.ideals_search import (
+    APART,
+    NO_CHAIN_OF_IDEALS,
+    UNASKED,
+    IdealsSearch,
+    Placed,
+    as_verified,
+    ignore,
+)
 from mtpp_dsl.solvers.partition.ideals.raise_target import RaisingSearch
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.runtime.reduced import Aside, identity
 
-__all__ = ["APART", "UNASKED", "FlatRun", "as_verified"]
+__all__ = ["FlatRun"]
 
 MAX_QUICK_IDEALS = 20_000
 """So few ideals are searched in seconds."""
@@ -35,13 +40,6 @@ DETAIL = (
     "every chain of ideals has a load of this or more (tarnawski2020, 5.1); loads were added up in whole numbers, "
     "rounded down"
 )
-UNASKED = (
-    "ideals looks only at plans whose quotient graph is acyclic, which the problem does not ask: it proves no bound"
-)
-APART = (
-    "the best split of the forward part breaks a constraint on the backward part; its value is a bound, and plans were "
-    "sought whose backward part is in the order of the forward part, or in the opposite one"
-)
 FREE = (
     "some colocated groups have no forward node and may be anywhere; plans follow their backward edges, and the "
     "bound counts only what they cost wherever they are"
@@ -50,46 +48,24 @@ CROWDED = "the ideals of {n} supernodes take more than {room:,.0f} MB; only thos
 
 
 class FlatRun(IdealsSearch):
-    """Solves one problem.
+    """Solves one problem, with *slices* for first plans."""
 
-    Args:
-        problem: what is asked.
-        limits: when to stop, and where to start.
-        progress: told of plans and bounds.
-        slices: makes the method that slices orders, for a number of moves or as it is.
-        most_bytes: how much memory the ideals and their labels may take.
-        patience: seconds after which it ends, before its limits, unless there are few ideals.
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        limits: Limits,
-        progress: Progress,
-        slices: Callable[..., Method],
-        most_bytes: float,
-        patience: float = float("inf"),
-    ) -> None:
-        super().__init__(problem, limits, progress, patience)
-        self._slices, self._most_bytes = slices, most_bytes
+    def _prepare(self) -> None:
         contract = Contract()
-        self._problem = problem
+        self._problem = self._original
         self._lift: Callable[[Plan], Plan] = identity
-        if contract.accepts(problem) is None:
-            self._problem, self._lift = contract.apply(problem)
+        if contract.accepts(self._problem) is None:
+            self._problem, self._lift = contract.apply(self._problem)
         self._devices = as_verified(device_types(self._problem), self._problem)
-        self._classes: OrderedSupernodes | None = None
+        self._supernodes: OrderedSupernodes | None = None
 
     def _go(self) -> None:
-        self._infeasibility = quick(self._original)
-        if self._infeasibility is not None:
-            return
         problem = self._problem
         relaxed = ordered_supernodes(problem, self._devices, "relaxed")
         if not problem.acyclic:
             self._incumbent.note(UNASKED)
         if self._sliceable:
-            self._slice(self._slices(moves=0))
+            self._slice(self._sliced(moves=0))
             self._pause()
         forward = relaxed if not relaxed.eliminated else ordered_supernodes(problem, self._devices, "forward")
         main = self._search(forward, proves=problem.acyclic and not relaxed.eliminated)
@@ -103,7 +79,12 @@ class FlatRun(IdealsSearch):
 
     @property
     def _sliceable(self) -> bool:
-        return self._slices().accepts(self._problem) is None
+        return self._sliced().accepts(self._problem) is None
+
+    def _sliced(self, **options: int) -> Method:
+        """Return the method that slices orders."""
+        assert self._slices is not None
+        return self._slices(**options)
 
     def _slice(self, method: Method) -> None:
         """Keep the plan of slicing orders of the nodes, where no nodes have to be together."""
@@ -127,7 +108,7 @@ class FlatRun(IdealsSearch):
         """Search one mode of the problem; None if some supernode fits on no device."""
         if not (np.isfinite(supernodes.time) & (supernodes.memory[:, None] <= self._devices.memory)).any(axis=1).all():
             return None
-        self._classes = supernodes
+        self._supernodes = supernodes
         search = RaisingSearch(
             supernodes,
             self._devices,
@@ -136,7 +117,7 @@ class FlatRun(IdealsSearch):
             say=self._progress.say,
             pause=self._pause,
             found=self._found,
-            bounded=self._bounded if proves else _ignore,
+            bounded=self._bounded if proves else ignore,
             improve=self._improve,
             counted=self._counted,
         )
@@ -148,9 +129,7 @@ class FlatRun(IdealsSearch):
         if search.crowded and not search.done:
             self._termination = "limit"
         if proves and search.done and np.isinf(search.upper):
-            kinds = (Acyclic, Colocate, Forbid, Memory, Pin)
-            clash = tuple(str(c) for c in self._problem.constraints if isinstance(c, kinds))
-            self._infeasibility = Infeasibility("no chain of ideals fits on the devices; all were tried", clash)
+            self._no_plan(NO_CHAIN_OF_IDEALS, Acyclic, Colocate, Forbid, Memory, Pin, problem=self._problem)
         return search
 
     def _counted(self, ideals: int) -> None:
@@ -159,21 +138,16 @@ class FlatRun(IdealsSearch):
     def _improve(self) -> float:
         """Look for better plans in another way; return the cost of the best."""
         if self._sliceable:
-            self._slice(self._slices())
+            self._slice(self._sliced())
         return self._incumbent.cost
 
     def _found(self, steps: Sequence[BlockStep], value: float) -> float:
         """Turn a split into a plan, keep it if it is one, and return what the split costs."""
-        supernodes = self._classes
+        supernodes = self._supernodes
         assert supernodes is not None
-        free = [list(group) for group in self._devices.members]
-        assignment = np.zeros(self._problem.graph.n, np.int64)
-        replicas: dict[int, tuple[int, ...]] = {}
-        for block, kind, copies in steps:
-            lead, *others = (free[kind].pop(0) for _ in range(copies))
-            assignment[[v for c in block for v in supernodes.members[c]]] = lead
-            if others:
-                replicas[lead] = (lead, *others)
+        assignment, replicas, _ = Placed.on_types(
+            self._problem.graph.n, self._devices.members, supernodes.members, steps
+        )
         if supernodes.eliminated:
             assignment = settle(self._problem, assignment, supernodes.eliminated, self._pause, replicas)
         plan = self._lift(Plan.create(self._problem, assignment, replicas=replicas))
@@ -182,16 +156,6 @@ class FlatRun(IdealsSearch):
 
     def _bounded(self, lower: float) -> None:
         self._raise(lower, DETAIL)
-
-
-def _ignore(_: float) -> None:
-    pass
-
-
-def as_verified(devices: DeviceTypes, problem: Problem) -> DeviceTypes:
-    """Give every device the memory that the independent check lets it have, so that no plan escapes the bound."""
-    first = [group[0] for group in devices.members]
-    return replace(devices, memory=problem.memory_limit[first] * (1 + TOLERANCE * (1 + 1e-6)))
 
 
 # Moves groups of nodes that no order binds to the devices where they cost least.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
@@ -10,12 +10,9 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, BreakSymmetry, Forbid, Memory, Pin
-from mtpp_dsl.core.contracts.limits import Limits, Progress
-from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.plans.result import Infeasibility
-from mtpp_dsl.core.problem.devices import Host, Shared
-from mtpp_dsl.core.problem.plan_rules import is_chain
+from mtpp_dsl.core.problem.copying import is_chain
+from mtpp_dsl.core.problem.interconnects import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain
@@ -24,9 +21,8 @@ from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
-from mtpp_dsl.solvers.algorithms.slicing.orders import orders
-from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, FlatRun, as_verified
-from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch, along, pieces
+from mtpp_dsl.solvers.partition.ideals.flat_run import FlatRun
+from mtpp_dsl.solvers.partition.ideals.ideals_search import APART, UNASKED, IdealsSearch, along, as_verified, pieces
 from mtpp_dsl.solvers.partition.ideals.nest import Nest, choices_of, group_types, nest_of, one_level
 from mtpp_dsl.solvers.partition.ideals.two_levels import ROUNDING, GroupStep, TooLongError, nested
 from mtpp_dsl.solvers.runtime.reduced import Aside
@@ -60,27 +56,12 @@ FREE = (
 
 
 class NestedRun(IdealsSearch):
-    """Solves one problem on a hierarchy; see :class:`mtpp_dsl.solvers.partition.ideals.flat_run.FlatRun`.
+    """Solves one problem on a hierarchy; the optimum on one level tells of clashes, and bounds it."""
 
-    Args:
-        problem: what is asked.
-        limits: when to stop, and where to start.
-        progress: told of plans and bounds.
-        most_bytes: how much memory the ideals of one level may take.
-        patience: seconds after which it ends, before its limits, unless there are few ideals.
-    """
+    looks_for_clashes = False
 
-    def __init__(
-        self,
-        problem: Problem,
-        limits: Limits,
-        progress: Progress,
-        slices: Callable[..., Method],
-        most_bytes: float,
-        patience: float = float("inf"),
-    ) -> None:
-        super().__init__(problem, limits, progress, patience)
-        self._problem, self._slices, self._most_bytes = problem, slices, most_bytes
+    def _prepare(self) -> None:
+        problem = self._original
         link = problem.interconnect
         assert isinstance(link, (Shared, Host))
         self._flat = replace(problem, interconnect=replace(link, between=None))
@@ -93,13 +74,13 @@ class NestedRun(IdealsSearch):
         self._on_one_level()
         if self._infeasibility is not None:
             return
-        if self._problem.groups_free and self._as_chain():
+        if self._original.groups_free and self._as_chain():
             return
         orphans = bool(ordered_supernodes(self._flat, self._devices, "relaxed").eliminated)
-        proves = self._problem.acyclic and not orphans and not self._problem.groups_free
-        if self._problem.groups_free:
+        proves = self._original.acyclic and not orphans and not self._original.groups_free
+        if self._original.groups_free:
             self._incumbent.note(ENTERED)
-        if not self._problem.acyclic:
+        if not self._original.acyclic:
             self._incumbent.note(UNASKED)
         elif orphans:
             self._incumbent.note(FREE)
@@ -111,7 +92,7 @@ class NestedRun(IdealsSearch):
 
     def _as_chain(self) -> bool:
         """Where the graph is a chain, find the best split by links between pairs of devices, and return True."""
-        instance = chain_with_groups(self._problem)
+        instance = chain_with_groups(self._original)
         if instance is None:
             return False
         split = least_bottleneck(
@@ -119,8 +100,8 @@ class NestedRun(IdealsSearch):
         )
         if split.device is not None:
             back = np.empty_like(split.device)
-            back[list(self._problem.graph.topological_order)] = split.device
-            self._incumbent.take(Plan.create(self._problem, back))
+            back[list(self._original.graph.topological_order)] = split.device
+            self._incumbent.take(Plan.create(self._original, back))
         lower = min(split.lower, self._incumbent.cost)
         if np.isfinite(lower):
             self._raise(lower, OF_CHAIN)
@@ -130,9 +111,8 @@ class NestedRun(IdealsSearch):
         """Bound by the optimum on one level."""
         limits = self._limits.within(ONE_LEVEL_SHARE * self._limits.remaining, start=None)
         patience = self._patience.remaining
-        found = FlatRun(
-            one_level(self._problem), limits, Aside(self._progress), self._slices, self._most_bytes, patience
-        ).result()
+        level = one_level(self._original)
+        found = FlatRun(level, limits, Aside(self._progress), self._most_bytes, patience, slices=self._slices).result()
         self._infeasibility = found.infeasibility
         self._guide = found.plan
         if found.bound is not None:
@@ -145,23 +125,20 @@ class NestedRun(IdealsSearch):
         best = self._along_orders(supernodes)
         if self._closed:
             return min(best, self._incumbent.cost)
-        nest = nest_of(self._problem, self._devices, supernodes)
+        nest = nest_of(self._original, self._devices, supernodes)
         most = self._most_ideals if proves else min(FEW_IDEALS, self._most_ideals)
         lattice = lattice_of(supernodes, most * 8.0 * supernodes.n, self._progress.say, self._pause)
         if lattice is None or lattice.size > most:
-            self._incumbent.note(MANY.format(most=most))
-            self._termination = "limit"
+            self._give_up(MANY.format(most=most))
             return best
         self._few = lattice.size <= FEW_IDEALS
         if not self._few and np.isinf(min(best, self._incumbent.cost)):
-            self._incumbent.note(LONG)
-            self._termination = "limit"
+            self._give_up(LONG)
             return best
         try:
             return self._prove(lattice, supernodes, nest, best, proves=proves)
         except TooLongError:
-            self._incumbent.note(LONG)
-            self._termination = "limit"
+            self._give_up(LONG)
             return min(best, self._incumbent.cost)
 
     @property
@@ -176,15 +153,13 @@ class NestedRun(IdealsSearch):
 
         The first order is that of the best plan on one level.
         """
-        guide = None if self._guide is None else along(supernodes, self._guide, self._problem.k)
+        guide = None if self._guide is None else along(supernodes, self._guide, self._original.k)
         best = np.inf
-        for order in chain(
-            () if guide is None else (guide,), islice(orders(*supernodes.as_graph(), self._limits.seed), ORDERS)
-        ):
+        for order in chain(() if guide is None else (guide,), islice(self._orders(supernodes), ORDERS)):
             if self._closed:
                 break
             coarse = pieces(supernodes, order, MAX_PIECES)
-            nest = nest_of(self._problem, self._devices, coarse)
+            nest = nest_of(self._original, self._devices, coarse)
             for target in self._targets(min(best, self._incumbent.cost)):
                 found = self._try(prefixes(np.arange(coarse.n)), coarse, nest, target)
                 best = min(best, found)
@@ -212,10 +187,7 @@ class NestedRun(IdealsSearch):
             if proves:
                 proved = min(found, target) * (1 - ROUNDING)
                 if np.isinf(proved):
-                    self._infeasibility = Infeasibility(
-                        "no chain of ideals fits on the groups of devices; all were tried",
-                        tuple(str(constraint) for constraint in self._problem.constraints),
-                    )
+                    self._no_plan("no chain of ideals fits on the groups of devices; all were tried")
                     break
                 self._raise(proved, DETAIL)
             if found < target or target >= top:
@@ -236,7 +208,7 @@ class NestedRun(IdealsSearch):
 
     def _plan_of(self, supernodes: OrderedSupernodes, steps: Sequence[GroupStep]) -> Plan:
         free = [list(kind.groups) for kind in self._types]
-        assignment = np.zeros(self._problem.graph.n, np.int64)
+        assignment = np.zeros(self._original.graph.n, np.int64)
         replicas: dict[int, tuple[int, ...]] = {}
         for step in steps:
             groups = [free[y].pop(0) for y, number in enumerate(step.take.tolist()) for _ in range(number)]
@@ -246,11 +218,11 @@ class NestedRun(IdealsSearch):
                 assignment[[v for c in block for v in supernodes.members[c]]] = taken[0]
                 if len(taken) > 1:
                     replicas[taken[0]] = tuple(taken)
-        return Plan.create(self._problem, assignment, replicas=replicas)
+        return Plan.create(self._original, assignment, replicas=replicas)
 
     def _members(self, group: int) -> list[list[int]]:
         """Return the devices of a group by kind."""
-        return [[d for d in members if self._problem.group[d] == group] for members in self._devices.members]
+        return [[d for d in members if self._original.group[d] == group] for members in self._devices.members]
 
 
 # A chain of nodes over groups of devices, as links between pairs of devices.

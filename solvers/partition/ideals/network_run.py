@@ -7,24 +7,19 @@ from itertools import islice
 
 import numpy as np
 
-from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Forbid, InOrder, Memory, Pin
-from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.algorithms.homes.home_search import HomeSearch, LabelsCrowded
 from mtpp_dsl.solvers.algorithms.homes.of_problem import chain_from, chain_in_line, shipping_in_line, shipping_of
-from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.algorithms.slicing.linear_split import linear_split, lines_of, orders_of
-from mtpp_dsl.solvers.partition.ideals.flat_run import UNASKED
-from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
+from mtpp_dsl.solvers.partition.ideals.ideals_search import NO_CHAIN_OF_IDEALS, UNASKED, IdealsSearch
 
 __all__ = ["NetworkRun"]
 
@@ -52,38 +47,18 @@ MANY = "the supernodes have more than {most:,} ideals, or too many homes: the pl
 
 
 class NetworkRun(IdealsSearch):
-    """Solves one problem on links or a tree.
+    """Solves one problem on links or a tree."""
 
-    Args:
-        problem: what is asked.
-        limits: when to stop, and where to start.
-        progress: told of plans and bounds.
-        most_bytes: how much memory ideals and labels may take.
-        patience: seconds after which it ends, before its limits, unless there are few ideals.
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        limits: Limits,
-        progress: Progress,
-        most_bytes: float,
-        patience: float = float("inf"),
-    ) -> None:
-        super().__init__(problem, limits, progress, patience)
-        self._most_bytes = most_bytes
-        self._shipping, self._of = shipping_of(problem)
-        self._line = problem.line
+    def _prepare(self) -> None:
+        self._shipping, self._of = shipping_of(self._original)
+        self._line = self._original.line
         if self._line is not None:
             self._shipping = shipping_in_line(self._shipping, self._line)
-        self._proves = problem.acyclic
+        self._proves = self._original.acyclic
         self._lower = 0.0
         self._some = False  # whether any split was found, be it a plan or not
 
     def _go(self) -> None:
-        self._infeasibility = quick(self._original)
-        if self._infeasibility is not None:
-            return
         if not self._proves:
             self._incumbent.note(UNASKED)
         lower, why, _ = simple_bound(self._original)
@@ -92,9 +67,9 @@ class NetworkRun(IdealsSearch):
         if self._closed or self._along_chain() or self._closed:
             return
         supernodes = self._supernodes()
-        lattice = lattice_of(supernodes, self._most_bytes / 2, self._progress.say, self._pause)
+        lattice = self._lattice(supernodes)
         if lattice is None or lattice.size > MAX_IDEALS:
-            self._crowded()
+            self._give_up(MANY.format(most=MAX_IDEALS))
             self._along_orders()
             return
         self._few = lattice.size <= FEW_IDEALS
@@ -105,7 +80,7 @@ class NetworkRun(IdealsSearch):
                 if self._climb(lattice, relaxed=relaxed):
                     return
         except LabelsCrowded:
-            self._crowded()
+            self._give_up(MANY.format(most=MAX_IDEALS))
 
     def _at_once(self) -> None:
         """Take splits along one order by their times alone, before code is compiled."""
@@ -117,10 +92,6 @@ class NetworkRun(IdealsSearch):
                 some = self._some
                 self._take(device)
                 self._some = some  # a guess that is no plan proves nothing
-
-    def _crowded(self) -> None:
-        self._incumbent.note(MANY.format(most=MAX_IDEALS))
-        self._termination = "limit"
 
     def _along_chain(self) -> bool:
         """Solve a chain; return whether it is one, and nothing is left to do."""
@@ -202,6 +173,4 @@ class NetworkRun(IdealsSearch):
 
     def _found_none(self) -> None:
         if self._proves and self._incumbent.plan is None and not self._some:
-            kinds = (Acyclic, Colocate, Forbid, InOrder, Memory, Pin)
-            clash = tuple(str(c) for c in self._original.constraints if isinstance(c, kinds))
-            self._infeasibility = Infeasibility("no chain of ideals fits on the devices; all were tried", clash)
+            self._no_plan(NO_CHAIN_OF_IDEALS, Acyclic, Colocate, Forbid, InOrder, Memory, Pin)

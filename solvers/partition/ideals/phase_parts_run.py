@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
-from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Bottleneck, Contiguous, Decision, InOrder, Largest, Latency
-from mtpp_dsl.core.contracts.limits import Limits, Progress
-from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.colocation import together
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
@@ -40,24 +36,10 @@ class PhasePartsRun(IdealsSearch):
 
     Of other graphs it solves each phase alone, and the weighted sum of all: the best of their plans, and the bound of
     all optima. So it does of chains with too many labels.
-
-    Args:
-        problem: that asks for what grows with latencies and bottlenecks.
-        limits: when to stop, and where to start.
-        progress: told of plans and bounds.
-        parts: the methods that solve an ordinary problem of one phase, the cheapest first.
-        patience: seconds after which it ends, before its limits.
     """
 
-    def __init__(
-        self, problem: Problem, limits: Limits, progress: Progress, parts: Sequence[Method], patience: float
-    ) -> None:
-        super().__init__(problem, limits, progress, patience)
-        self._methods = parts
-
     def _go(self) -> None:
-        self._infeasibility = quick(self._original)
-        if self._infeasibility is None and not self._along_chain() and PhaseBounds.fits(self._original):
+        if not self._along_chain() and PhaseBounds.fits(self._original):
             bounds = PhaseBounds(self._original)
             self._infeasibility = bounds.take(self._methods, self._patience, self._progress, self._incumbent)
 
@@ -73,14 +55,12 @@ class PhasePartsRun(IdealsSearch):
                 if self._incumbent.take(Plan.create(self._original, devices[at])):
                     break
             if found.lower == inf:
-                clash = tuple(str(constraint) for constraint in self._original.constraints)
-                self._infeasibility = Infeasibility("no split of the chain fits on the devices; all were tried", clash)
+                self._no_plan("no split of the chain fits on the devices; all were tried")
                 return True
             self._raise(min(found.lower, self._incumbent.cost), DETAIL)
             if self._closed or found.complete:
                 return self._closed
-        self._incumbent.note(MANY.format(most=WIDTHS[-1]))
-        self._termination = "limit"
+        self._give_up(MANY.format(most=WIDTHS[-1]))
         return False
 
 

@@ -7,25 +7,25 @@ from itertools import islice
 
 import numpy as np
 
-from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Bottleneck, Decision, Largest, Latency
-from mtpp_dsl.core.contracts.limits import Limits, Progress
-from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.plans.result import Infeasibility
-from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_of
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, ordered_supernodes
-from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.stages.build import stage_table, staged_types, states_of_table
 from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate
 from mtpp_dsl.solvers.algorithms.stages.outside import outside_of
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep, sweep_stages
 from mtpp_dsl.solvers.algorithms.stages.table import LoadRow, StageTable
-from mtpp_dsl.solvers.partition.ideals.flat_run import as_verified
-from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch, pieces
+from mtpp_dsl.solvers.partition.ideals.ideals_search import (
+    NO_CHAIN_OF_STAGES,
+    IdealsSearch,
+    Placed,
+    as_verified,
+    pieces,
+)
 from mtpp_dsl.solvers.partition.ideals.stage_search import SweepCrowded
 from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
 
@@ -33,7 +33,6 @@ __all__ = ["PhasesRun", "unfit_for_labels"]
 
 FIRST_STEP = 0.005
 """The first target is above the bound by this share; the next by twice that, and so on."""
-LABEL_BYTES = 8.0
 MAX_PIECES = 80
 """Orders of more supernodes than this are cut into so many pieces."""
 ORDERS = 8
@@ -42,7 +41,7 @@ DETAIL = (
     "added up in whole numbers, rounded down"
 )
 SIMPLE = "of each phase: the least times of the nodes shared among all devices, and the costliest node"
-CROWDED = "the ideals of {n} supernodes, with the values of the phases, take more than {room:,.0f} MB"
+CROWDED_VALUES = "the ideals of {n} supernodes, with the values of the phases, take more than {room:,.0f} MB"
 
 Terms = Iterable[tuple[Decision, float]]
 
@@ -73,28 +72,11 @@ def _grows(terms: Terms) -> bool:
 class PhasesRun(IdealsSearch):
     """Solves one problem with phases: all values of chains of ideals that may cost less than a target, which is raised.
 
-    Args:
-        problem: under ``acyclic``, of which :func:`unfit_for_labels` returns None.
-        limits: when to stop, and where to start.
-        progress: told of plans and bounds.
-        most_bytes: how much memory the ideals and their labels may take.
-        patience: seconds after which it ends, before its limits, unless there are few ideals.
-        parts: methods that bound an ordinary problem of one phase, the cheapest first: for where there are too many
-            ideals.
+    The problem is under ``acyclic``, and :func:`unfit_for_labels` returns None of it.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        limits: Limits,
-        progress: Progress,
-        most_bytes: float,
-        patience: float = float("inf"),
-        parts: Sequence[Method] = (),
-    ) -> None:
-        super().__init__(problem, limits, progress, patience)
-        self._most_bytes, self._methods = most_bytes, parts
-        self._types = as_verified(staged_types(problem), problem)
+    def _prepare(self) -> None:
+        self._types = as_verified(staged_types(self._original), self._original)
         self._parts = self._asked()
         self._phases = list(dict.fromkeys(decision.phase for decision in self._parts))
 
@@ -141,9 +123,6 @@ class PhasesRun(IdealsSearch):
         return True
 
     def _go(self) -> None:
-        self._infeasibility = quick(self._original)
-        if self._infeasibility is not None:
-            return
         supernodes = ordered_supernodes(self._original, self._types, "forward", absorb=False)
         table = self._tabled(supernodes)
         least = self._least(table)
@@ -151,9 +130,9 @@ class PhasesRun(IdealsSearch):
         if self._closed:
             return
         states = len(states_of_table(table, self._original).used)
-        lattice = lattice_of(supernodes, self._most_bytes / 2, self._progress.say, self._pause)
+        lattice = self._lattice(supernodes)
         self._along(supernodes, 1)
-        if lattice is not None and lattice.size * states * LABEL_BYTES <= self._most_bytes / 2 and not self._closed:
+        if lattice is not None and not self._crowded(lattice, states) and not self._closed:
             try:
                 self._search(lattice, table, least, proves=True)
                 return
@@ -161,11 +140,9 @@ class PhasesRun(IdealsSearch):
                 pass
         if self._closed:
             return
-        self._incumbent.note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
-        self._termination = "limit"
+        self._give_up(CROWDED_VALUES.format(n=supernodes.n, room=self._most_bytes / 1e6))
         bounds = PhaseBounds(self._original)
-        found = bounds.take(self._methods, self._patience, self._progress, self._incumbent)
-        self._infeasibility = found
+        self._infeasibility = bounds.take(self._methods, self._patience, self._progress, self._incumbent)
         if not self._closed:
             self._along(supernodes, ORDERS)
 
@@ -204,7 +181,7 @@ class PhasesRun(IdealsSearch):
 
     def _along(self, supernodes: OrderedSupernodes, count: int) -> None:
         """Find the best chains of some orders of the supernodes, cut into pieces where these are many."""
-        for order in islice(orders(*supernodes.as_graph(), self._limits.seed), count):
+        for order in islice(self._orders(supernodes), count):
             if self._closed:
                 return
             parts = pieces(supernodes, order, MAX_PIECES)
@@ -223,7 +200,8 @@ class PhasesRun(IdealsSearch):
         """
         most = self._most(table)
         if not np.isfinite(least).all():
-            self._no_chain(proves=proves)
+            if proves:
+                self._no_plan(NO_CHAIN_OF_STAGES)
             return
         last, low, share = self._cost(most), self._cost(least), FIRST_STEP
         while True:
@@ -242,17 +220,11 @@ class PhasesRun(IdealsSearch):
             if proves and not (goal >= last and np.isinf(costs.min(initial=np.inf)) and self._incumbent.plan is None):
                 self._raise(sure, DETAIL)
             if self._closed or sure < goal or goal >= min(last, known):
-                if goal >= last and self._incumbent.plan is None and not np.isfinite(costs).any():
-                    self._no_chain(proves=proves)
+                if proves and goal >= last and self._incumbent.plan is None and not np.isfinite(costs).any():
+                    self._no_plan(NO_CHAIN_OF_STAGES)
                 return
             low, share = goal, 2 * share
             self._pause()
-
-    def _no_chain(self, *, proves: bool) -> None:
-        """Note that there is no plan, where all chains were tried."""
-        if proves:
-            clash = tuple(str(constraint) for constraint in self._original.constraints)
-            self._infeasibility = Infeasibility("no chain of stages fits on the devices; all were tried", clash)
 
     def _caps(self, least: Floats, most: Floats, goal: float) -> Floats:
         """Return what each part may be at most in a chain that keeps the rows and costs *goal* at most."""
@@ -309,12 +281,9 @@ class PhasesRun(IdealsSearch):
 
     def _found(self, table: StageTable, steps: Sequence[StageStep]) -> bool:
         """Turn a chain of stages into a plan; return whether it is one, or no better than the best."""
-        free = [list(group) for group in self._types.members]
-        assignment: Ints = np.zeros(self._original.graph.n, np.int64)
-        for block, a in steps:
-            device = free[table.shapes[a].kind].pop(0)
-            assignment[[v for c in block.tolist() for v in table.supernodes.members[c]]] = device
-        return bool(self._incumbent.take(Plan.create(self._original, assignment)))
+        blocks = ((block.tolist(), table.shapes[a].kind, 1) for block, a in steps)
+        placed = Placed.on_types(self._original.graph.n, self._types.members, table.supernodes.members, blocks)
+        return self._incumbent.take(Plan.create(self._original, placed.assignment))
 
 
 def _none(_: int) -> Sequence[StageStep]:

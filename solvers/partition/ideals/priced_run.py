@@ -8,23 +8,17 @@ from itertools import islice
 
 import numpy as np
 
-from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Forbid, InOrder, Linear, Memory, Pin, Robust
-from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_of, measure
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, measure
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
-from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table, states_of_table, with_deviations
 from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, ShapeStates
 from mtpp_dsl.solvers.algorithms.stages.outside import outside_of
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep, StageSweep, sweep_stages
-from mtpp_dsl.solvers.partition.ideals.flat_run import as_verified
-from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
+from mtpp_dsl.solvers.partition.ideals.ideals_search import CROWDED, IdealsSearch, Placed, as_verified
 from mtpp_dsl.solvers.partition.ideals.priced import (
     Priced,
     most_load,
@@ -41,33 +35,21 @@ FIRST_STEP = 0.02
 """The first target is above the bound by this share; the next by twice that, and so on."""
 ROUNDING = 1e-9
 """Of a sum of floats: what a bound gives away for their rounding."""
-LIST_BYTES = 8.0
 DETAIL = "every chain of ideals costs this or more; prices and loads were added up in whole numbers, rounded down"
 SHARES = "the least that each node costs: its own price, its load, and its share of a device that is bought for it"
-CROWDED = "the ideals of {n} supernodes, with all ways to have used the devices, take more than {room:,.0f} MB"
 
 
 class PricedRun(IdealsSearch):
-    """Solves one problem whose objective is a weighted sum; see :class:`.flat_run.Run`.
+    """Solves one problem whose objective is a weighted sum.
 
     The value of a chain of stages is the sum of what each costs: the price of its device, of its load, and of its nodes
     there. Every stage has to keep the limit of the bottleneck. Nothing of a device is paid before it is used, so equal
     devices are counted, not named. No load is paid by a node that may go to an earlier stage for nothing, as that holds
     of the largest load alone.
-
-    Args:
-        problem: what is asked.
-        limits: when to stop, and where to start.
-        progress: told of plans and bounds.
-        most_bytes: how much memory the ideals and their labels may take.
-        patience: seconds after which it ends, before its limits.
     """
 
-    def __init__(
-        self, problem: Problem, limits: Limits, progress: Progress, most_bytes: float, patience: float = float("inf")
-    ) -> None:
-        super().__init__(problem, limits, progress, patience)
-        self._most_bytes = most_bytes
+    def _prepare(self) -> None:
+        problem = self._original
         terms, constant = problem.objective.cost_terms
         kept = [(decision, a) for decision, a in terms if type(decision).__name__ != "Penalties"]
         sums = sums_of(problem, kept, constant)
@@ -78,9 +60,6 @@ class PricedRun(IdealsSearch):
 
     def _go(self) -> None:
         problem = self._original
-        self._infeasibility = quick(problem)
-        if self._infeasibility is not None:
-            return
         self._supernodes = supernodes = ordered_supernodes(problem, self._devices, "forward", absorb=False)
         table = stage_table(problem, self._devices, supernodes, load_rows(problem, self._devices), problem.k, TOLERANCE)
         table = with_deviations(table, problem)
@@ -96,19 +75,17 @@ class PricedRun(IdealsSearch):
         if not supernodes.n or self._closed:
             return
         self._trim()
-        lattice = lattice_of(supernodes, self._most_bytes / 2, self._progress.say, self._pause)
+        lattice = self._lattice(supernodes)
         single = lattice is not None and lattice.size == supernodes.n + 1
-        for order in () if single else islice(orders(*supernodes.as_graph(), self._limits.seed), ORDERS):
+        for order in () if single else islice(self._orders(supernodes), ORDERS):
             self._search(chain(order), proves=False)
             if self._closed:
                 return
             self._pause()
             self._trim()
         states = len(states_of_table(self._table, self._original).used)
-        crowded = lattice is None or lattice.size * states * LIST_BYTES > self._most_bytes / 2
-        if lattice is None or crowded or not self._search(lattice, proves=True):
-            self._incumbent.note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
-            self._termination = "limit"
+        if lattice is None or self._crowded(lattice, states) or not self._search(lattice, proves=True):
+            self._give_up(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
 
     def _shares(self, places: Floats, first: Sequence[int]) -> Floats:
         """Return [n] what each supernode costs at least: a device of price p that is used holds work of the limit T.
@@ -176,7 +153,8 @@ class PricedRun(IdealsSearch):
                 return True
             if goal >= last or np.isinf(goal):
                 if proves and np.isinf(last):
-                    self._infeasibility = self._none_fits()
+                    kinds = (Acyclic, Colocate, Forbid, InOrder, Linear, Memory, Pin, Robust)
+                    self._no_plan("no chain of ideals keeps the limits; all were tried", *kinds)
                 elif proves:
                     self._bounded(known)
                 return True
@@ -196,12 +174,10 @@ class PricedRun(IdealsSearch):
 
     def _take(self, steps: Sequence[StageStep]) -> None:
         """Turn a chain of stages into a plan, and keep it if it is one."""
-        free = [list(group) for group in self._devices.members]
-        assignment = np.zeros(self._original.graph.n, np.int64)
-        for block, a in steps:
-            device = free[self._table.shapes[a].kind].pop(0)
-            assignment[[v for c in block.tolist() for v in self._supernodes.members[c]]] = device
-        self._incumbent.take(Plan.create(self._original, assignment))
+        blocks = ((block.tolist(), self._table.shapes[a].kind, 1) for block, a in steps)
+        members = self._supernodes.members
+        placed = Placed.on_types(self._original.graph.n, self._devices.members, members, blocks)
+        self._incumbent.take(Plan.create(self._original, placed.assignment))
 
     def _bounded(self, lower: float) -> None:
         whole = self._sums.constant + lower
@@ -223,11 +199,6 @@ class PricedRun(IdealsSearch):
         time = np.where(finite, self._table.time[0], 0.0).sum(axis=1).max(initial=0.0)
         cost = self._table.cost[0].sum() if len(self._table.cost) else 0.0
         return float(time + cost + self._table.stream.sum(axis=1).max(initial=0.0)) * (1 + 1e-6) or 1.0
-
-    def _none_fits(self) -> Infeasibility:
-        kinds = (Acyclic, Colocate, Forbid, InOrder, Linear, Memory, Pin, Robust)
-        clash = tuple(str(c) for c in self._original.constraints if isinstance(c, kinds))
-        return Infeasibility("no chain of ideals keeps the limits; all were tried", clash)
 
 
 class _Nets:

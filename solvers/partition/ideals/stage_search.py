@@ -48,9 +48,6 @@ class StageSearch:
 
     table: StageTable
     states: ShapeStates
-    microbatches: int
-    bottleneck: bool
-    parts: bool
     most_bytes: float
     proves: bool
     found: Callable[[Sequence[StageStep]], float]
@@ -58,6 +55,9 @@ class StageSearch:
     closed: Callable[[], bool]
     say: Callable[[str], None]
     pause: Callable[[], None]
+    microbatches: int = 1
+    bottleneck: bool = True
+    parts: bool = False
     budgets: Sequence[tuple[int, float]] = ()
 
     def __post_init__(self) -> None:

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
-from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Forbid, InOrder, Memory, Pin, StageMemory
-from mtpp_dsl.core.contracts.limits import Limits, Progress
-from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.plans.result import Infeasibility
-from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.ideals.lattice import chain, lattice_of
+from mtpp_dsl.solvers.algorithms.ideals.lattice import chain
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
-from mtpp_dsl.solvers.algorithms.slicing.orders import kahn, orders
+from mtpp_dsl.solvers.algorithms.slicing.orders import kahn
 from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table, staged_types, states_of_table
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
-from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, FlatRun, as_verified
-from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch, pieces
+from mtpp_dsl.solvers.partition.ideals.flat_run import FlatRun
+from mtpp_dsl.solvers.partition.ideals.ideals_search import (
+    APART,
+    CROWDED,
+    NO_CHAIN_OF_STAGES,
+    UNASKED,
+    IdealsSearch,
+    Placed,
+    as_verified,
+    ignore,
+    pieces,
+)
 from mtpp_dsl.solvers.partition.ideals.stage_search import StageSearch, SweepCrowded
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
@@ -46,7 +53,6 @@ PATIENCE = 8
 """Where there are too many ideals, the search of orders ends after so many rounds without a better plan."""
 SPREADS = (0.9, 1.8)
 """How far a supernode may stray from the stage that it is on, in orders near the best plan."""
-LIST_BYTES = 8.0
 DETAIL = (
     "every chain of stages costs this or more, with what a stage keeps after the stages that come after it; loads were "
     "added up in whole numbers, rounded down"
@@ -54,7 +60,6 @@ DETAIL = (
 SIMPLE = "the least times of the nodes on their best shapes, shared among all devices, and the costliest node"
 WITHOUT_SHARE = 0.4
 WITHOUT = "; without memory by stage, and for an iteration with the sum of the least times"
-CROWDED = "the ideals of {n} supernodes, with all ways to have used the devices, take more than {room:,.0f} MB"
 
 
 def reversed_order(supernodes: OrderedSupernodes) -> OrderedSupernodes:
@@ -63,28 +68,10 @@ def reversed_order(supernodes: OrderedSupernodes) -> OrderedSupernodes:
 
 
 class StagesRun(IdealsSearch):
-    """Solves one problem; see :class:`mtpp_dsl.solvers.partition.ideals.flat_run.FlatRun`.
+    """Solves one problem, with *slices* for the bound without memory by stage."""
 
-    Args:
-        problem: what is asked.
-        limits: when to stop, and where to start.
-        progress: told of plans and bounds.
-        slices: makes the method that slices orders, for a number of moves or as it is.
-        most_bytes: how much memory the ideals and their labels may take.
-        patience: seconds after which it ends, before its limits, unless there are few ideals.
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        limits: Limits,
-        progress: Progress,
-        slices: Callable[..., Method],
-        most_bytes: float,
-        patience: float = float("inf"),
-    ) -> None:
-        super().__init__(problem, limits, progress, patience)
-        self._slices, self._most_bytes = slices, most_bytes
+    def _prepare(self) -> None:
+        problem = self._original
         self._devices = as_verified(staged_types(problem), problem)
         line = problem.line
         self._absorbs = line is None or not line.filled  # nodes may move to where others are
@@ -93,9 +80,6 @@ class StagesRun(IdealsSearch):
         self._cut: set[bytes] = set()  # orders that were cut into stages
 
     def _go(self) -> None:
-        self._infeasibility = quick(self._original)
-        if self._infeasibility is not None:
-            return
         acyclic = self._original.acyclic
         if not acyclic:
             self._incumbent.note(UNASKED)
@@ -115,11 +99,10 @@ class StagesRun(IdealsSearch):
             self._raise(search.first_bound, SIMPLE)
         if self._closed:
             return
-        states = len(search.states.used)
-        lattice = lattice_of(supernodes, self._most_bytes / 2, self._progress.say, self._pause)
-        crowded = lattice is None or lattice.size * states * LIST_BYTES > self._most_bytes / 2
+        lattice = self._lattice(supernodes)
+        crowded = self._crowded(lattice, len(search.states.used))
         if crowded or (lattice is not None and lattice.size > MANY_IDEALS):
-            self._along(supernodes, islice(orders(*supernodes.as_graph(), self._limits.seed), ORDERS))
+            self._along(supernodes, islice(self._orders(supernodes), ORDERS))
         if proves and not self._closed and (lattice is None or crowded or lattice.size > TOO_MANY_IDEALS):
             self._without_places(search.total)
         if self._closed:
@@ -133,10 +116,10 @@ class StagesRun(IdealsSearch):
                 crowded = True
             else:
                 if proves and not there and self._incumbent.plan is None:
-                    self._infeasibility = self._none_fits()
+                    kinds = (Acyclic, Colocate, Forbid, InOrder, Memory, Pin, StageMemory)
+                    self._no_plan(NO_CHAIN_OF_STAGES, *kinds)
         if crowded:
-            self._incumbent.note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
-            self._termination = "limit"
+            self._give_up(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
             self._improve(supernodes)
 
     def _without_places(self, total: float) -> None:
@@ -153,7 +136,7 @@ class StagesRun(IdealsSearch):
         kept += [Acyclic()] if problem.line is not None else []
         relaxed = replace(problem.asking(Objective("bottleneck"), kept), interconnect=replace(link, overflow=False))
         limits = self._limits.within(WITHOUT_SHARE * self._limits.remaining, start=None)
-        found = FlatRun(relaxed, limits, Aside(self._progress), self._slices, self._most_bytes).result()
+        found = FlatRun(relaxed, limits, Aside(self._progress), self._most_bytes, slices=self._slices).result()
         self._infeasibility = found.infeasibility
         if found.bound is not None:
             others = (problem.objective.microbatches or 1) - 1
@@ -162,11 +145,6 @@ class StagesRun(IdealsSearch):
         if found.plan is not None:
             self._incumbent.take(Plan.create(problem, found.plan.assignment, replicas=found.plan.replicas))
         self._pause()
-
-    def _none_fits(self) -> Infeasibility:
-        kinds = (Acyclic, Colocate, Forbid, InOrder, Memory, Pin, StageMemory)
-        clash = tuple(str(c) for c in self._original.constraints if isinstance(c, kinds))
-        return Infeasibility("no chain of stages fits on the devices; all were tried", clash)
 
     def _tabled(self, supernodes: OrderedSupernodes) -> StageTable:
         rows = load_rows(self._original, self._devices, parts=self._parts)
@@ -183,7 +161,7 @@ class StagesRun(IdealsSearch):
             most_bytes=self._most_bytes if proves else max(self._most_bytes, ORDER_BYTES),
             proves=proves,
             found=self._found,
-            bounded=self._bounded if proves else _ignore,
+            bounded=self._bounded if proves else ignore,
             closed=lambda: self._closed,
             say=self._progress.say,
             pause=self._pause,
@@ -208,9 +186,9 @@ class StagesRun(IdealsSearch):
 
     def _improve(self, supernodes: OrderedSupernodes) -> None:
         """Try more orders: random ones, and those in which the stages of the best plan follow one another."""
-        graph, tensor = supernodes.as_graph()
+        graph, _ = supernodes.as_graph()
         random = np.random.default_rng(self._limits.seed)
-        others = islice(orders(graph, tensor, self._limits.seed), ORDERS, None)
+        others = islice(self._orders(supernodes), ORDERS, None)
         rounds, best = 0, self._incumbent.cost
         while rounds < PATIENCE and not self._closed:
             plan = self._incumbent.plan
@@ -225,19 +203,16 @@ class StagesRun(IdealsSearch):
         """Turn a chain of stages into a plan, keep it if it is one, and return what it costs."""
         table, problem = self._table, self._original
         assert table is not None
-        free = [list(group) for group in self._devices.members]
-        assignment = np.zeros(problem.graph.n, np.int64)
-        replicas: dict[int, tuple[int, ...]] = {}
+        shapes = [table.shapes[step.shape] for step in steps]
+        blocks = (
+            (step.supernodes.tolist(), shape.kind, shape.devices) for step, shape in zip(steps, shapes, strict=True)
+        )
+        assignment, replicas, leads = Placed.on_types(
+            problem.graph.n, self._devices.members, table.supernodes.members, blocks
+        )
         shards: dict[int, int] = {}
-        leads: list[int] = []
         recomputed: list[int] = []
-        for number, (block, a) in enumerate(steps):
-            shape = table.shapes[a]
-            lead, *others = (free[shape.kind].pop(0) for _ in range(shape.devices))
-            assignment[[v for c in block.tolist() for v in table.supernodes.members[c]]] = lead
-            leads.append(lead)
-            if others:
-                replicas[lead] = (lead, *others)
+        for number, (lead, shape) in enumerate(zip(leads, shapes, strict=True)):
             if shape.shards > 1:
                 shards[lead] = shape.shards
             if shape.recompute and not self._fits_without(table, steps[number], len(steps) - 1 - number):
@@ -272,21 +247,14 @@ class StageSlices(StagesRun):
     """
 
     name = "slicegraph"
+    looks_for_clashes = False
 
     def __init__(self, problem: Problem, limits: Limits, progress: Progress, count: int) -> None:
-        super().__init__(problem, limits, progress, _no_slices, ORDER_BYTES)
+        super().__init__(problem, limits, progress, ORDER_BYTES)
         self._count = count
 
     def _go(self) -> None:
         mode: TrainingOrder = "parallel" if self._original.graph.backward.any() else "forward"
         supernodes = reversed_order(ordered_supernodes(self._original, self._devices, mode, absorb=self._absorbs))
-        self._along(supernodes, islice(orders(*supernodes.as_graph(), self._limits.seed), self._count))
+        self._along(supernodes, islice(self._orders(supernodes), self._count))
         self._improve(supernodes)
-
-
-def _no_slices(*_: object, **__: object) -> Method:
-    raise AssertionError("it slices by itself")
-
-
-def _ignore(_: float) -> None:
-    pass

@@ -286,7 +286,7 @@ def test_few_ideals_are_searched_beyond_the_patience_with_many() -> None:
     problem = Problem.create(
         layered(60, 30, seed=1), [Device("d0"), Device("d1")], Shared(1.0), constraints=[Acyclic()]
     )
-    run = FlatRun(problem, Limits(time=60.0), Progress(), SliceGraph, 1e9, patience=0.0)
+    run = FlatRun(problem, Limits(time=60.0), Progress(), 1e9, patience=0.0, slices=SliceGraph)
     run._counted(100)
     run._pause()
     run._counted(10**6)
