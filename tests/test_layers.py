@@ -145,7 +145,7 @@ SOLVERS = {
     "solvers.partition.genetic": SEARCHES,
     "solvers.partition.ideals": SEARCHES,
     "solvers.partition.slicing": SEARCHES,
-    "solvers.partition.weighted": SEARCHES,
+    "solvers.partition.weighted": SEARCHES | {"solvers.partition.annealing"},
     "solvers.schedule": set(),
     "solvers.schedule.state": SEARCHES,
     "solvers.schedule.modules": SEARCHES,

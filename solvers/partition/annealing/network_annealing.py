@@ -7,15 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
-from mtpp_dsl.core.contracts.limits import Limits, Progress
-from mtpp_dsl.core.plans.plan import Plan, quotient_order
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.plans.plan import quotient_order
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.homes.of_problem import shipping_of
 from mtpp_dsl.solvers.algorithms.homes.shipping import Shipping
 from mtpp_dsl.solvers.algorithms.slicing.linear_split import linear_split, lines_of, orders_of
-from mtpp_dsl.solvers.runtime.incumbent import Incumbent
+from mtpp_dsl.solvers.partition.annealing.annealing_run import AnnealingRun, chunks, falling
 
 __all__ = ["MOVE", "anneal_on_network"]
 
@@ -38,30 +39,45 @@ def anneal_on_network(problem: Problem, limits: Limits, progress: Progress, pati
         patience: rounds without a better plan after which it ends.
         moves: of the first round, per supernode and device.
     """
-    incumbent = Incumbent("annealing", problem, limits, progress)
-    incumbent.take_start()
-    shipping, of = shipping_of(problem, ordered=problem.acyclic)
-    random = np.random.default_rng(limits.seed)
-    n, k = shipping.n, shipping.k
-    allowed = [np.flatnonzero(np.isfinite(row)) for row in shipping.time]
-    if n == 0 or any(not len(row) for row in allowed):
-        return incumbent.result()
-    first = np.unique(of, return_index=True)[1]
-    starts = _Starts(shipping, allowed, limits.seed, ordered=problem.acyclic)
-    steps, idle, turn = max(CHUNK, moves * n * k // 10), 0, 0
-    while idle < patience and not incumbent.done:
-        plan = incumbent.plan
-        device = starts.start(None if plan is None else np.array(plan.assignment[first]), turn)
-        known = incumbent.cost
+    return _NetworkRun(problem, limits, progress, patience, moves).result()
+
+
+class _NetworkRun(AnnealingRun):
+    """Solves one problem."""
+
+    tells_of_none = False
+
+    def _prepare(self) -> Ints:
+        self._shipping, supernode = shipping_of(self._problem, ordered=self._problem.acyclic)
+        self._random = np.random.default_rng(self._limits.seed)
+        self._allowed = [np.flatnonzero(np.isfinite(row)) for row in self._shipping.time]
+        return supernode
+
+    def _begin(self) -> bool:
+        return self._shipping.n > 0 and all(len(row) for row in self._allowed)
+
+    def _anneal(self) -> None:
+        shipping = self._shipping
+        self._starts = _Starts(shipping, self._allowed, self._limits.seed, ordered=self._problem.acyclic)
+        steps = max(CHUNK, self._moves * shipping.n * shipping.k // 10)
+        self._one_after_another(steps, self._round, longer=True)
+
+    def _round(self, turn: int, steps: int) -> None:
+        """Anneal once, from the best split in every other turn."""
+        plan, known, shipping = self._incumbent.plan, self._incumbent.cost, self._shipping
+        device = self._starts.start(None if plan is None else np.array(plan.assignment[self._first]), turn)
         scale = known if 0 < known < np.inf else float(shipping.time[np.isfinite(shipping.time)].sum()) or 1.0
-        costs = _costs(shipping, scale, ordered=problem.acyclic)
-        best = _round(costs, device, steps, POWERS[turn % len(POWERS)], random, incumbent)
-        if best is not None:
-            incumbent.take(Plan.create(problem, best[of]))
-        idle = 0 if incumbent.cost < known else idle + 1
-        turn += 1
-        steps += steps // 4
-    return incumbent.result()
+        costs = _costs(shipping, scale, ordered=self._problem.acyclic)
+        run, power = MOVE.pick(steps), POWERS[turn % len(POWERS)]
+        best, least = device.copy(), np.inf
+        for begin, _ in chunks(steps, CHUNK, lambda: self._incumbent.done):
+            temperature = falling(HOT, COLD, begin / steps)
+            rank = _rank(costs, device, self._random)
+            split = _split(costs, device, rank)  # anew, so that rounding does not add up
+            least = run(self._random.random((CHUNK, 3)), temperature, power, costs, split, best, least)
+            device = split.device
+        if least < np.inf:  # some split was within the memories
+            self._incumbent.take(self._plan_of(best))
 
 
 class _Starts:
@@ -103,21 +119,6 @@ class _Starts:
         swap[d], swap[e] = e, d
         device = np.asarray(swap[best], np.int64)
         return device if np.isfinite(self._shipping.time[np.arange(len(best)), device]).all() else best
-
-
-def _round(
-    costs: NetworkCosts, device: Ints, steps: int, power: float, random: np.random.Generator, incumbent: Incumbent
-) -> Ints | None:
-    """Anneal once from *device*; return the best split met within the memories, or None."""
-    run = MOVE.pick(steps)
-    best, least, done = device.copy(), np.inf, 0
-    while done < steps and not incumbent.done:
-        temperature = HOT * (COLD / HOT) ** (done / steps)
-        split = _split(costs, device, _rank(costs, device, random))  # anew, so that rounding does not add up
-        least = run(random.random((CHUNK, 3)), temperature, power, costs, split, best, least)
-        device = split.device
-        done += CHUNK
-    return best if least < np.inf else None
 
 
 def _rank(costs: NetworkCosts, device: Ints, random: np.random.Generator) -> Ints:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.views.rows import LabelledRows
+from mtpp_dsl.solvers.partition.annealing.annealing_run import chunks, falling
 from mtpp_dsl.solvers.partition.annealing.recipes import SplitRecipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, DRAWS, HUGEST, PENALTY, BestSplit
 from mtpp_dsl.solvers.partition.annealing.split_state import BITS, SplitState, WholeInstance, broken, loads_of, state_of
@@ -55,14 +56,13 @@ def anneal(
     draws = np.empty(max(DRAWS, min(NOISE, 32 * steps)))
     mark = np.zeros(len(device) + 1, np.int64)
     chunk = max(1, min(LARGEST_CHUNK, steps // CHUNKS))
-    done = 0
-    while done < steps and not pause(best) and best.load[0] > 0:
-        temperature = recipe.hot * (recipe.cold / recipe.hot) ** (done / steps)
-        power = round(recipe.soft * (recipe.hard / recipe.soft) ** (done / steps))
+    for begin, end in chunks(steps, chunk, lambda: pause(best) or best.load[0] <= 0):
+        temperature = falling(recipe.hot, recipe.cold, begin / steps)
+        power = round(falling(recipe.soft, recipe.hard, begin / steps))
         unit = float(min(best.load[0], 2**BITS))
         energy = energies(instance, state, power, unit)
         charged(instance, state, own)
-        end = min(steps, done + chunk)
+        done = begin
         while done < end:
             random.random(out=draws)
             left = end - done

@@ -1,4 +1,4 @@
-"""Make what annealing of partitions starts from: an incumbent, plans of other methods, and slices and random states."""
+"""Make what annealing of partitions starts from: plans of other methods, and slices and random states."""
 
 from __future__ import annotations
 
@@ -6,28 +6,30 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import Acyclic, Linear
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.colocation import colocated, together
+from mtpp_dsl.core.problem.colocation import together
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.rows import rows_of
 from mtpp_dsl.solvers.algorithms.least_load import least_load
+from mtpp_dsl.solvers.algorithms.mending import Mender
+from mtpp_dsl.solvers.partition.annealing.annealing_run import AnnealingRun
 from mtpp_dsl.solvers.partition.annealing.device_order import QuotientArcs, order_of
-from mtpp_dsl.solvers.partition.annealing.split_state import WholeInstance
-from mtpp_dsl.solvers.runtime.incumbent import Incumbent
+from mtpp_dsl.solvers.partition.annealing.split_moves import BestSplit
+from mtpp_dsl.solvers.partition.annealing.split_state import WholeInstance, instance_of, loads_of, state_of
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
 __all__ = [
     "MIN_MOVES",
     "NO_LOAD",
+    "WholeRun",
     "along_order",
     "first_moves",
-    "incumbent_of",
     "ordered_start",
-    "result_of",
     "scattered",
     "sliced",
     "sliced_plan",
@@ -36,24 +38,10 @@ __all__ = [
 MIN_MOVES, MAX_FIRST_MOVES = 1_000, 500_000
 """Moves that an annealing tries: at least, and at most in the first round."""
 NO_LOAD = np.iinfo(np.int64).max
-NONE_FOUND = "no split that was tried is a plan; this does not prove that there is none"
 TIME_SHARE = 0.2
 """Of the time left, for each of the methods that annealing starts from."""
 MAX_SECONDS, MAX_SECONDS_IN_ORDER = 15.0, 5.0
 """For each of these methods: without an order of the devices, and with one."""
-
-
-def incumbent_of(problem: Problem, limits: Limits, progress: Progress) -> Incumbent:
-    """Return the incumbent of a run, which knows the bound by the least load of some device."""
-    proved = least_load(problem, Limits(), Progress()).bound
-    return Incumbent("annealing", problem, limits, progress, known=0.0 if proved is None else proved.cost)
-
-
-def result_of(incumbent: Incumbent) -> Result:
-    """Return what a run has found, with a note if it has found nothing."""
-    if incumbent.plan is None:
-        incumbent.note(NONE_FOUND)
-    return incumbent.result()
 
 
 def first_moves(moves: int, supernodes: int, devices: int) -> int:
@@ -112,9 +100,8 @@ def _relaxed(
     return method.solve(relaxed, limits.within(seconds, start=None), Aside(progress)).plan
 
 
-def along_order(problem: Problem) -> Ints:
+def along_order(problem: Problem, supernode: Ints) -> Ints:
     """Return [supernodes] the supernodes by the mean place of their nodes in a topological order."""
-    supernode = colocated(problem)
     place = np.empty(problem.graph.n)
     place[problem.graph.topological_order] = np.arange(problem.graph.n)
     return np.argsort(np.bincount(supernode, weights=place) / np.bincount(supernode), kind="stable")
@@ -137,3 +124,38 @@ def scattered(instance: WholeInstance, random: np.random.Generator) -> Ints:
     """Return [n] a random device for every supernode, one that it may be on."""
     key = np.where(instance.allowed, random.random(instance.allowed.shape), -1.0)
     return np.asarray(key.argmax(axis=1), np.int64)
+
+
+# What runs in whole numbers have in common, with an order of the devices and without.
+
+MEND_SHARE, MEND_SECONDS = 0.2, 5.0
+"""Of the time left, and at most, for a first plan under labelled rows."""
+
+
+class WholeRun(AnnealingRun):
+    """Anneals partitions in whole numbers: what runs with an order of the devices and without have in common."""
+
+    def _known_bound(self) -> float:
+        """Return the bound by the least load of some device; 0 without one."""
+        proved = least_load(self._problem, Limits(), Progress()).bound
+        return 0.0 if proved is None else proved.cost
+
+    def _mend(self, near: Plan) -> None:
+        """Take what comes of a plan when nodes move until the labelled rows hold."""
+        mended = Mender(self._problem).mended(near, min(MEND_SECONDS, MEND_SHARE * self._limits.remaining))
+        if mended is not None:
+            self._incumbent.take(mended)
+
+    def _set_up(self) -> None:
+        """Set up instance and rows in a unit that suits the best plan, and hold its split as the best."""
+        plan = self._incumbent.plan
+        self._instance = instance_of(self._problem, self._incumbent.cost or 1.0)
+        self._rows = rows_of(self._problem, self._supernode, self._instance.unit)
+        self._best = BestSplit(np.zeros(len(self._first), np.int64), np.array([NO_LOAD]))
+        if plan is not None:
+            self._best.device[:] = plan.assignment[self._first]
+            self._best.load[0] = loads_of(self._instance, state_of(self._instance, self._best.device)).max(initial=0)
+
+    def _keeps_rows(self, plan: Plan) -> bool:
+        """Return whether a plan keeps the rows exactly; the moves sum them up with rounding."""
+        return self._rows is None or not verify(self._problem, plan)

@@ -13,9 +13,9 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.colocation import together
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.partition.annealing.annealing_run import AnnealingRun, chunks, falling
 from mtpp_dsl.solvers.partition.weighted.phase_instance import phase_costs, phase_state
 from mtpp_dsl.solvers.partition.weighted.phase_moves import MOVE
-from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 __all__ = ["anneal_phases"]
 
@@ -25,7 +25,6 @@ SMALL = 100
 HOT, COLD = 0.05, 1e-5
 """First and last temperature, as shares of the cost of the plan to begin with."""
 POWERS = (8.0, 16.0, 40.0)
-NONE_FOUND = "no split that was tried is a plan; this does not prove that there is none"
 
 
 def anneal_phases(problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> Result:
@@ -52,36 +51,23 @@ def _with_filled(problem: Problem) -> Problem:
     return problem.with_constraints([*problem.constraints, *rows])
 
 
-class _Run:
+class _Run(AnnealingRun):
     """Solves one problem."""
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> None:
-        self._problem, self._limits, self._progress = problem, limits, progress
-        self._patience = patience
-        self._incumbent = Incumbent("annealing", problem, limits, progress)
-        self._of = together(problem)
-        self._first = np.unique(self._of, return_index=True)[1]
-        self._costs = phase_costs(_with_filled(problem), self._of)
-        self._random = np.random.default_rng(limits.seed)
-        n, k = self._costs.allowed.shape
-        self._line = problem.line
-        self._steps = min(MAX_FIRST, max(MIN_STEPS, moves * n * k // 10))
+    def _prepare(self) -> Ints:
+        supernode = together(self._problem)
+        self._costs = phase_costs(_with_filled(self._problem), supernode)
+        self._random = np.random.default_rng(self._limits.seed)
+        self._line = self._problem.line
+        return supernode
 
-    def result(self) -> Result:
-        """Anneal until done or stopped, and return the best plan."""
-        incumbent = self._incumbent
-        incumbent.take_start()
-        costs = self._costs
-        if len(costs.allowed) and costs.allowed.any(axis=1).all():
-            idle, turn, steps = 0, 0, self._steps
-            while idle < self._patience and not incumbent.done:
-                known = incumbent.cost
-                self._round(turn, steps)
-                idle = 0 if incumbent.cost < known else idle + 1
-                turn, steps = turn + 1, steps + (steps // 4 if costs.allowed.size > SMALL else 0)
-        if incumbent.plan is None:
-            incumbent.note(NONE_FOUND)
-        return incumbent.result()
+    def _begin(self) -> bool:
+        return bool(len(self._costs.allowed) and self._costs.allowed.any(axis=1).all())
+
+    def _anneal(self) -> None:
+        size = self._costs.allowed.size
+        steps = min(MAX_FIRST, max(MIN_STEPS, self._moves * size // 10))
+        self._one_after_another(steps, self._round, longer=size > SMALL)
 
     def _round(self, turn: int, steps: int) -> None:
         """Anneal once, from the best plan in every second round."""
@@ -90,17 +76,16 @@ class _Run:
         device, place = self._sliced(turn) if plan is None else self._of_plan(plan)
         run = MOVE.pick(steps, self._progress.say)
         scale = self._scale
-        best, least, done = device.copy(), np.inf, 0
-        while done == 0 or (done < steps and not incumbent.done):  # once at least, however long compiling took
-            temperature = HOT * (COLD / HOT) ** (done / steps)
+        best, least = device.copy(), np.inf
+        for begin, _ in chunks(steps, CHUNK, lambda: incumbent.done, once=True):  # however long compiling took
+            temperature = falling(HOT, COLD, begin / steps)
             state = phase_state(self._costs, device, place)  # anew, so that rounding does not add up
             draws = self._random.random((CHUNK, 3))
             power = POWERS[turn % len(POWERS)]
             least = run(draws, temperature, power, scale, self._problem.acyclic, self._costs, state, best, least)
             device = state.device
-            done += CHUNK
         if least < np.inf:
-            incumbent.take(Plan.create(self._problem, best[self._of]))
+            incumbent.take(self._plan_of(best))
 
     @property
     def _scale(self) -> float:

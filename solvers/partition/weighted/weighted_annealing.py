@@ -6,16 +6,18 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.core.contracts.limits import Limits, Progress
+from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.progress import Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
-from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph
+from mtpp_dsl.solvers.partition.annealing.annealing_run import AnnealingRun, chunks, falling
+from mtpp_dsl.solvers.partition.annealing.starts import along_order
 from mtpp_dsl.solvers.partition.weighted.instance import WeightedInstance, instance_of, state_of
 from mtpp_dsl.solvers.partition.weighted.moves import ANNEAL, DRAWS, BestWeighted, WeightedMoves
-from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 
 __all__ = ["anneal_weighted"]
@@ -26,7 +28,6 @@ CHUNKS, SMALLEST_CHUNK, LARGEST_CHUNK, NOISE = 100, 500, 20_000, 1 << 16
 """Steps of the temperature, about, and moves in each; random numbers drawn at once."""
 MOVES_A_SPLIT = 50
 """A search tries no more moves than so many for each split that there is."""
-NONE_FOUND = "no split that was tried is a plan; this does not prove that there is none"
 
 
 def anneal_weighted(problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> Result:
@@ -42,42 +43,34 @@ def anneal_weighted(problem: Problem, limits: Limits, progress: Progress, patien
     return _Run(problem, limits, progress, patience, moves).result()
 
 
-class _Run:
+class _Run(AnnealingRun):
     """Solves one problem."""
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> None:
-        self._problem, self._limits, self._progress = problem, limits, progress
-        self._incumbent = Incumbent("annealing", problem, limits, progress)
-        view = hypergraph(problem)
-        self._of, self._first = view.of, view.first
-        self._instance: WeightedInstance = instance_of(problem, view)
-        n, k = self._instance.time.shape
-        first = min(MAX_FIRST_MOVES, max(MIN_MOVES, moves * n * k))
-        most = max(MIN_MOVES, min(MAX_MOVES, MOVES_A_SPLIT * float(k) ** min(n, 64)))
-        self._rounds = MultiStart(limits, CHAINS, patience, first, MIN_MOVES, most)
-        place = np.empty(problem.graph.n)
-        place[problem.graph.topological_order] = np.arange(problem.graph.n)
-        self._order = np.argsort(np.bincount(self._of, weights=place) / np.bincount(self._of), kind="stable")
-        self._best = BestWeighted(np.zeros(n, np.int64), np.array([np.inf]))
+    def _prepare(self) -> Ints:
+        view = hypergraph(self._problem)
+        self._instance: WeightedInstance = instance_of(self._problem, view)
+        self._order = along_order(self._problem, view.of)
+        self._best = BestWeighted(np.zeros(len(self._instance.time), np.int64), np.array([np.inf]))
+        return view.of
 
-    def result(self) -> Result:
-        """Anneal until done or stopped, and return the best plan."""
+    def _begin(self) -> bool:
         incumbent = self._incumbent
-        incumbent.take_start()
         if incumbent.plan is not None:
             self._best.device[:] = incumbent.plan.assignment[self._first]
             self._best.cost[0] = incumbent.cost
-        if self._instance.allowed.any(axis=1).all() and self._instance.time.size:
-            self._rounds.run(
-                self._chain,
-                self._keep,
-                cost=lambda: float(self._best.cost[0]),
-                done=lambda: incumbent.done,
-                prepare=lambda steps: ANNEAL.pick(CHAINS * steps, self._progress.say),
-            )
-        if incumbent.plan is None:
-            incumbent.note(NONE_FOUND)
-        return incumbent.result()
+        return bool(self._instance.allowed.any(axis=1).all() and self._instance.time.size)
+
+    def _anneal(self) -> None:
+        n, k = self._instance.time.shape
+        first = min(MAX_FIRST_MOVES, max(MIN_MOVES, self._moves * n * k))
+        most = max(MIN_MOVES, min(MAX_MOVES, MOVES_A_SPLIT * float(k) ** min(n, 64)))
+        MultiStart(self._limits, CHAINS, self._patience, first, MIN_MOVES, most).run(
+            self._chain,
+            self._keep,
+            cost=lambda: float(self._best.cost[0]),
+            done=lambda: self._incumbent.done,
+            prepare=lambda steps: ANNEAL.pick(CHAINS * steps, self._progress.say),
+        )
 
     @property
     def _used(self) -> Bools:
@@ -87,54 +80,39 @@ class _Run:
             return np.ones(k, np.bool_)
         return np.bincount(self._best.device, minlength=k) > 0
 
-    def _keep(self, found: list[BestWeighted]) -> None:
+    def _keep(self, splits: list[BestWeighted]) -> None:
         """Keep the best split of a round."""
-        best = min(found, key=lambda one: float(one.cost[0]))
-        if best.cost[0] < self._best.cost[0] and self._incumbent.take(self._plan(best)):
+        best = min(splits, key=lambda one: float(one.cost[0]))
+        if best.cost[0] < self._best.cost[0] and self._incumbent.take(self._plan_of(best.device)):
             self._best = best
 
     def _chain(self, turn: Turn) -> BestWeighted:
         """Anneal once; what this does depends on the turn and on the best split before the round alone."""
         chosen = recipe(turn.chain, turn.number, self._used, turn.random)
         best = BestWeighted(self._best.device.copy(), self._best.cost.copy())
-        told = float(best.cost[0])
+        known = float(best.cost[0])
         device = self._start(chosen, turn.random)
         state = state_of(self._instance, device)
-        unit = abs(told) if np.isfinite(told) and told else self._unit
+        unit = abs(known) if np.isfinite(known) and known else self._unit
         run = ANNEAL.pick(turn.steps, self._progress.say)
         draws = np.empty(max(DRAWS, min(NOISE, 32 * turn.steps)))
-        chunk = max(SMALLEST_CHUNK, min(LARGEST_CHUNK, turn.steps // CHUNKS))
-        done, energy = 0, np.inf
-        while done < turn.steps and self._progress.ended(self._limits) is None:
-            temperature = chosen.hot * (chosen.cold / chosen.hot) ** (done / turn.steps)
-            end = min(turn.steps, done + chunk)
+        size = max(SMALLEST_CHUNK, min(LARGEST_CHUNK, turn.steps // CHUNKS))
+        energy = np.inf
+        for begin, end in chunks(turn.steps, size, lambda: self._progress.ended(self._limits) is not None):
+            temperature = falling(chosen.hot, chosen.cold, begin / turn.steps)
+            heat = temperature, unit, chosen.moves, chosen.offered
+            done = begin
             while done < end:
                 turn.random.random(out=draws)
-                tried, energy = run(
-                    draws,
-                    end - done,
-                    temperature,
-                    unit,
-                    chosen.moves,
-                    chosen.offered,
-                    self._instance,
-                    state,
-                    energy,
-                    best,
-                )
+                tried, energy = run(draws, end - done, *heat, self._instance, state, energy, best)
                 done += tried
             state = state_of(self._instance, state.device)  # sums of floats drift
-            if best.cost[0] < told:
-                told = float(best.cost[0])
-                plan = self._plan(best)
-                if self._valid(plan):
+            if best.cost[0] < known:
+                known = float(best.cost[0])
+                plan = self._plan_of(best.device)
+                if not verify(self._problem, plan):
                     self._progress.report_plan(plan, evaluate(self._problem, plan).cost)
         return best
-
-    def _valid(self, plan: Plan) -> bool:
-        from mtpp_dsl.checks.verification import verify
-
-        return not verify(self._problem, plan)
 
     @property
     def _unit(self) -> float:
@@ -164,9 +142,6 @@ class _Run:
             lost = ~instance.allowed[np.arange(n), device]
         key = np.where(instance.allowed, random.random((n, k)) + chosen.offered, -1.0)
         return np.where(lost, key.argmax(axis=1), device).astype(np.int64)
-
-    def _plan(self, best: BestWeighted) -> Plan:
-        return Plan.create(self._problem, best.device[self._of])
 
 
 # Draw at random how one annealing goes: from where, over which devices, from which temperature, by which moves.
