@@ -65,14 +65,14 @@ def modules(
     of_edge = np.searchsorted(cuts, heads)  # an edge is in the module that its head is in, or ends
     by_module = used[np.argsort(of_edge, kind="stable")]
     count = np.concatenate(([0], np.cumsum(np.bincount(of_edge, minlength=len(cuts) + 1))))
-    found = []
+    parts = []
     for j in range(len(cuts) + 1):
         first = int(cuts[j - 1]) + 1 if j else 0
         last = int(cuts[j]) if j < len(cuts) else len(order)
         nodes = tuple(order[first:last].tolist())
         if j == len(cuts) and j and not nodes:
             break
-        found.append(
+        parts.append(
             CutModule(
                 int(order[cuts[j - 1]]) if j else NONE,
                 int(order[last]) if j < len(cuts) else NONE,
@@ -80,7 +80,7 @@ def modules(
                 tuple(by_module[count[j] : count[j + 1]].tolist()),
             )
         )
-    return found
+    return parts
 
 
 def _cuts(n: int, tails: Ints, heads: Ints, bound: Iterable[Ints]) -> Ints:
@@ -97,10 +97,10 @@ def _cuts(n: int, tails: Ints, heads: Ints, bound: Iterable[Ints]) -> Ints:
     enters = np.bincount(heads, minlength=n) == 0
     sinks_before = np.concatenate(([0], np.cumsum(leaves)))[:n]
     sources_behind = enters.sum() - np.cumsum(enters)
-    held = np.zeros(n + 1, np.int64)
+    kept = np.zeros(n + 1, np.int64)
     for places in bound:
         low, high = int(places.min()), int(places.max())
         if high - low > 1:
-            held[low + 1] += 1
-            held[high] -= 1
-    return np.flatnonzero(~crossed & (sinks_before == 0) & (sources_behind == 0) & (np.cumsum(held)[:n] == 0))
+            kept[low + 1] += 1
+            kept[high] -= 1
+    return np.flatnonzero(~crossed & (sinks_before == 0) & (sources_behind == 0) & (np.cumsum(kept)[:n] == 0))

@@ -38,13 +38,13 @@ def cheapest_sets(problem: Problem) -> Iterator[tuple[tuple[int, ...], float]]:
     most = _largest_loads(problem)
     time = np.where(problem.allowed, problem.time, np.inf)
     memory, room = float(problem.graph.memory.sum()), problem.memory_room
-    found = []
+    priced = []
     for size in range(1, problem.k + 1):
         for devices in combinations(range(problem.k), size):
             chosen = list(devices)
             if memory <= room[chosen].sum() and _fits(time[:, chosen], most[chosen]):
-                found.append((base + float(price[chosen].sum()), devices))
-    for cost, devices in sorted(found):
+                priced.append((base + float(price[chosen].sum()), devices))
+    for cost, devices in sorted(priced):
         yield devices, cost
 
 

@@ -82,8 +82,8 @@ class DirectedCuts:
     def __init__(self, n: int, producer: Ints, readers: Sequence[Sequence[int]], cuts: float) -> None:
         self.n = n
         self.producer = np.ascontiguousarray(producer, np.int64)
-        self.starts = np.cumsum([0, *(len(found) for found in readers)]).astype(np.int64)
-        self.readers = np.array([v for found in readers for v in found], np.int64)
+        self.starts = np.cumsum([0, *(len(nodes) for nodes in readers)]).astype(np.int64)
+        self.readers = np.array([v for nodes in readers for v in nodes], np.int64)
         tensors, pins = len(self.producer), len(self.readers)
         self._scratch = np.zeros((LISTS, max(n + 2 * tensors, 4 * (tensors + pins)) + 4), np.int64)
         self._run = DIRECTED_CUT.pick(cuts * 20.0 * (n + 2 * pins + 1))

@@ -202,28 +202,28 @@ def without_rows(
         progress: told of plans that keep all constraints, and of bounds.
     """
     listener = _Checked(problem, _left_out(problem, left), limits, progress)
-    found = search(left, limits, listener)
-    if found.infeasibility is not None:
-        return replace(found, log=tuple(progress.log))
-    if found.plan is not None:
-        listener.check(found.plan)
-    plan, bound = listener.kept, found.bound
+    answer = search(left, limits, listener)
+    if answer.infeasibility is not None:
+        return replace(answer, log=tuple(progress.log))
+    if answer.plan is not None:
+        listener.check(answer.plan)
+    plan, bound = listener.kept, answer.bound
     cost = None if plan is None else evaluate(problem, plan).cost
     closed = cost is not None and bound is not None and relative_gap(cost, bound.cost) <= limits.gap
     return replace(
-        found,
-        termination="complete" if found.termination == "gap" and not closed else found.termination,
+        answer,
+        termination="complete" if answer.termination == "gap" and not closed else answer.termination,
         plan=plan,
         evaluation=None if plan is None else evaluate(problem, plan),
         log=tuple(progress.log),
-        notes=(*found.notes, *listener.notes(found.method)),
+        notes=(*answer.notes, *listener.notes(answer.method)),
     )
 
 
 def _left_out(problem: Problem, left: Problem) -> str:
     """Return the constraints of *problem* that *left* does not have, in words."""
     words = {Linear: "the labelled constraints", Separate: "the nodes held apart"}
-    return " and ".join(said for kind, said in words.items() if any(problem.of(kind)) and not any(left.of(kind)))
+    return " and ".join(word for kind, word in words.items() if any(problem.of(kind)) and not any(left.of(kind)))
 
 
 class _Checked(Progress):

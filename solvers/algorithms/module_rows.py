@@ -76,7 +76,7 @@ def split(
     graph: Graph,
     channels: int | None = None,
     *,
-    held: Sequence[Sequence[int]] = (),
+    together: Sequence[Sequence[int]] = (),
     wanted: int = WANTED,
     cuts: bool = True,
 ) -> ModuleRow:
@@ -94,7 +94,7 @@ def split(
         graph: at least one node.
         channels: how many tensors may cross a boundary; None for the fewest, up to :data:`MAX_CHANNELS`, with which
             modules are nearly as near to the wanted size, at boundaries as few and as narrow, as with more.
-        held: lists of nodes of which all stay in one module.
+        together: lists of nodes of which all stay in one module.
         wanted: nodes of a module.
         cuts: whether every cut node is a boundary; of one sample, nothing is lost there. Without, none counts as clean.
 
@@ -103,12 +103,12 @@ def split(
     """
     if channels is not None and channels < 1:
         raise UsageError(f"modules are joined by one channel or more, not by {channels}")
-    ways = [_Boundaries(graph, order, held, wanted, cuts) for order in orders(graph, channels or MAX_CHANNELS)]
+    ways = [_Boundaries(graph, order, together, wanted, cuts) for order in orders(graph, channels or MAX_CHANNELS)]
     if channels is not None:
         return _best(ways, channels)[1]
-    found = [_best(ways, most) for most in range(1, MAX_CHANNELS + 1)]
-    enough = NEAR * min(count for count, _ in found) + SPARE
-    return next(one for count, one in found if count <= enough)
+    rows = [_best(ways, most) for most in range(1, MAX_CHANNELS + 1)]
+    enough = NEAR * min(count for count, _ in rows) + SPARE
+    return next(one for count, one in rows if count <= enough)
 
 
 def _best(ways: Sequence[_Boundaries], channels: int) -> tuple[float, ModuleRow]:
@@ -125,11 +125,11 @@ def _counts(sizes: Ints, wanted: int) -> Floats:
 class _Boundaries:
     """The boundaries along one topological order."""
 
-    def __init__(self, graph: Graph, order: Ints, held: Sequence[Sequence[int]], wanted: int, cuts: bool) -> None:
+    def __init__(self, graph: Graph, order: Ints, together: Sequence[Sequence[int]], wanted: int, cuts: bool) -> None:
         self._graph, self._order, self._wanted = graph, order, wanted
         self._crossing = crossing(graph, order)
         place = np.argsort(order)
-        self._free = _unheld(graph.n, [place[list(nodes)] for nodes in held if len(nodes)])
+        self._free = _unheld(graph.n, [place[list(nodes)] for nodes in together if len(nodes)])
         self._clean = np.zeros(graph.n + 1, np.bool_)
         for module in between_cuts(graph) if cuts else []:
             if module.exit != NONE:
@@ -174,10 +174,10 @@ class _Boundaries:
         return float(cost[-1]), chosen[::-1]
 
 
-def _unheld(n: int, held: Sequence[Ints]) -> Bools:
+def _unheld(n: int, together: Sequence[Ints]) -> Bools:
     """Return [n + 1] whether so many nodes from the first on hold all or none of every list of places."""
     inside = np.zeros(n + 2, np.int64)
-    for places in held:
+    for places in together:
         inside[int(places.min()) + 1] += 1
         inside[int(places.max()) + 1] -= 1
     free: Bools = np.cumsum(inside)[: n + 1] == 0

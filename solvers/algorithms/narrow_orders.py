@@ -132,7 +132,7 @@ def bisected(graph: Graph, order: Ints, most: int) -> Ints:
     A least cut between the first nodes and the last divides the rest; where it has no more tensors, both sides
     are cut again. A prefix is closed under predecessors, so that a cut is a flow with arcs back of any capacity.
     """
-    found: list[int] = []
+    placed: list[int] = []
     waiting = [order.tolist()]
     place = np.argsort(order).tolist()
     done = [False] * graph.n
@@ -140,12 +140,12 @@ def bisected(graph: Graph, order: Ints, most: int) -> Ints:
         nodes = waiting.pop()
         parts = _parts(graph, nodes, done, most)
         if parts is None:
-            found += nodes
+            placed += nodes
             for v in nodes:
                 done[v] = True
         else:
             waiting += [sorted(part, key=place.__getitem__) for part in reversed(parts)]
-    return np.array(found, np.int64)
+    return np.array(placed, np.int64)
 
 
 def _parts(graph: Graph, nodes: Sequence[int], done: Sequence[bool], most: int) -> tuple[list[int], list[int]] | None:

@@ -49,8 +49,8 @@ def beside(instance: LatencyInstance) -> Ints | None:
     """
     every = np.arange(instance.pieces, len(instance.home))
     endless = every[np.isinf(instance.limit[instance.home[every]])]
-    found = (_fastest(instance, free) for free in (endless, every))
-    return next((slot for slot in found if slot is not None), None)
+    slots = (_fastest(instance, free) for free in (endless, every))
+    return next((slot for slot in slots if slot is not None), None)
 
 
 def _fastest(instance: LatencyInstance, free: Ints) -> Ints | None:
@@ -290,12 +290,12 @@ def parted(
             if base == np.inf:
                 continue
             stamp += 1
-            held, cost = 0.0, 0.0
+            size, cost = 0.0, 0.0
             for j in range(i, count):
                 unit = order[j]
                 for x in range(unit_offsets[unit], unit_offsets[unit + 1]):
                     v = unit_nodes[x]
-                    held += memory[v]
+                    size += memory[v]
                     cost += time[v, device]
                     open_ends[v] = offsets[v + 1] - offsets[v]
                     if open_ends[v] > 0:
@@ -312,7 +312,7 @@ def parted(
                             open_ends[u] -= 1
                             if open_ends[u] == 0:
                                 cost -= tensor[u]
-                if held > limit[r] or cost == np.inf:
+                if size > limit[r] or cost == np.inf:
                     break
                 if base + cost < best[r + 1, j + 1]:
                     best[r + 1, j + 1] = base + cost

@@ -97,8 +97,8 @@ class LatencyRounds:
         )
         return self._taker.result()
 
-    def _keep_all(self, found: list[Ints]) -> None:
-        for slot in found:
+    def _keep_all(self, slots: list[Ints]) -> None:
+        for slot in slots:
             self._keep(slot)
 
     def _begin(self) -> None:

@@ -132,12 +132,12 @@ LARGEST_RENT = 2.0**16
 
 def reachable(graph: Graph) -> Bools:
     """Return [n, n] whether a path leads from one node to another, which is not itself."""
-    found = np.zeros((graph.n, graph.n), np.bool_)
+    reaches = np.zeros((graph.n, graph.n), np.bool_)
     for u in graph.topological_order[::-1].tolist():
         for v in graph.successors(u).tolist():
-            found[u] |= found[v]
-            found[u, v] = True
-    return found
+            reaches[u] |= reaches[v]
+            reaches[u, v] = True
+    return reaches
 
 
 class Hulls:
@@ -192,20 +192,20 @@ class Hulls:
             for j, time in self.runs(path, i):
                 cost[i, j] = time
         cut = np.zeros((length, length), np.bool_)
-        found: list[tuple[int, int, float]] = []
+        runs: list[tuple[int, int, float]] = []
         alone = self.alone[list(path)]
         while True:
             through, value = _through(cost, alone, min(self.instance.pieces, length))
             wanted = np.argwhere((through <= value * (1 + NEAR)) & ~cut)
             if not np.isfinite(value) or not len(wanted) or stopped():
-                return value * (1 - 8e-16 * (self.graph.n + 100)), found
+                return value * (1 - 8e-16 * (self.graph.n + 100)), runs
             nearest = np.argsort(through[wanted[:, 0], wanted[:, 1]], kind="stable")[:AT_ONCE]
             for i, j in wanted[nearest].tolist():
                 least, rent = self.cheapest(path, i, j)
                 cut[i, j] = True
                 if least > cost[i, j]:
                     cost[i, j] = least
-                    found.append((i, j, rent))
+                    runs.append((i, j, rent))
 
     def runs(self, path: Sequence[int], i: int) -> list[tuple[int, float]]:
         """Return (j, least time of a subgraph of the nodes i to j of the path and not those beside them) for all j."""
@@ -213,13 +213,13 @@ class Hulls:
         inside = np.zeros(graph.n, np.bool_)
         down, up = inside.copy(), inside.copy()
         earlier, _ = self._beyond(path, i, len(path) - 1)
-        found = []
+        ends = []
         for j in range(i, len(path)):
             self._hold(inside, down, up, np.array([path[j]]))
             if i and inside[path[i - 1]]:
                 break
-            held = self._held(inside)
-            room = [d for d, limit in self.kinds if held <= limit]
+            size = self._held(inside)
+            room = [d for d, limit in self.kinds if size <= limit]
             if not room:
                 break
             if j + 1 < len(path) and inside[path[j + 1]]:
@@ -230,8 +230,8 @@ class Hulls:
             moved[graph.tails[inside[graph.tails] & later[graph.heads]]] = True
             cost = float(instance.tensor[moved].sum()) + min(float(instance.time[inside, d].sum()) for d in room)
             if cost < np.inf:
-                found.append((j, cost))
-        return found
+                ends.append((j, cost))
+        return ends
 
     def cheapest(self, path: Sequence[int], i: int, j: int) -> tuple[float, float]:
         """Return the least time of a subgraph that holds the nodes i to j of the path, whatever else it holds.
@@ -247,8 +247,8 @@ class Hulls:
         hull[[path[i], path[j]]] = True
         self._hold(inside, down, up, np.flatnonzero(hull))
         earlier, later = self._beyond(path, i, j)
-        held = self._held(inside)
-        kinds = [(d, limit) for d, limit in self.kinds if held <= limit]
+        size = self._held(inside)
+        kinds = [(d, limit) for d, limit in self.kinds if size <= limit]
         kinds = [(d, limit) for d, limit in kinds if np.isfinite(self.instance.time[inside, d]).all()]
         if not kinds:
             return np.inf, 0.0

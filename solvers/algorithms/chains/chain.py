@@ -94,10 +94,10 @@ class Typed:
     def devices(self, steps: list[tuple[int, int, int]], n: int) -> Ints:
         """Return [n] devices for stages (first node, node after the last, type): the first unused one of each type."""
         free = [list(group) for group in self.members]
-        found = np.empty(n, np.int64)
+        device = np.empty(n, np.int64)
         for begin, end, kind in steps:
-            found[begin:end] = free[kind].pop(0)
-        return found
+            device[begin:end] = free[kind].pop(0)
+        return device
 
 
 def typed(chain: NodeChain) -> Typed:

@@ -64,13 +64,13 @@ def least_bottleneck(
         return ChainSplit(None, np.inf, 0.0)
     types = typed(chain)
     limit = min(upper, _ceiling(chain))
-    found, value, lower = None, upper, 0.0
+    best, value, lower = None, upper, 0.0
     while True:  # a second time where the known plan was so much dearer that the unit was too large
         search = _Search(types, chain, limit, say)
         low, high, share = search.least(), search.top + 1, FIRST_STEP
         while low < high and not (value < np.inf and value - lower <= gap * value):
             target = min((low + high - 1) // 2, low + int(share * low))
-            if found is None and upper == np.inf and share == FIRST_STEP:
+            if best is None and upper == np.inf and share == FIRST_STEP:
                 target = search.top  # is there any split at all?
             pause()
             steps, following = search.below(target)
@@ -80,17 +80,17 @@ def least_bottleneck(
                 device = types.devices(steps, chain.n)
                 cost = float(chain.loads(device).max())
                 if cost < value:
-                    found, value = device, cost
+                    best, value = device, cost
                 high = min(target, search.cost(steps))
             lower = max(lower, low * search.unit)
             share *= 2
         lower = max(lower, low * search.unit)
-        if found is None or value >= 2.0**FINE * search.unit or limit <= value:
+        if best is None or value >= 2.0**FINE * search.unit or limit <= value:
             break
         limit = value
-    if found is None:
+    if best is None:
         return ChainSplit(None, np.inf, np.inf if upper == np.inf else min(lower, upper))
-    return ChainSplit(found, value, min(lower, value))
+    return ChainSplit(best, value, min(lower, value))
 
 
 class _Search:
@@ -177,7 +177,7 @@ FAR = 1 << 62
 
 
 def _below(
-    target: int, modes: Ints, ahead: Ints, held: Floats, room: Floats, sent: Ints, received: Ints, stride: Ints,
+    target: int, modes: Ints, ahead: Ints, memory: Floats, room: Floats, sent: Ints, received: Ints, stride: Ints,
     left: Ints, into: Ints, origin: Ints, queue: Ints, answer: Ints,
 ) -> int:  # fmt: skip
     """Find stages whose loads are *target* or less; return 0, or else the least target at which more is possible.
@@ -190,7 +190,7 @@ def _below(
         target: as above.
         modes: [types] 0: work, sending and receiving add up; 1: they overlap; 2: the last two add up then.
         ahead: [types, n + 1] work before each node.
-        held: [n + 1] memory before each node.
+        memory: [n + 1] memory before each node.
         room: [types] memory of each.
         sent: [n, types, types] what a type pays to send the tensor of each node to a type.
         received: the same for receiving.
@@ -231,7 +231,7 @@ def _below(
                     back += 1
                 if back == front:
                     continue
-                while low < end and held[end] - held[low] > room[v]:
+                while low < end and memory[end] - memory[low] > room[v]:
                     low += 1
                 if mode > 0:
                     while low < end and ahead[v, end] - ahead[v, low] > target:

@@ -157,10 +157,10 @@ def least_walk(
 
 def _ahead(place: Floats, move: Floats) -> Floats:
     """Return [n, devices] the least sum of what comes after each node, if that is on a device."""
-    found = np.zeros(place.shape)
+    rest = np.zeros(place.shape)
     for j in range(len(place) - 2, -1, -1):
-        found[j] = (move[j] + (place[j + 1] + found[j + 1])[None, :]).min(axis=1)
-    return found
+        rest[j] = (move[j] + (place[j + 1] + rest[j + 1])[None, :]).min(axis=1)
+    return rest
 
 
 def _prices(walk: ChainWalk, upper: float) -> Floats:
@@ -267,10 +267,10 @@ def _next(walk: ChainWalk, labels: _Labels, j: int, priced: Floats) -> tuple[_La
 
 def _raised(walk: ChainWalk, tops: Floats, slots: Floats) -> Floats:
     """Return [labels, tops] the largest slots so far."""
-    found = tops.copy()
+    raised = tops.copy()
     for top in range(walk.tops):
-        found[:, top] = np.maximum(found[:, top], slots[:, walk.top == top].max(axis=1, initial=0.0))
-    return found
+        raised[:, top] = np.maximum(raised[:, top], slots[:, walk.top == top].max(axis=1, initial=0.0))
+    return raised
 
 
 def _undominated(walk: ChainWalk, labels: _Labels) -> Bools:
@@ -297,8 +297,8 @@ def _undominated(walk: ChainWalk, labels: _Labels) -> Bools:
 
 def _traced(trail: Sequence[tuple[Ints, Ints]], label: int) -> Ints:
     """Return [n] the devices of a label of the last node."""
-    found = []
+    devices = []
     for parent, last in reversed(trail):
-        found.append(int(last[label]))
+        devices.append(int(last[label]))
         label = int(parent[label])
-    return np.array(found[::-1], np.int64)
+    return np.array(devices[::-1], np.int64)

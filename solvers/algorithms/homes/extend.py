@@ -216,7 +216,7 @@ def _extend(
                             h = room.home[t]
                             got += loads.received[t, h, d]
                             cost = loads.sent[t, h, d]
-                            if loads.each == 0:
+                            if loads.serial == 0:
                                 cost = max(0, cost - room.paid[t])
                             room.log[logs, 0] = 0
                             room.log[logs, 1] = t
@@ -225,14 +225,14 @@ def _extend(
                             room.log[logs + 1, 1] = h
                             room.log[logs + 1, 2] = room.load[h]
                             logs += 2
-                            if loads.each == 0:
+                            if loads.serial == 0:
                                 room.paid[t] += cost
                             room.load[h] += cost
                             if room.load[h] > target:
                                 fits = False
                             for z in range(loads.route[h * k + d], loads.route[h * k + d + 1]):
                                 c = loads.channel[z]
-                                if loads.each == 0 and (room.passed[t] >> c) & 1:
+                                if loads.serial == 0 and (room.passed[t] >> c) & 1:
                                     continue
                                 room.log[logs, 0] = 2
                                 room.log[logs, 1] = c

@@ -53,16 +53,16 @@ class HomeSearch:
         *,
         say: Callable[[str], None],
         pause: Callable[[], None],
-        found: Callable[[Ints], float],
+        keep: Callable[[Ints], float],
         bounded: Callable[[float], None],
     ) -> None:
         self._shipping, self._lattice = shipping, lattice
-        self._say, self._pause, self._found, self._bounded = say, pause, found, bounded
+        self._say, self._pause, self._keep, self._bounded = say, pause, keep, bounded
         self._channels = max(1, shipping.carried.shape[1])
         self._first, self._live = _live(shipping, lattice)
         self.width = int(np.diff(self._first).max(initial=0))
-        each = 8 * (6 + shipping.k + self._channels + 3 * self.width)
-        self._most = max(1_000, int(most_bytes / each))
+        label_bytes = 8 * (6 + shipping.k + self._channels + 3 * self.width)
+        self._most = max(1_000, int(most_bytes / label_bytes))
 
     def climb(self, lower: float, upper: float, gap: float, *, relaxed: bool) -> tuple[float, float, bool]:
         """Return a bound on all splits, the cost of the best plan known, and whether all splits were looked at.
@@ -90,7 +90,7 @@ class HomeSearch:
                     lower = max(lower, min(target * unit, upper))
                     self._bounded(lower)
                     continue
-                cost = self._found(stages)
+                cost = self._keep(stages)
                 upper = min(upper, cost)
                 if cost > (target + slack) * unit and most - floor < NARROW * most:
                     return lower, upper, True  # it costs more than is counted, and so may all that are left
@@ -145,7 +145,7 @@ class HomeSearch:
 
     def _labels(self, most: int, relaxed: bool) -> Labels:
         size, k = self._lattice.size, self._shipping.k
-        held = 1 if relaxed else most
+        full = 1 if relaxed else most
         buckets = max(1 << 10, 1 << (2 * most).bit_length())
 
         def empty(rows: int, *shape: int) -> Ints:
@@ -157,11 +157,11 @@ class HomeSearch:
             device=empty(most),
             ideal=empty(most),
             used=empty(most),
-            load=empty(held, k),
-            channel=empty(held, self._channels),
-            home=empty(held, max(1, self.width)),
-            paid=empty(held, max(1, self.width)),
-            passed=empty(held, max(1, self.width)),
+            load=empty(full, k),
+            channel=empty(full, self._channels),
+            home=empty(full, max(1, self.width)),
+            paid=empty(full, max(1, self.width)),
+            passed=empty(full, max(1, self.width)),
             dead=np.zeros(most, np.int64),
             head=np.full(size, -1, np.int64),
             bucket=np.full(buckets, -1, np.int64),
@@ -214,9 +214,9 @@ def _live(shipping: Shipping, lattice: Lattice) -> tuple[Ints, Ints]:
         inside = np.ones(lattice.size, np.bool_)
         for v in readers:
             inside &= member(v)
-        found = np.flatnonzero(member(int(shipping.producer[t])) & ~inside)
-        rows.append(found)
-        columns.append(np.full(len(found), t, np.int64))
+        ideals = np.flatnonzero(member(int(shipping.producer[t])) & ~inside)
+        rows.append(ideals)
+        columns.append(np.full(len(ideals), t, np.int64))
     row = np.concatenate([np.zeros(0, np.int64), *rows])
     column = np.concatenate([np.zeros(0, np.int64), *columns])
     order = np.lexsort((column, row))

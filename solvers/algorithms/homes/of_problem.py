@@ -73,13 +73,13 @@ def shipping_of(problem: Problem, *, ordered: bool = True) -> tuple[Shipping, In
                 sorted({(a, b) for a, b in zip(tails[outside].tolist(), heads[outside].tolist(), strict=True)})
             ),
             producer=of[producer],
-            readers=tuple(tuple(sorted(found)) for found in readers),
+            readers=tuple(tuple(sorted(nodes)) for nodes in readers),
             sent=sent,
             received=received,
             routes=routes,
             carried=size[:, None] / net.bandwidth[shared],
             overlap=net.overlap == "full",
-            each=net.send == "each",
+            serial=net.send == "each",
             half=half,
         ),
         of,
@@ -106,8 +106,8 @@ def chain_of(problem: Problem) -> tuple[NodeChain, Ints] | None:
     next, and to no other. Channels that several devices share are left out: splits may cost more there.
     """
     shipping, of = shipping_of(problem)
-    found = chain_from(shipping)
-    return None if found is None else (found[0], found[1][of])
+    line = chain_from(shipping)
+    return None if line is None else (line[0], line[1][of])
 
 
 def chain_from(shipping: Shipping) -> tuple[NodeChain, Ints] | None:

@@ -31,7 +31,7 @@ class Shipping:
         routes: [devices][devices] numbers of those channels that shipments of other devices may share.
         carried: [tensors, channels] what each takes of them.
         overlap: whether transfers run beside work.
-        each: whether a tensor is sent to one reading device after the other.
+        serial: whether a tensor is sent to one reading device after the other.
         half: [devices] whether sending and receiving add up where they overlap work.
         owed: where stages are in the order of the devices, the bits of those that have to have a supernode; else -1.
     """
@@ -47,7 +47,7 @@ class Shipping:
     routes: tuple[tuple[tuple[int, ...], ...], ...]
     carried: Floats
     overlap: bool
-    each: bool
+    serial: bool
     half: Bools
     owed: int = -1
 
@@ -63,10 +63,10 @@ class Shipping:
 
     def types(self) -> Ints:
         """Return [devices] the first device that each may be exchanged with: no load would change."""
-        found = np.arange(self.k)
+        kind = np.arange(self.k)
         for d in range(self.k) if self.owed < 0 else ():
-            found[d] = next((e for e in range(d) if found[e] == e and self._equal(d, e)), d)
-        return found
+            kind[d] = next((e for e in range(d) if kind[e] == e and self._equal(d, e)), d)
+        return kind
 
     def _equal(self, d: int, e: int) -> bool:
         """Return whether exchanging two devices changes nothing."""
@@ -108,7 +108,7 @@ class Loads(NamedTuple):
         carried: [tensors, channels].
         kind: [devices] the first equal device.
         mode: [devices] 0: work, sending and receiving add up; 1: they overlap; 2: the last two add up.
-        each: 1 if a tensor is sent to one reading device after the other, else 0.
+        serial: 1 if a tensor is sent to one reading device after the other, else 0.
         owed: where stages are in the order of the devices, the bits of those that have to have a supernode; else -1.
         weight: [n, rows], and [devices, rows] ``price``: weights add up to the target times the prices at the most.
     """
@@ -128,7 +128,7 @@ class Loads(NamedTuple):
     carried: Ints
     kind: Ints
     mode: Ints
-    each: int
+    serial: int
     owed: int
     weight: Floats
     price: Floats
@@ -169,7 +169,7 @@ def whole_loads(shipping: Shipping, top: float) -> tuple[Loads, float, int]:
             carried=whole(shipping.carried),
             kind=shipping.types(),
             mode=np.where(shipping.half, 2, 1) if shipping.overlap else np.zeros(k, np.int64),
-            each=int(shipping.each),
+            serial=int(shipping.serial),
             owed=shipping.owed,
             weight=weight,
             price=price,

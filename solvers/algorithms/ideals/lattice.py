@@ -191,7 +191,7 @@ def _grow(
                 continue
             key = hashes[done] ^ keys[v]
             place = key & mask
-            found = -1
+            child = -1
             while table[place] >= 0:
                 other = table[place]
                 if hashes[other] == key:
@@ -204,17 +204,17 @@ def _grow(
                             same = False
                             break
                     if same:
-                        found = other
+                        child = other
                         break
                 place = (place + 1) & mask
-            if found < 0:
-                found = count
-                bits[found] = bits[done]
-                bits[found, word[v]] |= bit[v]
-                hashes[found] = key
-                table[place] = found
+            if child < 0:
+                child = count
+                bits[child] = bits[done]
+                bits[child, word[v]] |= bit[v]
+                hashes[child] = key
+                table[place] = child
                 count += 1
-            above[steps] = found
+            above[steps] = child
             node[steps] = v
             steps += 1
         done += 1

@@ -128,9 +128,9 @@ def _is_acyclic(pairs: Sequence[tuple[int, int]]) -> bool:
 
 def _with_forward_node(problem: Problem, of: Ints) -> Bools:
     """Return [n] whether each supernode has a forward node."""
-    found = np.zeros(of.max(initial=-1) + 1, dtype=np.bool_)
-    found[of[~problem.graph.backward]] = True
-    return found
+    forward = np.zeros(of.max(initial=-1) + 1, dtype=np.bool_)
+    forward[of[~problem.graph.backward]] = True
+    return forward
 
 
 def _arcs(problem: Problem, of: Ints, mode: TrainingOrder) -> list[tuple[int, int]]:
@@ -138,16 +138,16 @@ def _arcs(problem: Problem, of: Ints, mode: TrainingOrder) -> list[tuple[int, in
     graph = problem.graph
     tails, heads = of[graph.tails], of[graph.heads]
     back = graph.backward
-    found = _pairs(tails, heads, ~back[graph.tails] & ~back[graph.heads])
+    arcs = _pairs(tails, heads, ~back[graph.tails] & ~back[graph.heads])
     among_backward = back[graph.tails] & back[graph.heads]
     if mode == "forward":
         ordered = _with_forward_node(problem, of)
-        found |= _pairs(heads, tails, among_backward & ~(ordered[tails] & ordered[heads]))
+        arcs |= _pairs(heads, tails, among_backward & ~(ordered[tails] & ordered[heads]))
     elif mode == "mirrored":
-        found |= _pairs(heads, tails, among_backward)
+        arcs |= _pairs(heads, tails, among_backward)
     elif mode == "parallel":
-        found |= _pairs(tails, heads, among_backward)
-    return sorted(found)
+        arcs |= _pairs(tails, heads, among_backward)
+    return sorted(arcs)
 
 
 def _pairs(first: Ints, second: Ints, which: Bools) -> set[tuple[int, int]]:
@@ -165,8 +165,8 @@ def _weightless(problem: Problem, types: DeviceTypes, whole: Supernodes) -> Bool
         light &= whole.params == 0
     if any(problem.stage_memory) or any(problem.shard):
         sizes = [graph.state, graph.params, graph.saved, graph.reduce, graph.memory]
-        held = np.sum(sizes, axis=0) > 0
-        light &= np.array([not held[list(nodes)].any() for nodes in whole.members], np.bool_)
+        heavy = np.sum(sizes, axis=0) > 0
+        light &= np.array([not heavy[list(nodes)].any() for nodes in whole.members], np.bool_)
     return np.asarray(light, np.bool_)
 
 
@@ -333,20 +333,20 @@ def _best(weights: Floats, time: float, before: Bools) -> tuple[Floats, Floats]:
     inside: Ints = np.arange(1, 2**count)[:, None] >> np.arange(count) & 1
     first, second = np.array(list(combinations(range(count), 2))).T
     rows = np.hstack((inside, inside[:, first] ^ inside[:, second])).astype(np.float64)
-    held = inside @ weights
-    most = np.minimum(held, time + np.maximum(total - held, 0.0)) / total
+    share = inside @ weights
+    most = np.minimum(share, time + np.maximum(total - share, 0.0)) / total
     below = (inside @ before.T.astype(np.int64) > 0) & (inside == 0)
     above = (inside @ before.astype(np.int64) > 0) & (inside == 0)
     worth = np.where(below.any(axis=1) & above.any(axis=1), UNLIKELY, 1.0)
     worth[-1] = WHOLE
-    found = np.maximum(linprog(-(worth @ rows), A_ub=rows, b_ub=most).x, 0.0)
+    prices = np.maximum(linprog(-(worth @ rows), A_ub=rows, b_ub=most).x, 0.0)
     if time == 0:
-        found[:count] = 0.0
-    sums = rows @ found
-    found *= total * float(np.min(np.divide(most, sums, out=np.ones_like(sums), where=sums > most)))
+        prices[:count] = 0.0
+    sums = rows @ prices
+    prices *= total * float(np.min(np.divide(most, sums, out=np.ones_like(sums), where=sums > most)))
     joint = np.zeros((count, count))
-    joint[first, second] = joint[second, first] = found[count:]
-    return found[:count], joint
+    joint[first, second] = joint[second, first] = prices[count:]
+    return prices[:count], joint
 
 
 # Ancestors in a directed acyclic graph, as sets of bits.

@@ -135,13 +135,13 @@ def _sweep(
         # each type at no larger value (dominance: whatever completes the first completes the other).
         i = source
         source += 1
-        found = 0
+        kept = 0
         shared[:] = 0
         for s in range(count):
             if value[i, s] >= target:
                 continue
             keep = True
-            for y in range(found):
+            for y in range(kept):
                 if value[i, labels[y]] <= value[i, s]:
                     fewer = True
                     for q in range(kinds):
@@ -152,11 +152,11 @@ def _sweep(
                         keep = False
                         break
             if keep:
-                labels[found] = s
-                found += 1
+                labels[kept] = s
+                kept += 1
                 for q in range(kinds):
                     shared[q] = max(shared[q], min(costs.copies[q], states.left[s, q]))
-        if found == 0:
+        if kept == 0:
             continue
         # The state of the search from i: the block S is empty, and the tensors that have a pin in i are known.
         known[:] = False
@@ -224,7 +224,7 @@ def _sweep(
                     # Every label of i becomes one of j, if that is better there and enough can still be done with what
                     # is left.
                     checked = False
-                    for y in range(found):
+                    for y in range(kept):
                         s = labels[y]
                         if states.left[s, q] < m:
                             continue

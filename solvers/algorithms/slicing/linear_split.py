@@ -71,18 +71,18 @@ def linear_split(shipping: ShippedSupernodes, order: Ints, line: Sequence[int]) 
     finite = np.where(np.isfinite(time), time, 0.0)
     everything = float(finite.sum()) + 1e-300
     sums = np.cumsum(np.where(np.isfinite(time), time, BARRED * everything), axis=0)
-    held = np.cumsum(shipping.memory[order])
+    memory = np.cumsum(shipping.memory[order])
 
     def ends(target: float) -> list[int]:
-        found, at = [], 0
+        stops, at = [], 0
         for d in line:
-            before, kept = (sums[at - 1, d], held[at - 1]) if at else (0.0, 0.0)
+            before, kept = (sums[at - 1, d], memory[at - 1]) if at else (0.0, 0.0)
             by_time = np.searchsorted(sums[:, d], before + target, side="right")
-            at = max(at, int(min(by_time, np.searchsorted(held, kept + shipping.room[d], side="right"))))
-            found.append(at)
+            at = max(at, int(min(by_time, np.searchsorted(memory, kept + shipping.room[d], side="right"))))
+            stops.append(at)
             if at == len(order):
                 break
-        return found
+        return stops
 
     low, high = 0.0, everything
     best = ends(high)
@@ -90,9 +90,9 @@ def linear_split(shipping: ShippedSupernodes, order: Ints, line: Sequence[int]) 
         return None
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        found = ends(middle)
-        if found[-1] == len(order):
-            best, high = found, middle
+        stops = ends(middle)
+        if stops[-1] == len(order):
+            best, high = stops, middle
         else:
             low = middle
     device = np.empty(len(order), np.int64)

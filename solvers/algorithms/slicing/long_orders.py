@@ -94,9 +94,9 @@ class Cover:
         while low < high and not stopped():
             if best is not None and high <= low * (1 + near):
                 return self._between(low, high) or best
-            found, following = self.under(target)
-            if found is not None:
-                best, high = found, found.cost
+            slicing, following = self.under(target)
+            if slicing is not None:
+                best, high = slicing, slicing.cost
             else:
                 low = max(following, np.nextafter(target, np.inf))
             step *= 2
@@ -181,12 +181,12 @@ def _cover(
             device = following_of_class[used, kind]
             if device == k:
                 continue
-            work = read = io = size = held = 0.0
+            work = read = io = size = size_in_memory = 0.0
             for v in range(first, n):
                 work += time[v, kind]
-                held += memory[v]
+                size_in_memory += memory[v]
                 size += params[v]
-                if work == np.inf or held > memory_limit[kind]:
+                if work == np.inf or size_in_memory > memory_limit[kind]:
                     break
                 if pays[kind]:
                     read += reads[v]

@@ -94,14 +94,14 @@ class Programme:
 
     def blocks(self, sequence: Ints) -> tuple[OrderBlock, ...]:
         """Return the blocks of the last order sliced, which had a slicing below the limit, on [places] *sequence*."""
-        found: list[OrderBlock] = []
+        blocks: list[OrderBlock] = []
         end, places = len(self._best) - 1, len(sequence) + 1
         while end > 0:
             places = int(self._best[end, :places].argmin())
             begin = int(self._start[end, places])
-            found.append(OrderBlock(begin, end, int(sequence[places - 1])))
+            blocks.append(OrderBlock(begin, end, int(sequence[places - 1])))
             end = begin
-        return tuple(found[::-1])
+        return tuple(blocks[::-1])
 
 
 def _slices(
@@ -140,7 +140,7 @@ def _slices(
     time = np.empty((classes, n))
     made = np.empty(n)
     size = np.empty(n)
-    held = np.empty(n)
+    needs = np.empty(n)
     rest = np.zeros(n + 1)
     fewest = np.empty(n + 1, np.int64)
     states = np.empty(k, np.int64)
@@ -151,7 +151,7 @@ def _slices(
             v = order[p]
             made[p] = paid[v]
             size[p] = node_params[v]
-            held[p] = node_memory[v]
+            needs[p] = node_memory[v]
             least = np.inf
             for c in range(classes):
                 time[c, p] = node_time[v, c]
@@ -188,7 +188,7 @@ def _slices(
                     work = read = io = params = memory = 0.0
                     for at in range(begin, n):
                         work += time[c, at]
-                        memory += held[at]
+                        memory += needs[at]
                         params += size[at]
                         if work == np.inf or memory > memory_limit[c]:
                             break

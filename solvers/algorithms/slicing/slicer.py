@@ -59,9 +59,9 @@ class Slicer:
         tried; else for the best of a few orders of the devices.
         """
         best: Slicing | None = None
-        for found in self._slicings(order, below, stopped):
-            if found is not None and found.cost < below:
-                best, below = found, found.cost
+        for slicing in self._slicings(order, below, stopped):
+            if slicing is not None and slicing.cost < below:
+                best, below = slicing, slicing.cost
         return best
 
     def _slicings(self, order: Ints, below: float, stopped: Callable[[], bool]) -> Iterator[Slicing | None]:
@@ -76,9 +76,9 @@ class Slicer:
             if self.dense:
                 yield slice_order(costs, fixed_order(kinds))
             else:
-                found = Cover(self._graph, self._devices, order, kinds, self._say).slice(below, stopped)
-                below = below if found is None else found.cost
-                yield found
+                cover = Cover(self._graph, self._devices, order, kinds, self._say).slice(below, stopped)
+                below = below if cover is None else cover.cost
+                yield cover
 
 
 def _any_order(graph: Graph, devices: DeviceTypes) -> Stages | None:
@@ -103,9 +103,9 @@ def device_sequences(devices: DeviceTypes, order: Ints) -> list[tuple[int, ...]]
     middle = np.where(choosy, place[:, None], 0.0).sum(axis=0) / np.maximum(choosy.sum(axis=0), 1)
     declared = devices.of.tolist()
     keys = (np.arange(len(devices.members)), middle, speed, devices.memory)
-    found: dict[tuple[int, ...], None] = {tuple(declared): None, tuple(declared[::-1]): None}
+    sequences: dict[tuple[int, ...], None] = {tuple(declared): None, tuple(declared[::-1]): None}
     for key in keys:
         ascending = sorted(declared, key=lambda kind: (float(key[kind]), kind))
-        found.setdefault(tuple(ascending))
-        found.setdefault(tuple(ascending[::-1]))
-    return list(found)
+        sequences.setdefault(tuple(ascending))
+        sequences.setdefault(tuple(ascending[::-1]))
+    return list(sequences)

@@ -39,14 +39,14 @@ def of_stages(problem: Problem) -> bool:
 
 def shapes_of(problem: Problem, types: DeviceTypes) -> tuple[Shape, ...]:
     """Return all ways to run a stage: numbers of shards and replicas, recomputing or not, on each device type."""
-    found = []
+    shapes = []
     for q, members in enumerate(types.members):
         shard, rule = problem.shard[members[0]], problem.stage_memory[members[0]]
         for t in (1,) if shard is None else shard.by:
             for r in range(1, int(types.replicas[q]) + 1):
                 if t * r <= len(members):
-                    found += [Shape(q, t, r, again) for again in AGAIN["never" if rule is None else rule.recompute]]
-    return tuple(found)
+                    shapes += [Shape(q, t, r, again) for again in AGAIN["never" if rule is None else rule.recompute]]
+    return tuple(shapes)
 
 
 def load_rows(problem: Problem, types: DeviceTypes, *, parts: bool = False) -> list[LoadRow]:
@@ -104,7 +104,7 @@ def stage_table(
 
     time = np.zeros((len(rows), count, n))
     rate = np.full((len(rows), count), -1, np.int64)
-    fixed, each = np.zeros((count, n)), np.zeros((count, n))
+    fixed, further = np.zeros((count, n)), np.zeros((count, n))
     kept, enter, room = np.zeros((count, stages + 1)), np.zeros((count, stages + 1)), np.full(count, np.inf)
     stream, sync = np.zeros((count, n)), np.zeros((count, n))
     for a, shape in enumerate(shapes):
@@ -124,7 +124,7 @@ def stage_table(
         if keeps is None:
             fixed[a], room[a] = total(graph.memory / t), types.memory[q]
         else:
-            fixed[a], each[a], kept[a], enter[a] = _kept(keeps, shape, supernodes, problem, stages)
+            fixed[a], further[a], kept[a], enter[a] = _kept(keeps, shape, supernodes, problem, stages)
             room[a] = problem.stage_limit[types.members[q][0]] * (1 + tolerance * (1 + ROUNDING))
         fixed[a, ~np.isfinite(total(np.where(np.isfinite(types.time[:, q]), 0.0, np.inf)))] = np.inf
     nets, cost = nets_of(problem, of, np.array([row.tensor for row in rows]))
@@ -133,7 +133,7 @@ def stage_table(
         nets=nets, cost=cost, loads=len(rows), streams=np.array([row.streams for row in rows]),
         exchanges=np.array([row.exchanges for row in rows]), remains=np.array([row.remains for row in rows]),
         sync=sync, stream=stream,
-        spared=types.overflow[[s.kind for s in shapes]] / types.bandwidth, fixed=fixed, each=each, kept=kept,
+        spared=types.overflow[[s.kind for s in shapes]] / types.bandwidth, fixed=fixed, further=further, kept=kept,
         enter=enter, room=room, tensors=tensors_of(problem, of) if enter.any() else {},
     )  # fmt: skip
 
@@ -155,8 +155,8 @@ def _kept(
     number = np.array([rule.kept(after) for after in range(stages + 1)], np.float64)
     nothing = np.zeros(stages + 1)
     if rule.schedule == "pipedream":
-        each = params if shape.recompute else params + saved
-        return state + saved, each, number - 1, number if shape.recompute else nothing
+        further = params if shape.recompute else params + saved
+        return state + saved, further, number - 1, number if shape.recompute else nothing
     begin = state + (rule.versions(0) - 1) * params
     if shape.recompute:
         return begin + saved, np.zeros(n), nothing, number
@@ -214,7 +214,7 @@ def line_states(table: StageTable, problem: Problem, *, backwards: bool = False)
     owed = np.concatenate([[0], np.cumsum(filled)])  # devices before each place that have to have a node
     counts = table.keeps_by_place and not filled.all()
     rows = k + 1 if counts else 1
-    come, stages = (each.ravel() for each in np.divmod(np.arange((k + 1) * rows), rows))
+    come, stages = (numbers.ravel() for numbers in np.divmod(np.arange((k + 1) * rows), rows))
     passed = (place[None, :] < come[:, None]).astype(np.int64)
     columns: list[Ints] = [passed]
     if filled.any():
@@ -296,7 +296,7 @@ def with_deviations(table: StageTable, problem: Problem) -> StageTable:
         stream=table.stream[old],
         spared=table.spared[old],
         fixed=table.fixed[old],
-        each=table.each[old],
+        further=table.further[old],
         kept=table.kept[old],
         enter=table.enter[old],
         room=table.room[old],

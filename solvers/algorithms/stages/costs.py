@@ -26,7 +26,7 @@ class StageCosts(NamedTuple):
     where ``exchange`` is ``sum of sync * (parts - 1) // parts``, and what is streamed is the sum of ``stream`` beyond
     ``spared``. The rows after these are sums, ``base + sum of time``. A stage with j others counted before it fits if
 
-        sum of fixed + kept[a, j] * sum of each + enter[a, j] * (bytes that S reads from outside) <= room[a]
+        sum of fixed + kept[a, j] * sum of further + enter[a, j] * (bytes that S reads from outside) <= room[a]
 
     Sizes are floats and not rounded. ``kept`` and ``enter`` must not fall as j grows.
 
@@ -46,7 +46,7 @@ class StageCosts(NamedTuple):
         remains: [rows] another load, of which this one is the rest of ``exchange`` at least; -1 for none. That other
             one counts as ``ulp`` more, since it was rounded down.
         ulp: what the rounding of one load may have taken from it at most.
-        fixed, each: [shapes, n]; ``fixed`` is ``inf`` where a supernode may not be.
+        fixed, further: [shapes, n]; ``fixed`` is ``inf`` where a supernode may not be.
         kept, enter: [shapes, most stages].
         room: [shapes]; finite.
         flow_start, flow, makes: [n + 1], the tensors that each supernode makes or reads, and whether it makes them.
@@ -70,7 +70,7 @@ class StageCosts(NamedTuple):
     remains: Ints
     ulp: int
     fixed: Floats
-    each: Floats
+    further: Floats
     kept: Floats
     enter: Floats
     room: Floats

@@ -80,7 +80,7 @@ def _sweep_stages(
     sync = np.zeros((n + 1, shapes), np.int64)
     stream = np.zeros((n + 1, shapes), np.int64)
     fixed = np.zeros((n + 1, shapes))
-    each = np.zeros((n + 1, shapes))
+    further = np.zeros((n + 1, shapes))
     enter = np.zeros(n + 1)
     cut = np.zeros((n + 1, rates), np.int64)
     forced = np.zeros((n + 1, rates), np.int64)
@@ -90,7 +90,7 @@ def _sweep_stages(
     while source < last and work < budget:
         i = source
         source += 1
-        found = 0
+        kept = 0
         if parts == 1:  # the least value of the states that use no more, in the order of the states
             for s in range(count):
                 least[s] = np.int64(2) ** 62
@@ -100,16 +100,16 @@ def _sweep_stages(
                 label = store.head[i, s]
                 if label >= 0 and store.value[label, 0] < least[s]:
                     least[s] = store.value[label, 0]
-                    if found == len(labels):
-                        labels = np.append(labels, np.zeros(found, np.int64))
-                    labels[found] = label
-                    found += 1
+                    if kept == len(labels):
+                        labels = np.append(labels, np.zeros(kept, np.int64))
+                    labels[kept] = label
+                    kept += 1
         else:
             for s in range(count):
                 label = store.head[i, s]
                 while label >= 0:
                     keep = True
-                    for y in range(found):
+                    for y in range(kept):
                         other = labels[y]
                         o = store.state[other]
                         if o == s:
@@ -128,17 +128,17 @@ def _sweep_stages(
                                 keep = False
                                 break
                     if keep:
-                        if found == len(labels):
-                            labels = np.append(labels, np.zeros(found, np.int64))
-                        labels[found] = label
-                        found += 1
+                        if kept == len(labels):
+                            labels = np.append(labels, np.zeros(kept, np.int64))
+                        labels[kept] = label
+                        kept += 1
                     label = store.next[label]
-        if found == 0:
+        if kept == 0:
             continue
         for a in range(shapes):
             usable[a] = False
             fewest[a] = count
-            for y in range(found):
+            for y in range(kept):
                 s = store.state[labels[y]]
                 if states.open[s, a]:
                     usable[a] = True
@@ -204,14 +204,14 @@ def _sweep_stages(
             for a in range(shapes):
                 fits[a] = False
                 fixed[deeper, a] = fixed[depth, a] + costs.fixed[a, v]
-                each[deeper, a] = each[depth, a] + costs.each[a, v]
+                further[deeper, a] = further[depth, a] + costs.further[a, v]
                 sync[deeper, a] = sync[depth, a] + costs.sync[a, v]
                 stream[deeper, a] = stream[depth, a] + costs.stream[a, v]
                 for p in range(rows):
                     time[deeper, p, a] = time[depth, p, a] + costs.time[p, a, v]
                 if not usable[a]:
                     continue
-                if fixed[deeper, a] + costs.kept[a, fewest[a]] * each[deeper, a] > costs.room[a]:
+                if fixed[deeper, a] + costs.kept[a, fewest[a]] * further[deeper, a] > costs.room[a]:
                     continue
                 share = costs.parts[a]
                 exchange = sync[deeper, a] * (share - 1) // share
@@ -250,15 +250,15 @@ def _sweep_stages(
                         fits[a] = True
                         possible = True
             if possible:
-                work += found
-                for y in range(found):
+                work += kept
+                for y in range(kept):
                     label = labels[y]
                     s = store.state[label]
                     for a in range(shapes):
                         if not fits[a] or not states.open[s, a]:
                             continue
                         after = states.after[s]
-                        size = fixed[deeper, a] + costs.kept[a, after] * each[deeper, a]
+                        size = fixed[deeper, a] + costs.kept[a, after] * further[deeper, a]
                         if size + costs.enter[a, after] * enter[deeper] > costs.room[a]:
                             continue
                         good = True

@@ -72,13 +72,13 @@ def outside_of(
 
 def _least(table: StageTable, costs: StageCosts, aggregate: Aggregate) -> Floats:
     """Return [components, n] what each supernode adds to a row at least."""
-    found = np.zeros((len(aggregate.row), table.supernodes.n))
+    least = np.zeros((len(aggregate.row), table.supernodes.n))
     allowed = np.isfinite(table.fixed)
     for c, p in enumerate(aggregate.row.tolist()):
         shared = costs.parts if p < costs.loads else np.ones_like(costs.parts)
         share = np.where(allowed, costs.time[p] / shared[:, None], np.inf).min(axis=0, initial=np.inf)
-        found[c] = np.where(np.isfinite(share), share, 0.0)
-    return found
+        least[c] = np.where(np.isfinite(share), share, 0.0)
+    return least
 
 
 def _paid(table: StageTable, costs: StageCosts, row: int) -> Ints:

@@ -45,8 +45,8 @@ class StageSweep:
 
     def __init__(self, lattice: Lattice, store: LabelStore) -> None:
         self._lattice, self._store = lattice, store
-        found = [label for first in store.head[-1].tolist() for label in _listed(store, first)]
-        self._labels = np.array(found, np.int64)
+        labels = [label for first in store.head[-1].tolist() for label in _listed(store, first)]
+        self._labels = np.array(labels, np.int64)
         self.values = store.value[self._labels]
         self.states = store.state[self._labels].astype(np.int64)
 
@@ -117,11 +117,11 @@ def sweep_stages(
 
 
 def _listed(store: LabelStore, first: int) -> list[int]:
-    found = []
+    labels = []
     while first >= 0:
-        found.append(first)
+        labels.append(first)
         first = int(store.next[first])
-    return found
+    return labels
 
 
 def _store(ideals: int, states: int, aggregate: Aggregate) -> LabelStore:

@@ -82,7 +82,7 @@ class StageTable:
         loads: how many rows are loads; those after them are sums.
         streams, exchanges, remains: [rows].
         sync, stream: [shapes, n] seconds, and [shapes] ``spared``.
-        fixed, each: [shapes, n] bytes; [shapes, most stages] ``kept``, ``enter``; [shapes] ``room``.
+        fixed, further: [shapes, n] bytes; [shapes, most stages] ``kept``, ``enter``; [shapes] ``room``.
         tensors: the supernode that makes each tensor and those that read it, with its bytes.
     """
 
@@ -102,7 +102,7 @@ class StageTable:
     stream: Floats
     spared: Floats
     fixed: Floats
-    each: Floats
+    further: Floats
     kept: Floats
     enter: Floats
     room: Floats
@@ -129,7 +129,7 @@ class StageTable:
     @property
     def allowed(self) -> Bools:
         """[n, shapes] where a supernode may be and fits when it is alone and no stage comes after it."""
-        alone = self.fixed + self.kept[:, :1] * self.each
+        alone = self.fixed + self.kept[:, :1] * self.further
         return np.asarray((alone <= self.room[:, None]).T, np.bool_)
 
     def held(self, block: Ints, a: int, after: int) -> float:
@@ -140,7 +140,7 @@ class StageTable:
             for (maker, readers), size in self.tensors.items()
             if maker not in inside and inside.intersection(readers)
         )
-        size = self.fixed[a, block].sum() + self.kept[a, after] * self.each[a, block].sum()
+        size = self.fixed[a, block].sum() + self.kept[a, after] * self.further[a, block].sum()
         return float(size + self.enter[a, after] * read)
 
     def with_room(self, room: Floats) -> StageTable:
@@ -239,7 +239,7 @@ class StageTable:
             sync=floored(self.sync, unit, 2 * most), stream=floored(self.stream if streams else 0 * self.stream, unit),
             spared=np.ceil(spared / unit).astype(np.int64), loads=self.loads, streams=self.streams & bool(streams),
             exchanges=self.exchanges, remains=self.remains, ulp=n + len(self.nets) + 4, fixed=self.fixed,
-            each=self.each, kept=self.kept, enter=self.enter, room=np.minimum(self.room, ANYTHING),
+            further=self.further, kept=self.kept, enter=self.enter, room=np.minimum(self.room, ANYTHING),
             flow_start=flow_start, flow=flow, makes=makes, size=size,
         )  # fmt: skip
         return costs, units, most
@@ -253,20 +253,20 @@ def nets_of(problem: Problem, of: Ints, rates: Floats) -> tuple[tuple[tuple[int,
         of: [nodes] the supernode of each node.
         rates: [rates, nodes] of one transfer of each tensor.
     """
-    found: dict[tuple[int, ...], Floats] = {}
+    costs: dict[tuple[int, ...], Floats] = {}
     for (maker, readers), u in _tensors(problem, of):
         pins = tuple(sorted({maker, *readers}))
         if rates[:, u].any():
-            found[pins] = found.get(pins, np.zeros(len(rates))) + rates[:, u]
-    return tuple(found), np.array(list(found.values()), np.float64).reshape(len(found), len(rates)).T.copy()
+            costs[pins] = costs.get(pins, np.zeros(len(rates))) + rates[:, u]
+    return tuple(costs), np.array(list(costs.values()), np.float64).reshape(len(costs), len(rates)).T.copy()
 
 
 def tensors_of(problem: Problem, of: Ints) -> Tensors:
     """Return the bytes of the tensors between supernodes, by who makes and who reads them."""
-    found: Tensors = {}
+    tensors: Tensors = {}
     for ends, u in _tensors(problem, of):
-        found[ends] = found.get(ends, 0.0) + float(problem.graph.output[u])
-    return found
+        tensors[ends] = tensors.get(ends, 0.0) + float(problem.graph.output[u])
+    return tensors
 
 
 def _tensors(problem: Problem, of: Ints) -> list[tuple[tuple[int, tuple[int, ...]], int]]:

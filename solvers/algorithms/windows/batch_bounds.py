@@ -66,11 +66,11 @@ def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, pro
         best = _by_work(problem, name, work)
         progress.report_bound(best)
     if termination == "complete":
-        found = climb(single, name, "", [(0, search)], limits, Progress())
-        termination = found.termination
-        if found.infeasibility is not None:
+        result = climb(single, name, "", [(0, search)], limits, Progress())
+        termination = result.termination
+        if result.infeasibility is not None:
             return no_way(problem, name, limits, progress)
-        longer = _by_path(found.bound, name)
+        longer = _by_path(result.bound, name)
         if longer is not None and longer.cost > best.cost:
             best = longer
             progress.report_bound(best)
@@ -112,13 +112,13 @@ def _no_spread(problem: Problem, instance: BatchInstance) -> Infeasibility:
     raise AssertionError("every class has a spread")
 
 
-def _by_path(found: Bound | None, name: str) -> Bound | None:
+def _by_path(bound: Bound | None, name: str) -> Bound | None:
     """Return the bound of the longest path of one input as one of the batch, or None where none was proved."""
-    if found is None or found.certificate is None:
+    if bound is None or bound.certificate is None:
         return None
     why = "the longest path of one input, every node in its shortest batch, with the transfers that this takes"
-    path = Certificate("batches", {"path": dict(found.certificate.data)})
-    return Bound(found.cost, name, "checked", "mtpp", why, path)
+    path = Certificate("batches", {"path": dict(bound.certificate.data)})
+    return Bound(bound.cost, name, "checked", "mtpp", why, path)
 
 
 # Bound the weighted work that devices have to do for a batch, over all splits of its inputs.

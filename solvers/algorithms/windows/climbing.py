@@ -59,10 +59,10 @@ def climb(
     try:
         for most, search in stages:
             tightening = Tightening(problem, most, progress.say, stopped)
-            for found in _targets(tightening, 0.0 if best is None else best.cost, limits, progress, search):
-                if found.target == inf:
+            for refutation in _targets(tightening, 0.0 if best is None else best.cost, limits, progress, search):
+                if refutation.target == inf:
                     return no_way(problem, name, limits, progress)
-                best = bound_of(problem, name, why, found)
+                best = bound_of(problem, name, why, refutation)
                 progress.report_bound(best)
             if best is not None and _closed(best.cost, limits, progress):
                 termination = "gap"
@@ -98,18 +98,18 @@ def _targets(
         if target <= low or (target < most and target <= low * (1 + LAST_STEP)) or target >= high:
             return
         step *= 2
-        found = tightening.refuted(target, intervals=search == "intervals")
-        if found is None:
+        refutation = tightening.refuted(target, intervals=search == "intervals")
+        if refutation is None:
             high = target
         else:
             low = target
-            yield found
+            yield refutation
 
 
-def bound_of(problem: Problem, name: str, detail: str, found: Refutation) -> Bound:
+def bound_of(problem: Problem, name: str, detail: str, refutation: Refutation) -> Bound:
     """Convert a refuted target to a bound, less the possible rounding error of sums."""
-    cost = found.target * (1 - ROUNDING * (1 + problem.graph.n / 1e3))
-    certificate = Certificate("windows", found.data(problem))
+    cost = refutation.target * (1 - ROUNDING * (1 + problem.graph.n / 1e3))
+    certificate = Certificate("windows", refutation.data(problem))
     return Bound(cost, name, "checked", "mtpp", detail, certificate)
 
 
@@ -133,16 +133,16 @@ def shortest(problem: Problem, name: str, limits: Limits, progress: Progress) ->
     (archer2024, Lemma 3.3, for loads).
     """
     tightening = Tightening(problem, 0, progress.say)
-    found = tightening.first(MARGIN)
-    if found.target == inf:
+    refutation = tightening.first(MARGIN)
+    if refutation.target == inf:
         return no_way(problem, name, limits, progress)
     why = "the longest path, every node on its best device, with the transfers that this takes"
     share, weights = share_of(tightening.time)
-    if share * (1 - MARGIN) > found.target:
+    if share * (1 - MARGIN) > refutation.target:
         target = share * (1 - MARGIN)
-        found = Refutation(target, 0, found.rounds, (0.0, target, weights))
+        refutation = Refutation(target, 0, refutation.rounds, (0.0, target, weights))
         why = "some device takes its share of the work"
-    bound = bound_of(problem, name, why, found)
+    bound = bound_of(problem, name, why, refutation)
     progress.report_bound(bound)
     return progress.result(name, limits, "complete", bound=bound)
 

@@ -214,14 +214,14 @@ def earliest(
                     total = 0.0
                     for x in range(k + 1):
                         total += y[x]
-                    found = t
+                    reached = t
                     work = 0.0
                     for c in range(count):
                         least[c] = np.inf
                     opened = 0
                     unplaced = count
                     while True:
-                        while opened < count * k and flat[steps[opened]] <= found:
+                        while opened < count * k and flat[steps[opened]] <= reached:
                             c, x = steps[opened] // k, steps[opened] % k
                             w = member[c]
                             moved = min(port[c, x], max(0.0, start[w, x] + time[w, x] + port[c, x] - s))
@@ -235,24 +235,24 @@ def earliest(
                                 least[c] = value
                             opened += 1
                         least_end = s + work / total if unplaced == 0 else np.inf
-                        if least_end <= found:
+                        if least_end <= reached:
                             break
                         if opened == count * k or least_end < flat[steps[opened]]:
-                            found = least_end
+                            reached = least_end
                             break
-                        found = flat[steps[opened]]
-                    if found <= t or found == np.inf:
+                        reached = flat[steps[opened]]
+                    if reached <= t or reached == np.inf:
                         continue
                     work = 0.0
                     for c in range(count):
                         w, lowest = member[c], np.inf
                         for x in range(k):
-                            if reach[c, x] < found:
+                            if reach[c, x] < reached:
                                 moved = min(port[c, x], max(0.0, start[w, x] + time[w, x] + port[c, x] - s))
                                 lowest = min(lowest, y[x] * part[c, x] + y[k] * moved)
                         work += lowest
-                    if s + work / total >= found * (1 - 1e-13):
-                        t = found
+                    if s + work / total >= reached * (1 - 1e-13):
+                        t = reached
                         since[v, d] = s
                         weight[v, d, :] = y
             if t > path:

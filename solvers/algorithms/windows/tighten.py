@@ -196,10 +196,10 @@ class Tightening:
         ends = int(min(MAX_ENDS, max(1.0, np.sqrt(CELLS / (n * k * (k + TUNINGS))))))
         since = _spread(np.where(open_, head, inf).min(axis=1), ends)
         until = _spread(np.where(open_, target - tail, -inf).max(axis=1), ends)
-        found = np.zeros(2 + k)
+        interval = np.zeros(2 + k)
         run = OVERLOAD.pick(ends * ends * n * k * (k + TUNINGS), self._say)
-        share = run(head, time, tail, target, since, until, TUNINGS, found)
-        return (float(found[0]), float(found[1]), found[2:]) if share > 1 + NEARLY else None
+        share = run(head, time, tail, target, since, until, TUNINGS, interval)
+        return (float(interval[0]), float(interval[1]), interval[2:]) if share > 1 + NEARLY else None
 
 
 def _spread(values: Floats, count: int) -> Floats:
@@ -215,7 +215,14 @@ STEPS_WORTH_COMPILING = 2e4
 
 
 def overload(
-    head: Floats, time: Floats, tail: Floats, target: float, since: Floats, until: Floats, tunings: int, found: Floats
+    head: Floats,
+    time: Floats,
+    tail: Floats,
+    target: float,
+    since: Floats,
+    until: Floats,
+    tunings: int,
+    interval: Floats,
 ) -> float:
     """Look for an interval [s, u] and weights y of devices that show that no schedule ends by *target*.
 
@@ -231,7 +238,7 @@ def overload(
         since: where intervals begin.
         until: where they end; all pairs with s < u are looked at.
         tunings: how often weights are changed for each interval, after every device alone and all of them.
-        found: [2 + k] written: s, u and y of the interval that is fullest.
+        interval: [2 + k] written: s, u and y of the interval that is fullest.
 
     Returns:
         The largest ``sum over v / ((u - s) sum y)`` met; more than 1 refutes the target.
@@ -283,9 +290,9 @@ def overload(
                 share = work / ((u - s) * total)
                 if share > best:
                     best = share
-                    found[0] = s
-                    found[1] = u
-                    found[2:] = y
+                    interval[0] = s
+                    interval[1] = u
+                    interval[2:] = y
     return best
 
 

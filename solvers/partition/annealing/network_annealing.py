@@ -161,7 +161,7 @@ def _costs(shipping: Shipping, scale: float, *, ordered: bool = False) -> Networ
         channel=np.array([c for way in ways for c in way], np.int64),
         carried=shares(shipping.carried),
         mode=np.where(shipping.half, 2, 1) if shipping.overlap else np.zeros(shipping.k, np.int64),
-        each=int(shipping.each),
+        serial=int(shipping.serial),
         before_at=before_at,
         before=before,
         after_at=after_at,
@@ -189,12 +189,12 @@ def _split(costs: NetworkCosts, device: Ints, rank: Ints | None = None) -> Netwo
         d = int(device[costs.producer[t]])
         there = [e for e in np.flatnonzero(count[t]).tolist() if e != d]
         sent = [float(costs.sent[t, d, e]) for e in there]
-        out[d] += sum(sent) if costs.each else max(sent, default=0.0)
+        out[d] += sum(sent) if costs.serial else max(sent, default=0.0)
         passed: list[int] = []
         for e in there:
             into[e] += costs.received[t, d, e]
             passed += costs.channel[costs.route[d * k + e] : costs.route[d * k + e + 1]].tolist()
-        for c in passed if costs.each else set(passed):
+        for c in passed if costs.serial else set(passed):
             busy[c] += costs.carried[t, c]
     return NetworkSplit(
         device=np.array(device, np.int64),
@@ -202,7 +202,7 @@ def _split(costs: NetworkCosts, device: Ints, rank: Ints | None = None) -> Netwo
         work=np.bincount(device, costs.time[np.arange(n), device], k).astype(np.float64),
         out=out,
         into=into,
-        held=np.bincount(device, costs.memory, k).astype(np.float64),
+        used=np.bincount(device, costs.memory, k).astype(np.float64),
         busy=busy,
         seen=np.zeros(max(1, channels), np.int64),
         rank=np.zeros(k, np.int64) if rank is None else rank,
@@ -230,7 +230,7 @@ class NetworkCosts(NamedTuple):
         channel: see above.
         carried: [tensors, channels].
         mode: [devices] 0: work, sending and receiving add up; 1: they overlap; 2: the last two add up.
-        each: 1 if a tensor is sent to one reading device after the other, else 0.
+        serial: 1 if a tensor is sent to one reading device after the other, else 0.
         before_at: [n + 1] row pointers into ``before``, what has to be on the device of each or an earlier one.
         before: see above; ``after_at`` and ``after`` likewise: on its device or a later one. Empty without an order.
         after_at: see above.
@@ -249,7 +249,7 @@ class NetworkCosts(NamedTuple):
     channel: Ints
     carried: Floats
     mode: Ints
-    each: int
+    serial: int
     before_at: Ints
     before: Ints
     after_at: Ints
@@ -265,7 +265,7 @@ class NetworkSplit(NamedTuple):
         work: [devices]; ``out``, ``into``, ``held`` likewise: sending, receiving, memory.
         out: see above.
         into: see above.
-        held: see above.
+        used: see above.
         busy: [channels].
         seen: [channels] scratch.
         rank: [k] the place of each device in an order that moves keep.
@@ -276,7 +276,7 @@ class NetworkSplit(NamedTuple):
     work: Floats
     out: Floats
     into: Floats
-    held: Floats
+    used: Floats
     busy: Floats
     seen: Ints
     rank: Ints
@@ -319,8 +319,8 @@ def _move(
                         split.device[v] = target
                         split.work[source] -= costs.time[v, source]
                         split.work[target] += costs.time[v, target]
-                        split.held[source] -= costs.memory[v]
-                        split.held[target] += costs.memory[v]
+                        split.used[source] -= costs.memory[v]
+                        split.used[target] += costs.memory[v]
                     for y in range(costs.first[v], costs.first[v + 1]):
                         t = costs.tensor[y]
                         d = split.device[costs.producer[t]]
@@ -334,10 +334,10 @@ def _move(
                             split.into[e] += sign * costs.received[t, d, e]
                             for z in range(costs.route[d * k + e], costs.route[d * k + e + 1]):
                                 c = costs.channel[z]
-                                if costs.each == 1 or split.seen[c] == 0:
+                                if costs.serial == 1 or split.seen[c] == 0:
                                     split.busy[c] += sign * costs.carried[t, c]
                                     split.seen[c] = 1
-                        split.out[d] += sign * (total if costs.each == 1 else most)
+                        split.out[d] += sign * (total if costs.serial == 1 else most)
             peak, energy, over = 0.0, 0.0, 0.0
             for d in range(k):
                 if costs.mode[d] == 0:
@@ -348,8 +348,8 @@ def _move(
                     load = max(split.work[d], split.out[d] + split.into[d])
                 peak = max(peak, load)
                 energy += min(max(load, 0.0), 1e3) ** power
-                if split.held[d] > costs.room[d]:
-                    over += 1.0 + (split.held[d] - costs.room[d]) / (costs.room[d] + 1e-300)
+                if split.used[d] > costs.room[d]:
+                    over += 1.0 + (split.used[d] - costs.room[d]) / (costs.room[d] + 1e-300)
             for c in range(channels):
                 peak = max(peak, split.busy[c])
                 energy += min(max(split.busy[c], 0.0), 1e3) ** power

@@ -66,7 +66,7 @@ def _anneal(
     """
     n, k = instance.time.shape
     parts = len(arcs.after_at)
-    device, inside, load, held = state.device, state.inside, state.load, state.held
+    device, inside, load, sizes = state.device, state.inside, state.load, state.sizes
     members, place = state.members, state.place
     moved = np.empty(LARGEST + 1, np.int64)
     touched = np.empty(2, np.int64)
@@ -85,8 +85,8 @@ def _anneal(
         draw = draws[at]
         if draw >= moves.worst:
             v = min(n - 1, int((draw - moves.worst) / (1.0 - moves.worst) * n))
-        elif held[worst] > 0:
-            v = members[worst, int(draw / moves.worst * held[worst])]
+        elif sizes[worst] > 0:
+            v = members[worst, int(draw / moves.worst * sizes[worst])]
         else:
             v = int(draw / moves.worst * n)
         source = device[v]
@@ -126,8 +126,8 @@ def _anneal(
                 continue
         out = count
         draw = draws[at + 4]
-        if draw < moves.exchanges and held[target] > 0:
-            moved[count] = members[target, int(draw / moves.exchanges * held[target])]
+        if draw < moves.exchanges and sizes[target] > 0:
+            moved[count] = members[target, int(draw / moves.exchanges * sizes[target])]
             count += 1
         possible = True
         for i in range(count):
@@ -322,13 +322,13 @@ def _anneal(
             c = moved[i]
             a = source if i < out else target
             b = target if i < out else source
-            held[a] -= 1
-            gone = members[a, held[a]]
+            sizes[a] -= 1
+            gone = members[a, sizes[a]]
             members[a, place[c]] = gone
             place[gone] = place[c]
-            members[b, held[b]] = c
-            place[c] = held[b]
-            held[b] += 1
+            members[b, sizes[b]] = c
+            place[c] = sizes[b]
+            sizes[b] += 1
         peak = np.int64(-1)
         valid = True
         if rows is not None:

@@ -78,7 +78,7 @@ def _anneal(
     does not hold is charged as a limit that is exceeded; without rows, numba compiles nothing of what is for them.
     """
     n, k = instance.time.shape
-    device, inside, load, held = state.device, state.inside, state.load, state.held
+    device, inside, load, sizes = state.device, state.inside, state.load, state.sizes
     moved = np.empty(2 * LARGEST, np.int64)
     origin = np.empty(2 * LARGEST, np.int64)
     goal = np.empty(2 * LARGEST, np.int64)
@@ -104,7 +104,7 @@ def _anneal(
         size = 1
         if draws[at + 5] < moves.clusters:
             size = min(LARGEST, 1 + int(-np.log(1.0 - draws[at + 6]) * moves.grown * draws[at + 7]))
-        sides = 2 if draws[at + 8] < moves.exchanges and held[target] > 0 else 1
+        sides = 2 if draws[at + 8] < moves.exchanges and sizes[target] > 0 else 1
         third = source
         if sides == 2 and draws[at + 9] < moves.chains:
             third = int(draws[at + 10] * k)
@@ -125,13 +125,13 @@ def _anneal(
             there = target if side == 0 else third
             seed = v
             if side == 1:
-                seed = state.members[home, int(draws[at] * held[home])]
+                seed = state.members[home, int(draws[at] * sizes[home])]
                 at += 1
                 # The seed that goes back is the one of six whose time fits best what the loads are apart.
                 if fitting and third == source:
                     closest = np.int64(-1)
                     for _ in range(6):
-                        c = state.members[home, int(draws[at] * held[home])]
+                        c = state.members[home, int(draws[at] * sizes[home])]
                         at += 1
                         miss = abs(surplus + instance.time[c, home] + instance.time[c, there])
                         if closest < 0 or miss < closest:
@@ -274,13 +274,13 @@ def _anneal(
             c = moved[i]
             a = origin[i]
             b = goal[i]
-            held[a] -= 1
-            gone = state.members[a, held[a]]
+            sizes[a] -= 1
+            gone = state.members[a, sizes[a]]
             state.members[a, state.place[c]] = gone
             state.place[gone] = state.place[c]
-            state.members[b, held[b]] = c
-            state.place[c] = held[b]
-            held[b] += 1
+            state.members[b, sizes[b]] = c
+            state.place[c] = sizes[b]
+            sizes[b] += 1
         # The best state is kept if it is valid: within every limit, with a lower largest load than any before.
         peak = np.int64(0)
         valid = True

@@ -130,8 +130,8 @@ class SplitState(NamedTuple):
         used: [k] memory.
         crowd: [sets held apart, k] how many of each set are on each device.
         clash: [k] how many of these are too many.
-        members: [k, n] the supernodes on each device, in any order, in the first ``held`` columns.
-        held: [k] how many.
+        members: [k, n] the supernodes on each device, in any order, in the first ``sizes`` columns.
+        sizes: [k] how many.
         place: [n] the column of each supernode.
     """
 
@@ -143,7 +143,7 @@ class SplitState(NamedTuple):
     crowd: Ints
     clash: Ints
     members: Ints
-    held: Ints
+    sizes: Ints
     place: Ints
 
 
@@ -158,7 +158,7 @@ def state_of(instance: WholeInstance, device: Ints) -> SplitState:
     load += np.where(instance.pays, (cut * instance.cost[:, None]).sum(axis=0), 0)
     crowd = np.zeros((instance.aparts, k), np.int64)
     np.add.at(crowd, (instance.apart, np.repeat(device, np.diff(instance.aparts_at))), 1)
-    held = np.bincount(device, minlength=k).astype(np.int64)
+    sizes = np.bincount(device, minlength=k).astype(np.int64)
     members, place = np.zeros((k, n), np.int64), np.zeros(n, np.int64)
     for d in range(k):
         here = np.flatnonzero(device == d)
@@ -173,7 +173,7 @@ def state_of(instance: WholeInstance, device: Ints) -> SplitState:
         crowd=crowd,
         clash=np.maximum(crowd - 1, 0).sum(axis=0).astype(np.int64),
         members=members,
-        held=held,
+        sizes=sizes,
         place=place,
     )
 

@@ -55,8 +55,8 @@ def sliced_plan(problem: Problem, methods: Sequence[Method], limits: Limits, pro
     It may break constraints that the method does not support.
     """
     seconds = min(MAX_SECONDS, TIME_SHARE * limits.remaining)
-    found = (_relaxed(problem, method, seconds, limits, progress, Acyclic(parts="forward")) for method in methods)
-    return next((plan for plan in found if plan is not None), None)
+    plans = (_relaxed(problem, method, seconds, limits, progress, Acyclic(parts="forward")) for method in methods)
+    return next((plan for plan in plans if plan is not None), None)
 
 
 def ordered_start(

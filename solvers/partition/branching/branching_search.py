@@ -87,9 +87,9 @@ class BranchingSearch:
     def _anneal(self, annealing: Method, seconds: float) -> None:
         """Take the plan that *annealing* finds from the best one."""
         limits = self._limits.within(seconds, start=self._incumbent.plan)
-        found = annealing.solve(self._problem, limits, self._progress).plan
-        if found is not None:
-            self._incumbent.take(found)
+        plan = annealing.solve(self._problem, limits, self._progress).plan
+        if plan is not None:
+            self._incumbent.take(plan)
 
     def _prove_units(self, lower: int, detail: str) -> None:
         """Report that no plan has all loads, in whole units, below *lower*."""

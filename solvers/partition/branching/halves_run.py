@@ -147,14 +147,14 @@ class Halves:
         first: how many devices the ideal is split over, the j above.
         unit: the time of a unit of loads.
         say: told when code has to be compiled.
-        found: told of an ideal and its larger load, in units.
+        take: told of an ideal and its larger load, in units.
     """
 
     problem: Problem
     first: int
     unit: float
     say: Callable[[str], None]
-    found: Callable[[Bools, int], None]
+    take: Callable[[Bools, int], None]
 
     def __post_init__(self) -> None:
         graph, devices = self.problem.graph, device_types(self.problem)
@@ -231,7 +231,7 @@ class Halves:
         work = int(inside @ self._work)
         ideal = _Ideal(work, (value - multiplier * work) // SCALE, inside)
         one, other = ideal.cut + work, ideal.cut + self._total - work
-        self.found(inside > 0, max(-(-one // self.first), -(-other // self._others)))
+        self.take(inside > 0, max(-(-one // self.first), -(-other // self._others)))
         part = self.problem.k * SCALE + multiplier * (self.first - self._others)
         return ideal, -((-2 * value - (SCALE - multiplier) * self._total) // part)
 

@@ -182,9 +182,9 @@ def split_along(
     floor, share, target = int(lower / unit), FIRST_STEP, 0
     while max(target, floor) < top:
         target = min(top, int(floor + share * max(floor, top / 1000)) + 1) if np.isinf(below) else top
-        found = sweep(lattice, costs, states, ahead, target, 0, say, pause)
-        if found is not None:
-            return found[1]
+        answer = sweep(lattice, costs, states, ahead, target, 0, say, pause)
+        if answer is not None:
+            return answer[1]
         share *= 2
     return None
 
@@ -225,7 +225,7 @@ def movable(problem: Problem, types: DeviceTypes) -> OrderedSupernodes:
     if is_ordered(problem):
         choices = training_orders(problem)
         binding = choices[1:] or choices
-        return max((ordered_supernodes(problem, types, mode) for mode in binding), key=lambda found: found.n)
+        return max((ordered_supernodes(problem, types, mode) for mode in binding), key=lambda supernodes: supernodes.n)
     whole = hypergraph(problem, colocated(problem)).on_types(types)
     return OrderedSupernodes(**{field.name: getattr(whole, field.name) for field in fields(Supernodes)})
 

@@ -129,9 +129,9 @@ def random_split(
     """
     for attempt in range(MAX_TRIES):
         late = attempt >= MAX_TRIES // 2
-        found = _loose(fixed, apart, random, late) if order is None else _cut(fixed, apart, order, random, late)
-        if found is not None:
-            return found
+        device = _loose(fixed, apart, random, late) if order is None else _cut(fixed, apart, order, random, late)
+        if device is not None:
+            return device
     return None
 
 
@@ -231,13 +231,13 @@ class DescentState(NamedTuple):
         place: [units] in the sequence of blocks.
         inside: [tensors, places] pins.
         base: [places] load without what is streamed.
-        held, params: [places] memory and parameters.
+        memory, params: [places] memory and parameters.
     """
 
     place: Ints
     inside: Ints
     base: Floats
-    held: Floats
+    memory: Floats
     params: Floats
 
 
@@ -338,7 +338,7 @@ def _descend(most: int, gain: float, fixed: Fixed, state: DescentState) -> int:
             if left >= best:
                 continue
             for b in range(low, high + 1):
-                if b == a or state.held[b] + fixed.size[v] > fixed.room[b]:
+                if b == a or state.memory[b] + fixed.size[v] > fixed.room[b]:
                     continue
                 joined = state.base[b] + fixed.time[v, b]
                 if fixed.pays[b]:
@@ -373,13 +373,13 @@ def _descend(most: int, gain: float, fixed: Fixed, state: DescentState) -> int:
             state.inside[fixed.tensor[e], goal] += 1
         for d in (old, goal):
             state.base[d] = 0.0
-            state.held[d] = 0.0
+            state.memory[d] = 0.0
             state.params[d] = 0.0
         for v in range(n):
             d = state.place[v]
             if d in (old, goal):
                 state.base[d] += fixed.time[v, d]
-                state.held[d] += fixed.size[v]
+                state.memory[d] += fixed.size[v]
                 state.params[d] += fixed.params[v]
         for d in (old, goal):
             if fixed.pays[d]:

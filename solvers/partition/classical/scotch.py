@@ -31,8 +31,8 @@ def scotch(problem: Problem, limits: Limits, progress: Progress, install: str) -
         SolverError: Scotch is missing, or failed.
     """
     incumbent = Incumbent("scotch", problem, limits, progress)
-    found = program()
-    if found is None:
+    executable = program()
+    if executable is None:
         raise SolverError(f"scotch is not installed; install it with: {install}")
     if progress.stopped or limits.remaining <= 0:
         return incumbent.result()
@@ -42,7 +42,7 @@ def scotch(problem: Problem, limits: Limits, progress: Progress, install: str) -
     text = graph_file(problem, units, units.time[:, kind], len(devices.members[kind]))
     with TemporaryDirectory() as folder:
         Path(folder, "graph.grf").write_text(text, encoding="ascii")
-        command = [found, str(len(devices.members[kind])), "graph.grf", "parts.map", "log.txt", "-Cd"]
+        command = [executable, str(len(devices.members[kind])), "graph.grf", "parts.map", "log.txt", "-Cd"]
         done = run(command, Path(folder), limits.remaining, progress, lambda _: None, can_stop=False)
         if progress.stopped or done.killed:
             return incumbent.result()

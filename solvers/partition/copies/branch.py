@@ -112,11 +112,11 @@ class CopiesSearch:
                     break
                 fresh = []
                 for part in parts:
-                    found = self.bounded(ends(part))
-                    if found.lower < self.cutoff():
-                        fresh.append((found.lower, next(order), part, found))
+                    part_mix = self.bounded(ends(part))
+                    if part_mix.lower < self.cutoff():
+                        fresh.append((part_mix.lower, next(order), part, part_mix))
                     else:
-                        lowest = min(lowest, found.lower)
+                        lowest = min(lowest, part_mix.lower)
                 dive = (dive or seen % DIVE_EVERY == 0) and bool(fresh)
                 if dive:
                     fresh.sort(key=lambda entry: entry[:2])
@@ -130,10 +130,10 @@ class CopiesSearch:
 
 def used(instance: ChainInstance, mix: Mix) -> Floats:
     """Return [n, k] the share of the inputs that each device runs each node for."""
-    found = np.zeros((instance.n, instance.k))
+    use = np.zeros((instance.n, instance.k))
     for route, share in zip(mix.routes, mix.shares.tolist(), strict=True):
-        found[np.arange(instance.n), route] += share
-    return found
+        use[np.arange(instance.n), route] += share
+    return use
 
 
 def windows(search: CopiesSearch) -> None:
@@ -143,18 +143,18 @@ def windows(search: CopiesSearch) -> None:
     """
     instance = search.instance
     lists = [_windows(instance, d) for d in range(instance.k)]
-    whole = tuple((0, max(len(each) - 1, 0)) for each in lists)
+    whole = tuple((0, max(len(its) - 1, 0)) for its in lists)
 
     def ends(box: tuple[tuple[int, int], ...]) -> Ints:
-        lowest = np.array([each[lo][0] if each else instance.n for each, (lo, _) in zip(lists, box, strict=True)])
-        behind = np.array([each[hi][1] if each else 0 for each, (_, hi) in zip(lists, box, strict=True)])
+        lowest = np.array([its[lo][0] if its else instance.n for its, (lo, _) in zip(lists, box, strict=True)])
+        behind = np.array([its[hi][1] if its else 0 for its, (_, hi) in zip(lists, box, strict=True)])
         return instance.within(lowest, behind).end
 
     def split(box: tuple[tuple[int, int], ...], mix: Mix) -> list[tuple[tuple[int, int], ...]]:
-        held = used(instance, mix) > 0
+        on = used(instance, mix) > 0
         over = []
         for d in range(instance.k):
-            where = np.flatnonzero(held[:, d])
+            where = np.flatnonzero(on[:, d])
             if where.size and not instance.fits_range(d, int(where[0]), int(where[-1]) + 1):
                 over.append((int(where[-1]) - int(where[0]), d, int(where[0]), int(where[-1]) + 1))
         if not over:
@@ -176,15 +176,15 @@ def windows(search: CopiesSearch) -> None:
 
 def _windows(instance: ChainInstance, d: int) -> list[tuple[int, int]]:
     """Return the largest ranges that a device may hold, whatever stages are allowed."""
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     stop = 0
     for begin in range(instance.n):
         stop = max(stop, begin)
         while stop < instance.n and instance.fits_range(d, begin, stop + 1):
             stop += 1
-        if stop > begin and (not found or stop > found[-1][1]):
-            found.append((begin, stop))
-    return found
+        if stop > begin and (not ranges or stop > ranges[-1][1]):
+            ranges.append((begin, stop))
+    return ranges
 
 
 def _round_windows(search: CopiesSearch, lists: list[list[tuple[int, int]]], mix: Mix) -> None:
@@ -192,12 +192,12 @@ def _round_windows(search: CopiesSearch, lists: list[list[tuple[int, int]]], mix
     instance = search.instance
     share = np.vstack([np.zeros(instance.k), np.cumsum(used(instance, mix), axis=0)])
     lowest, behind = np.full(instance.k, instance.n), np.zeros(instance.k, np.int64)
-    for d, each in enumerate(lists):
-        if each:
-            lowest[d], behind[d] = max(each, key=lambda w, d=d: (share[w[1], d] - share[w[0], d], -w[0]))  # type: ignore[misc]
-    found = search.bounded(instance.within(lowest, behind).end)
-    if found.routes:
-        search.keep(found)
+    for d, its in enumerate(lists):
+        if its:
+            lowest[d], behind[d] = max(its, key=lambda w, d=d: (share[w[1], d] - share[w[0], d], -w[0]))  # type: ignore[misc]
+    rounded = search.bounded(instance.within(lowest, behind).end)
+    if rounded.routes:
+        search.keep(rounded)
 
 
 def _shift_windows(search: CopiesSearch, lists: list[list[tuple[int, int]]]) -> None:
@@ -205,11 +205,11 @@ def _shift_windows(search: CopiesSearch, lists: list[list[tuple[int, int]]]) -> 
     instance, best = search.instance, search.best
     if best is None:
         return
-    held = used(instance, best) > 0
+    on = used(instance, best) > 0
     at = []
-    for d, each in enumerate(lists):
-        where = np.flatnonzero(held[:, d])
-        inside = [i for i, (begin, stop) in enumerate(each) if where.size and begin <= where[0] and where[-1] < stop]
+    for d, its in enumerate(lists):
+        where = np.flatnonzero(on[:, d])
+        inside = [i for i, (begin, stop) in enumerate(its) if where.size and begin <= where[0] and where[-1] < stop]
         at.append(inside[len(inside) // 2] if inside else 0)
     steps = sorted({1, 3, max(1, instance.n // 8)}, reverse=True)
     moves = [(d, sign * step) for step in steps for d in range(instance.k) for sign in (-1, 1) if len(lists[d]) > 1]
@@ -218,9 +218,9 @@ def _shift_windows(search: CopiesSearch, lists: list[list[tuple[int, int]]]) -> 
 
     def better(there: list[int]) -> bool:
         search.pause()
-        pairs = [each[i] if each else (instance.n, 0) for each, i in zip(lists, there, strict=True)]
-        found = search.bounded(instance.within(*np.array(pairs).T).end)
-        return bool(found.routes) and search.keep(found)
+        pairs = [its[i] if its else (instance.n, 0) for its, i in zip(lists, there, strict=True)]
+        shifted = search.bounded(instance.within(*np.array(pairs).T).end)
+        return bool(shifted.routes) and search.keep(shifted)
 
     def climbed(at: list[int]) -> list[int]:
         tried, last = 0, 0
@@ -247,19 +247,19 @@ def holdings(search: CopiesSearch) -> None:
     """Search plans with any nodes on any devices: branch on whether a device holds a node."""
     instance = search.instance
 
-    def ends(held: Ints) -> Ints:
-        return instance.holding(held).end
+    def ends(holding: Ints) -> Ints:
+        return instance.holding(holding).end
 
-    def split(held: Ints, mix: Mix) -> list[Ints]:
+    def split(holding: Ints, mix: Mix) -> list[Ints]:
         share = used(instance, mix)
-        needed: Bools = (share > 0) | (held == 1)
+        needed: Bools = (share > 0) | (holding == 1)
         over = instance.memory @ needed > instance.room
         many = needed.sum(axis=1) > search.most
         if not over.any() and not many.any():
             search.keep(mix)
             return []
         least = np.minimum(share, 1 - share) + 1e-6
-        least = np.where((held == -1) & (share > 0) & (over | many[:, None]), least, -1.0)
+        least = np.where((holding == -1) & (share > 0) & (over | many[:, None]), least, -1.0)
         if least.max() < 0:
             return []
         if over.any():
@@ -272,7 +272,7 @@ def holdings(search: CopiesSearch) -> None:
             v, d = divmod(int(least.argmax()), instance.k)
         parts = []
         for value in (0, 1):
-            part = held.copy()
+            part = holding.copy()
             part[v, d] = value
             if value == 1 and (part[v] == 1).sum() >= search.most:
                 part[v, part[v] == -1] = 0

@@ -31,7 +31,7 @@ class GraphInstance:
     Attributes:
         order: [n] the nodes themselves.
         time, memory, room: as of a chain.
-        held: [ideals, n] the nodes of each ideal, the empty one first.
+        ideals: [ideals, n] the nodes of each ideal, the empty one first.
         first: [ideals + 1] first stage that ends at each ideal.
         low, high: [stages] the ideals between which a stage lies.
         load: [stages, k] what a device pays for a stage.
@@ -46,7 +46,7 @@ class GraphInstance:
     time: Floats
     memory: Floats
     room: Floats
-    held: Bools
+    ideals: Bools
     first: Ints
     low: Ints
     high: Ints
@@ -87,21 +87,21 @@ class GraphInstance:
 
     def stage_of(self, nodes: Bools, d: int) -> int | None:
         """Return a stage with exactly these nodes on a device; all with the same nodes are alike, but for transfers."""
-        size = self.held[self.high].sum(axis=1) - self.held[self.low].sum(axis=1)
+        size = self.ideals[self.high].sum(axis=1) - self.ideals[self.low].sum(axis=1)
         for s in np.flatnonzero((size == nodes.sum()) & np.isfinite(self.load[:, d])).tolist():
-            if np.array_equal(self.held[self.high[s]] & ~self.held[self.low[s]], nodes):
+            if np.array_equal(self.ideals[self.high[s]] & ~self.ideals[self.low[s]], nodes):
                 return s
         return None
 
-    def holding(self, held: Ints) -> GraphInstance:
+    def holding(self, choice: Ints) -> GraphInstance:
         """Return the instance under decisions on what devices hold; see the chain's."""
         end = self.end.copy()
         for d in range(self.k):
-            sure, never = held[:, d] == 1, held[:, d] == 0
+            sure, never = choice[:, d] == 1, choice[:, d] == 0
             free = float(self.room[d] - self.memory[sure].sum())
-            needs = self.held @ np.where(sure, 0.0, self.memory)
+            needs = self.ideals @ np.where(sure, 0.0, self.memory)
             end[:, d] &= needs[self.high] - needs[self.low] <= free * (1 + SLACK)
-            barred = self.held @ never.astype(np.int64)
+            barred = self.ideals @ never.astype(np.int64)
             end[:, d] &= barred[self.high] == barred[self.low]
         return replace(self, end=end)
 
@@ -127,16 +127,16 @@ def _ideals(problem: Problem) -> Bools | None:
     graph = problem.graph
     before = [frozenset(graph.predecessors(v).tolist()) for v in range(graph.n)]
     level: set[frozenset[int]] = {frozenset()}
-    found = [frozenset[int]()]
+    sets = [frozenset[int]()]
     for _ in range(graph.n):
         level = {ideal | {v} for ideal in level for v in range(graph.n) if v not in ideal and before[v] <= ideal}
-        found += sorted(level, key=sorted)
-        if len(found) > MAX_IDEALS:
+        sets += sorted(level, key=sorted)
+        if len(sets) > MAX_IDEALS:
             return None
-    held = np.zeros((len(found), graph.n), np.bool_)
-    for i, ideal in enumerate(found):
-        held[i, list(ideal)] = True
-    return held
+    members = np.zeros((len(sets), graph.n), np.bool_)
+    for i, ideal in enumerate(sets):
+        members[i, list(ideal)] = True
+    return members
 
 
 def graph_instance(problem: Problem) -> GraphInstance:
@@ -146,24 +146,24 @@ def graph_instance(problem: Problem) -> GraphInstance:
         Refused: there are more than MAX_STAGES stages.
     """
     graph, link, k = problem.graph, problem.channel, problem.k
-    held = _ideals(problem)
-    assert held is not None
+    ideals = _ideals(problem)
+    assert ideals is not None
     time = np.where(problem.allowed, problem.time, inf)
     room = problem.memory_limit * (1 + TOLERANCE)
     pays = np.array([isinstance(link, Shared) or device.pays_io for device in problem.devices])
     tensor = problem.tensor_time
     reads = np.zeros((graph.n, graph.n), np.int64)
     np.add.at(reads, (graph.heads, graph.tails), 1)
-    read = held.astype(np.int64) @ reads  # [ideals, tensors] readers inside
+    read = ideals.astype(np.int64) @ reads  # [ideals, tensors] readers inside
     all_read = reads.sum(axis=0)
-    work = held @ np.where(np.isfinite(time), time, 0.0)
-    closed = held.astype(np.int64) @ np.isinf(time)
-    memory = held @ graph.memory
+    work = ideals @ np.where(np.isfinite(time), time, 0.0)
+    closed = ideals.astype(np.int64) @ np.isinf(time)
+    memory = ideals @ graph.memory
     first, low, high, load, may = [0, 0], [], [], [], []
-    for end in range(1, len(held)):
-        inside = np.flatnonzero(~(held[:end] & ~held[end]).any(axis=1))
-        carried = ((read[end] > read[inside]) & held[inside]) @ tensor
-        carried += (~held[inside] & (held[end] & (read[end] < all_read))) @ tensor
+    for end in range(1, len(ideals)):
+        inside = np.flatnonzero(~(ideals[:end] & ~ideals[end]).any(axis=1))
+        carried = ((read[end] > read[inside]) & ideals[inside]) @ tensor
+        carried += (~ideals[inside] & (ideals[end] & (read[end] < all_read))) @ tensor
         low.append(inside)
         high.append(np.full(len(inside), end))
         load.append(work[end] - work[inside] + np.where(pays, carried[:, None], 0.0))
@@ -180,7 +180,7 @@ def graph_instance(problem: Problem) -> GraphInstance:
         time=time,
         memory=graph.memory,
         room=room,
-        held=held,
+        ideals=ideals,
         first=np.array(first, np.int64),
         low=np.concatenate(low),
         high=np.concatenate(high),
@@ -213,15 +213,15 @@ def side_by_side(instance: GraphInstance, most: int, say: Callable[[str], None] 
     best, origin, device = _programme(instance, instance.load, instance.end, True, say)
     sets = np.arange(1 << instance.k)
     count = sets[:, None] >> np.arange(instance.k) & 1
-    found = best_sets(count, best[-1], most, lambda used: _traced(instance, origin, device, used))
+    chosen = best_sets(count, best[-1], most, lambda used: _traced(instance, origin, device, used))
     alone = int(best[-1].argmin())
-    return found if np.isinf(best[-1, alone]) else replace(found, single=_traced(instance, origin, device, alone))
+    return chosen if np.isinf(best[-1, alone]) else replace(chosen, single=_traced(instance, origin, device, alone))
 
 
 def _programme(
     instance: GraphInstance, load: Floats, end: Bools, largest: bool, say: Callable[[str], None] | None
 ) -> tuple[Floats, Ints, Ints]:
-    best = np.full((len(instance.held), 1 << instance.k), inf)
+    best = np.full((len(instance.ideals), 1 << instance.k), inf)
     best[0, 0] = 0.0
     origin, device = np.zeros(best.shape, np.int64), np.zeros(best.shape, np.int64)
     run = ALONG.pick(float(end.size) * best.shape[1], say)
@@ -231,13 +231,13 @@ def _programme(
 
 def _traced(instance: GraphInstance, origin: Ints, device: Ints, used: int) -> Ints:
     """Return the assignment of a chain of stages that ends with all nodes and these devices."""
-    found = np.empty(instance.n, np.int64)
-    at = len(instance.held) - 1
+    route = np.empty(instance.n, np.int64)
+    at = len(instance.ideals) - 1
     while at:
         stage, d = int(origin[at, used]), int(device[at, used])
-        found[instance.held[at] & ~instance.held[instance.low[stage]]] = d
+        route[instance.ideals[at] & ~instance.ideals[instance.low[stage]]] = d
         at, used = int(instance.low[stage]), used & ~(1 << d)
-    return found
+    return route
 
 
 # The innermost loops of the programmes over ideals and sets of devices.

@@ -71,14 +71,14 @@ class ChainInstance:
         stops = np.append(begins[1:], self.n)
         return bool((end[begins, device[begins]] >= stops).all())
 
-    def holding(self, held: Ints) -> ChainInstance:
+    def holding(self, choice: Ints) -> ChainInstance:
         """Return the instance under decisions on what devices hold: [n, k] 0 never, 1 surely, -1 open.
 
         What is surely held takes its room in every route.
         """
         n = self.n
         end = np.empty_like(self.end)
-        sure = held == 1
+        sure = choice == 1
         free = self.room - self.memory @ sure
         needs = np.where(sure, 0.0, self.memory[:, None])
         for d in range(self.k):
@@ -86,7 +86,7 @@ class ChainInstance:
             for begin in range(n):
                 if behind < begin:
                     behind, used = begin, 0.0
-                while behind < self.end[begin, d] and held[behind, d] != 0 and used + needs[behind, d] <= free[d]:
+                while behind < self.end[begin, d] and choice[behind, d] != 0 and used + needs[behind, d] <= free[d]:
                     used += needs[behind, d]
                     behind += 1
                 end[begin, d] = behind

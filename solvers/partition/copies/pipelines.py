@@ -77,11 +77,11 @@ def pipelines(instance: ChainInstance, most: int, say: Callable[[str], None] | N
 
     def stages(state: int) -> list[tuple[int, int, int]]:
         j, u, v = last[state].tolist()
-        stop, found = n, []
+        stop, blocks = n, []
         while True:
-            found.append((j, stop, v))
+            blocks.append((j, stop, v))
             if u == kinds:
-                return found[::-1]
+                return blocks[::-1]
             state = int(np.flatnonzero(states.after[:, v] == state)[0])
             before = origin[j, state, u, v].tolist()
             stop, (j, u), v = j, before, u
@@ -183,12 +183,12 @@ def groups(instance: ChainInstance, most: int, *, hopeful: bool, say: Callable[[
     if rate[n, used] <= 0:
         return Groups([], inf)
     period = (1 - ROUNDING) / float(rate[n, used]) if rate[n, used] < NO_LOAD else 0.0
-    found, stop = [], n
+    stages, stop = [], n
     while stop > 0:
         begin, group = origin[stop, used].tolist()
-        found.append((begin, stop, [d for d in range(k) if group >> d & 1]))
+        stages.append((begin, stop, [d for d in range(k) if group >> d & 1]))
         stop, used = begin, used & ~group
-    return Groups(found[::-1], period)
+    return Groups(stages[::-1], period)
 
 
 def _transfers(instance: ChainInstance, *, hopeful: bool) -> tuple[Floats, Floats]:
@@ -207,11 +207,11 @@ def _transfers(instance: ChainInstance, *, hopeful: bool) -> tuple[Floats, Float
     return np.ascontiguousarray(into), np.ascontiguousarray(out)
 
 
-def narrowed(instance: ChainInstance, found: Groups) -> ChainInstance:
-    """Return the instance whose routes have the stages of *found*, each on one of its devices."""
+def narrowed(instance: ChainInstance, shared: Groups) -> ChainInstance:
+    """Return the instance whose routes have the stages of *shared*, each on one of its devices."""
     lowest, behind = np.full(instance.k, instance.n), np.zeros(instance.k, np.int64)
     sent = np.full_like(instance.sent, inf)
-    for begin, stop, devices in found.stages:
+    for begin, stop, devices in shared.stages:
         lowest[devices], behind[devices] = begin, stop
         if stop < instance.n:
             sent[stop - 1] = instance.sent[stop - 1]

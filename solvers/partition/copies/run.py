@@ -96,9 +96,9 @@ class _Run:
 
     def stages(self) -> None:
         """Take the plan of stages whose rates are largest at the dearest transfers, and bound by the cheapest."""
-        found = groups(self.instance, self.rule.most, hopeful=False, say=self.progress.say)
-        if found.stages:
-            narrow = narrowed(self.instance, found)
+        shared = groups(self.instance, self.rule.most, hopeful=False, say=self.progress.say)
+        if shared.stages:
+            narrow = narrowed(self.instance, shared)
             self.take(priced(Pricer(narrow), narrow.end, pause=self.incumbent.pause))
         if self.rule.share == "stages" and self.instance.ordered:
             hopeful = groups(self.instance, self.rule.most, hopeful=True, say=self.progress.say)

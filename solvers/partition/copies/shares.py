@@ -54,7 +54,7 @@ def best_mix(load: Floats) -> tuple[float, Floats, Floats]:
 
     size = float(load.max(initial=0.0)) or 1.0
     count, rows = load.shape
-    found = linprog(
+    solution = linprog(
         np.append(np.zeros(count), 1.0),
         A_ub=np.hstack([load.T / size, -np.ones((rows, 1))]),
         b_ub=np.zeros(rows),
@@ -62,9 +62,9 @@ def best_mix(load: Floats) -> tuple[float, Floats, Floats]:
         b_eq=[1.0],
         method="highs-ds",
     )
-    shares = np.maximum(found.x[:-1], 0.0)
-    price = np.maximum(-found.ineqlin.marginals, 0.0)
-    return float(found.x[-1]) * size, shares / shares.sum(), price / (price.sum() or 1.0)
+    shares = np.maximum(solution.x[:-1], 0.0)
+    price = np.maximum(-solution.ineqlin.marginals, 0.0)
+    return float(solution.x[-1]) * size, shares / shares.sum(), price / (price.sum() or 1.0)
 
 
 def priced(
@@ -107,11 +107,11 @@ def priced(
             proved(lower, proof)
         if lower >= cutoff or lower >= period * (1 - gap):
             break
-        found = instance.loads(route)
+        column = instance.loads(route)
         if value >= period * (1 - gap) or any(np.array_equal(route, other) for other in kept):
             break
         kept.append(route)
-        load.append(found)
+        load.append(column)
         period, shares, price = best_mix(np.array(load))
     used = [i for i in range(len(kept)) if i < len(shares) and shares[i] > USED]
     return Mix(lower, period, [kept[i] for i in used], shares[used], proof, kept)
@@ -136,7 +136,7 @@ def fractions(instance: ChainInstance, routes: Sequence[Ints], shares: Floats, p
             continue
         value = float((np.array(whole) / parts @ load).max())
         if value < best[0]:
-            best = value, [Fraction(each, parts) for each in whole]
+            best = value, [Fraction(count, parts) for count in whole]
         if best[0] <= period * (1 + NEAR):
             break
     return best[1]

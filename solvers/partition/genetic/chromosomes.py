@@ -144,12 +144,12 @@ class Slices:
             if self.evaluated:
                 self._run.pause()
             some = keys[begin : begin + self.decoder.batch]
-            found = self.decoder.costs(some, below)
+            values = self.decoder.costs(some, below)
             self.evaluated += len(some)
-            if found.min() < self.least:
-                self.least = float(found.min())
-                self._take(some[found.argmin()])
-            costs[begin : begin + len(some)] = found
+            if values.min() < self.least:
+                self.least = float(values.min())
+                self._take(some[values.argmin()])
+            costs[begin : begin + len(some)] = values
         return costs
 
     def _take(self, keys: Floats) -> None:

@@ -69,20 +69,20 @@ class BudgetTable:
             problem: on ``shared`` or ``host``, under ``acyclic``.
             sums: what else is counted, and tells devices apart.
         """
-        found = budgets_of(problem)
-        assert not isinstance(found, str), "a problem that is refused"
+        limits = budgets_of(problem)
+        assert not isinstance(limits, str), "a problem that is refused"
         devices = as_verified(priced_types(problem, *sums), problem)
         first = [group[0] for group in devices.members]
         supernodes = ordered_supernodes(problem, devices, "forward", absorb=False)
         table = stage_table(problem, devices, supernodes, load_rows(problem, devices), problem.k, TOLERANCE)
         table = with_deviations(table, problem)
         budgets: list[tuple[int, float]] = []
-        for one in found:
+        for one in limits:
             table, rows = _with_budget(table, one, first, counted=problem.line is None)
             budgets = [(p + (rows[0][0] <= p), most) for p, most in budgets] if rows else budgets
             budgets += rows
         members = tuple(
-            group[: max(1, min([supernodes.n, *(_affordable(one, group[0]) for one in found)]))]
+            group[: max(1, min([supernodes.n, *(_affordable(one, group[0]) for one in limits)]))]
             for group in devices.members
         )
         table = replace(table, types=replace(table.types, members=members))
@@ -180,7 +180,7 @@ class BudgetRun(IdealsSearch):
             self._budgets.states,
             most_bytes=self._most_bytes,
             proves=proves,
-            found=self._found,
+            keep=self._found,
             bounded=self._bounded if proves else ignore,
             closed=lambda: self._closed,
             say=self._progress.say,

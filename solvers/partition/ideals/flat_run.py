@@ -116,7 +116,7 @@ class FlatRun(IdealsSearch):
             seed=self._limits.seed,
             say=self._progress.say,
             pause=self._pause,
-            found=self._found,
+            keep=self._found,
             bounded=self._bounded if proves else ignore,
             improve=self._improve,
             counted=self._counted,

@@ -112,11 +112,11 @@ class NestedRun(IdealsSearch):
         limits = self._limits.within(ONE_LEVEL_SHARE * self._limits.remaining, start=None)
         patience = self._patience.remaining
         level = one_level(self._original)
-        found = FlatRun(level, limits, Aside(self._progress), self._most_bytes, patience, slices=self._slices).result()
-        self._infeasibility = found.infeasibility
-        self._guide = found.plan
-        if found.bound is not None:
-            self._raise(found.bound.cost, found.bound.detail + WITHOUT)
+        result = FlatRun(level, limits, Aside(self._progress), self._most_bytes, patience, slices=self._slices).result()
+        self._infeasibility = result.infeasibility
+        self._guide = result.plan
+        if result.bound is not None:
+            self._raise(result.bound.cost, result.bound.detail + WITHOUT)
         self._pause()
 
     def _search(self, mode: TrainingOrder, *, proves: bool) -> float:
@@ -161,9 +161,9 @@ class NestedRun(IdealsSearch):
             coarse = pieces(supernodes, order, MAX_PIECES)
             nest = nest_of(self._original, self._devices, coarse)
             for target in self._targets(min(best, self._incumbent.cost)):
-                found = self._try(prefixes(np.arange(coarse.n)), coarse, nest, target)
-                best = min(best, found)
-                if np.isfinite(found):
+                cost = self._try(prefixes(np.arange(coarse.n)), coarse, nest, target)
+                best = min(best, cost)
+                if np.isfinite(cost):
                     break
         return best
 
@@ -182,15 +182,15 @@ class NestedRun(IdealsSearch):
         top = min(best, self._incumbent.cost) if proves else best
         while not self._closed:
             target = min(top, lower * (1 + share)) if np.isfinite(top) and lower > 0 else top
-            found = self._try(lattice, supernodes, nest, target)
-            best = min(best, found)
+            cost = self._try(lattice, supernodes, nest, target)
+            best = min(best, cost)
             if proves:
-                proved = min(found, target) * (1 - ROUNDING)
+                proved = min(cost, target) * (1 - ROUNDING)
                 if np.isinf(proved):
                     self._no_plan("no chain of ideals fits on the groups of devices; all were tried")
                     break
                 self._raise(proved, DETAIL)
-            if found < target or target >= top:
+            if cost < target or target >= top:
                 break
             lower, share = target, 2 * share
         return best
@@ -199,10 +199,10 @@ class NestedRun(IdealsSearch):
         """Look for the best split below *target*, keep it if it is a plan, and return its cost; ``inf`` for none."""
         prices = Prices(supernodes.time)
         weights = prices.price, prices.weight
-        found = nested(lattice, nest, self._types, self._choices, weights, target, self._progress.say, self._pause)
-        if found is None:
+        split = nested(lattice, nest, self._types, self._choices, weights, target, self._progress.say, self._pause)
+        if split is None:
             return np.inf
-        value, steps = found
+        value, steps = split
         self._incumbent.take(self._plan_of(supernodes, steps))
         return value
 

@@ -44,7 +44,7 @@ def _inside(
     member = np.zeros(n, np.bool_)  # of G
     below = np.zeros(last + 1, np.bool_)  # ideals from the first to the last of G
     stamp = np.full(last + 1, -1, np.int64)
-    held = np.zeros(len(nest.pins), np.int64)  # pins of each tensor in G
+    grouped = np.zeros(len(nest.pins), np.int64)  # pins of each tensor in G
     foreign = np.zeros(len(nest.pins), np.bool_)  # made outside of G
     leaving = np.zeros(len(nest.pins), np.bool_)  # made in G, read outside
     known = np.zeros(len(nest.pins), np.bool_)  # with a pin before the block
@@ -63,12 +63,12 @@ def _inside(
     for j in range(first + 1, last + 1):
         if not above[j] or not wanted[j]:
             continue
-        held[:] = 0
+        grouped[:] = 0
         for v in range(n):
             member[v] = not at_first[v] and (lattice.bits[j, lattice.word[v]] & lattice.bit[v]) != 0
             if member[v]:
                 for y in range(nest.start[v], nest.start[v + 1]):
-                    held[nest.tensor[y]] += 1
+                    grouped[nest.tensor[y]] += 1
         between_groups = 0.0  # what the groups take to exchange weights
         if groups > 1:
             for q in range(kinds):
@@ -80,8 +80,8 @@ def _inside(
                     between_groups = max(between_groups, total * (groups - 1) / groups)
             if between_groups >= target:
                 continue
-        for t in range(len(held)):
-            crossing = 0 < held[t] < nest.pins[t]
+        for t in range(len(grouped)):
+            crossing = 0 < grouped[t] < nest.pins[t]
             leaving[t] = crossing and member[nest.producer[t]]
             foreign[t] = crossing and not member[nest.producer[t]]
         for i in range(first, j + 1):

@@ -230,9 +230,9 @@ class Climb:
                     return
                 costs, unit, top = self.costs()
                 target = min(top, int(min(top, (1 + share) * max(lower / unit, top / 1000))) + 1)
-                found = self._search(costs, target, int(lower / unit), width, patience)
-                if found.outcome == "found":
-                    self.take(found.steps, found.value * unit)
+                answer = self._search(costs, target, int(lower / unit), width, patience)
+                if answer.outcome == "found":
+                    self.take(answer.steps, answer.value * unit)
                     break
                 if target == top:
                     break

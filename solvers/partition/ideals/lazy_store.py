@@ -59,8 +59,8 @@ def enlarged(store: Entries, most_bytes: float) -> Entries | None:
 
     The old arrays are there while the new ones are filled, one after the other.
     """
-    held = sum(array.nbytes for array in store)
-    if 2 * held + max(array.nbytes for array in store) > most_bytes:
+    size = sum(array.nbytes for array in store)
+    if 2 * size + max(array.nbytes for array in store) > most_bytes:
         return None
     return Entries(
         _double(store.bits),

@@ -155,19 +155,19 @@ def choices_of(types: Sequence[GroupType], devices: DeviceTypes) -> list[NestCho
 
     Of several groups only one device type takes part: others cannot be spread over them.
     """
-    found = []
+    choices = []
     for y, kind in enumerate(types):
         take = np.zeros(len(types), np.int64)
         take[y] = 1
-        found.append(_choice(take, kind.holds, np.minimum(kind.holds, devices.replicas)))
+        choices.append(_choice(take, kind.holds, np.minimum(kind.holds, devices.replicas)))
     for q in spreading(types, devices):
         most = [len(kind.groups) if kind.holds[q] else 0 for kind in types]
         for vector in product(*(range(number + 1) for number in most)):
             if 2 <= sum(vector) <= devices.replicas[q]:
                 count = np.zeros(len(devices.members), np.int64)
                 count[q] = min(kind.holds[q] for kind, number in zip(types, vector, strict=True) if number)
-                found.append(_choice(np.array(vector), count, np.minimum(count, devices.replicas // sum(vector))))
-    return found
+                choices.append(_choice(np.array(vector), count, np.minimum(count, devices.replicas // sum(vector))))
+    return choices
 
 
 def _choice(take: Ints, count: Ints, copies: Ints) -> NestChoice:

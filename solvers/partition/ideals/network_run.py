@@ -95,10 +95,10 @@ class NetworkRun(IdealsSearch):
 
     def _along_chain(self) -> bool:
         """Solve a chain; return whether it is one, and nothing is left to do."""
-        found = chain_from(self._shipping)
-        if found is None:
+        line = chain_from(self._shipping)
+        if line is None:
             return False
-        chain, place = found
+        chain, place = line
         chain = chain if self._line is None else chain_in_line(chain, self._line)
         split = least_bottleneck(
             chain,
@@ -143,7 +143,7 @@ class NetworkRun(IdealsSearch):
             self._most_bytes / 2,
             say=self._progress.say,
             pause=self._pause,
-            found=self._take,
+            keep=self._take,
             bounded=bounded,
         )
 

@@ -50,15 +50,15 @@ class PhasePartsRun(IdealsSearch):
         if at is None or walk is None:
             return False
         for width in WIDTHS:
-            found = least_walk(walk, width, upper=self._incumbent.cost, pause=self._pause)
-            for devices in found.devices:
+            walks = least_walk(walk, width, upper=self._incumbent.cost, pause=self._pause)
+            for devices in walks.devices:
                 if self._incumbent.take(Plan.create(self._original, devices[at])):
                     break
-            if found.lower == inf:
+            if walks.lower == inf:
                 self._no_plan("no split of the chain fits on the devices; all were tried")
                 return True
-            self._raise(min(found.lower, self._incumbent.cost), DETAIL)
-            if self._closed or found.complete:
+            self._raise(min(walks.lower, self._incumbent.cost), DETAIL)
+            if self._closed or walks.complete:
                 return self._closed
         self._give_up(MANY.format(most=WIDTHS[-1]))
         return False

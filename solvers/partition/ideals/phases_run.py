@@ -82,7 +82,7 @@ class PhasesRun(IdealsSearch):
 
     def _asked(self) -> list[Bottleneck | Latency]:
         """Return what the objective and the rows are made of; a bottleneck of all phases where they ask for that."""
-        found: dict[Bottleneck | Latency, None] = {}
+        parts: dict[Bottleneck | Latency, None] = {}
 
         def note(terms: Terms) -> None:
             for decision, _ in terms:
@@ -90,13 +90,13 @@ class PhasesRun(IdealsSearch):
                     for inner, _ in decision.sums:
                         note(inner)
                 elif isinstance(decision, (Bottleneck, Latency)):
-                    found[decision] = None
+                    parts[decision] = None
 
         problem = self._original
         note(problem.objective.terms if problem.objective.is_linear else ((Bottleneck(), 1.0),))
         for row in problem.hard_rows:
             note(row.terms)
-        return list(found)
+        return list(parts)
 
     def _cost(self, values: Floats) -> float:
         """Return the cost of a chain from the values of what it is made of, in seconds."""
@@ -162,22 +162,22 @@ class PhasesRun(IdealsSearch):
     def _least(self, table: StageTable) -> Floats:
         """Return what the value of each part is at least."""
         time = np.where(table.allowed[None], table.time.transpose(0, 2, 1), np.inf).min(axis=2)
-        found = []
+        values = []
         for part in self._parts:
             own = time[self._phases.index(part.phase)]
             largest = max(own.max(initial=0.0), own.sum() / self._original.k)
-            found.append(own.sum() if isinstance(part, Latency) else largest)
-        return np.array(found) * (1 - 1e-9)
+            values.append(own.sum() if isinstance(part, Latency) else largest)
+        return np.array(values) * (1 - 1e-9)
 
     def _most(self, table: StageTable) -> Floats:
         """Return what the value of each part is below, whatever the chain."""
         time = np.where(np.isfinite(table.time), table.time, 0.0).max(axis=1).sum(axis=1)
         paid = table.cost.sum(axis=1)
-        found = []
+        values = []
         for part in self._parts:
             p = self._phases.index(part.phase)
-            found.append(time[p] + paid[p] * (self._original.k if isinstance(part, Latency) else 1))
-        return np.array(found) * (1 + 1e-6) + 1e-300
+            values.append(time[p] + paid[p] * (self._original.k if isinstance(part, Latency) else 1))
+        return np.array(values) * (1 + 1e-6) + 1e-300
 
     def _along(self, supernodes: OrderedSupernodes, count: int) -> None:
         """Find the best chains of some orders of the supernodes, cut into pieces where these are many."""

@@ -101,10 +101,10 @@ def refusal(problem: Problem) -> str | None:
     terms, constant = problem.objective.cost_terms
     if problem.hierarchical:
         return "ideals adds up no prices where the network between groups of devices is slower"
-    found = sums_of(problem, [term for term in terms if hasattr(term[0], "device") or _sums(term[0])], constant)
-    if isinstance(found, str):
-        return f"ideals minimises sums of prices, loads and places: {found}"
-    if found.load.any() and np.isfinite(problem.overflow_limit).any():
+    sums = sums_of(problem, [term for term in terms if hasattr(term[0], "device") or _sums(term[0])], constant)
+    if isinstance(sums, str):
+        return f"ideals minimises sums of prices, loads and places: {sums}"
+    if sums.load.any() and np.isfinite(problem.overflow_limit).any():
         return "ideals adds up no prices of loads where parameters are streamed; say 'constraint memory'"
     for row in problem.of(Linear):
         if limit_of(row) is None and problem.line is not None:
@@ -117,7 +117,7 @@ def refusal(problem: Problem) -> str | None:
                 f"ideals does not support constraint {row} beside a linear objective: it takes limits of the "
                 "bottleneck and of what used devices cost"
             )
-    return crowd(problem, found)
+    return crowd(problem, sums)
 
 
 def crowd(problem: Problem, *sums: Priced) -> str | None:
@@ -144,17 +144,17 @@ def unfit_for_budgets(problem: Problem) -> str | None:
     """Return why the programme over ideals cannot prove the least bottleneck under the rows of *problem*, or None."""
     if problem.hierarchical:
         return "ideals counts no budgets where the network between groups of devices is slower"
-    found = budgets_of(problem)
-    if isinstance(found, str):
-        return found
-    if any(one.sums.load.any() for one in found) and np.isfinite(problem.overflow_limit).any():
+    budgets = budgets_of(problem)
+    if isinstance(budgets, str):
+        return budgets
+    if any(one.sums.load.any() for one in budgets) and np.isfinite(problem.overflow_limit).any():
         return "ideals adds up no loads where parameters are streamed; say 'constraint memory'"
     return crowd(problem)
 
 
 def budgets_of(problem: Problem) -> list[Budget] | str:
     """Return what the rows of *problem* limit beside the bottleneck, or why one of them is no budget."""
-    found = []
+    budgets = []
     for row in problem.of(Linear):
         if limit_of(row) is not None:
             continue
@@ -168,8 +168,8 @@ def budgets_of(problem: Problem) -> list[Budget] | str:
             return f"ideals keeps budgets of devices, of loads and of places, but not constraint {row}: {why}"
         assert sign is not None
         scale = max(abs(row.rhs), abs(why.constant))
-        found.append(Budget(why, sign * row.rhs - why.constant + TOLERANCE * scale))
-    return found
+        budgets.append(Budget(why, sign * row.rhs - why.constant + TOLERANCE * scale))
+    return budgets
 
 
 def places_of(sums: Priced, supernodes: OrderedSupernodes, devices: Sequence[int]) -> Floats:
@@ -214,8 +214,8 @@ def priced_types(problem: Problem, *sums: Priced) -> DeviceTypes:
     types = staged_types(problem)
     if problem.line is not None:
         return types
-    found = budgets_of(problem)
-    others = [] if isinstance(found, str) else [one.sums for one in found]
+    budgets = budgets_of(problem)
+    others = [] if isinstance(budgets, str) else [one.sums for one in budgets]
     keys = [b"" for _ in range(problem.k)]
     for one in (*sums, *others):
         keys = [key + other for key, other in zip(keys, one.keys(), strict=True)]

@@ -42,7 +42,7 @@ class RaisingSearch:
         seed: of the random orders.
         say: told what is being done.
         pause: called now and then; may raise.
-        found: told of every split that is better than those before, and its largest load; returns what it costs.
+        keep: told of every split that is better than those before, and its largest load; returns what it costs.
         bounded: told of every bound that is better than those before.
         improve: called when there is no room for the lattice; looks for plans elsewhere, returns the least cost known.
         counted: told how many ideals there are, once the lattice of all is stored.
@@ -64,7 +64,7 @@ class RaisingSearch:
         seed: int,
         say: Callable[[str], None],
         pause: Callable[[], None],
-        found: Callable[[Sequence[BlockStep], float], float],
+        keep: Callable[[Sequence[BlockStep], float], float],
         bounded: Callable[[float], None],
         improve: Callable[[], float],
         counted: Callable[[int], None],
@@ -74,7 +74,7 @@ class RaisingSearch:
         self.done = self.crowded = False
         self.ideals = 0
         self._most_bytes, self._seed = most_bytes, seed
-        self._say, self._pause, self._found, self._bounded, self._improve = say, pause, found, bounded, improve
+        self._say, self._pause, self._keep, self._bounded, self._improve = say, pause, keep, bounded, improve
         self._counted = counted
         self._states = states_of(devices)
 
@@ -139,7 +139,7 @@ class RaisingSearch:
             self._bounded(lower)
 
     def _take(self, steps: Sequence[BlockStep], value: float) -> None:
-        self.upper = min(self.upper, self._found(steps, value))
+        self.upper = min(self.upper, self._keep(steps, value))
 
     def _net(self) -> tuple[WholeCosts, float, int]:
         top = self.upper if np.isfinite(self.upper) else ceiling(self.supernodes, self.devices)

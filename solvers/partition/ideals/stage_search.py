@@ -39,7 +39,7 @@ class StageSearch:
         parts: whether the largest load of an iteration is the sum of the largest of both passes.
         most_bytes: of memory for labels.
         proves: whether bounds are of use; else the first target is *upper* itself.
-        found: told of every chain, from the first stage to the last; returns the cost of its plan.
+        keep: told of every chain, from the first stage to the last; returns the cost of its plan.
         bounded: told of every bound on the cost.
         closed: whether the search may end.
         say, pause: as everywhere.
@@ -50,7 +50,7 @@ class StageSearch:
     states: ShapeStates
     most_bytes: float
     proves: bool
-    found: Callable[[Sequence[StageStep]], float]
+    keep: Callable[[Sequence[StageStep]], float]
     bounded: Callable[[float], None]
     closed: Callable[[], bool]
     say: Callable[[str], None]
@@ -77,7 +77,7 @@ class StageSearch:
             Crowded: the labels take too much memory.
         """
         if not self.table.supernodes.n:
-            self.found([])
+            self.keep([])
             self.bounded(0.0)
             return True
         if upper <= 0 or np.isinf(self.largest):
@@ -123,7 +123,7 @@ class StageSearch:
             if answer is None:
                 return None
             value, swept = answer
-            cost = self.found(swept.steps(swept.best()))
+            cost = self.keep(swept.steps(swept.best()))
             finer = max(value * COARSE * unit, 2 * cost if self.bottleneck else 0.0)
             if 0 < finer < top / 2:
                 top = finer
@@ -169,7 +169,7 @@ class StageSearch:
             largest = max(load_of(costs, step, 0) for step in steps)
             if m * largest + total < best:
                 best = m * largest + total
-                self.found(steps)
+                self.keep(steps)
             self.bounded(min(min(best, m * low + total) * unit, upper))
             if self.closed():
                 return True
@@ -190,7 +190,7 @@ class StageSearch:
             swept = self._sweep(lattice, costs, [(0, True)], {0: min(limit, most)})
             if len(swept.values):
                 steps = swept.steps(swept.best())
-                self.found(steps)
+                self.keep(steps)
                 loads = [load_of(costs, step, 0) for step in steps]
                 return (self.microbatches - 1) * max(loads) + sum(loads)
         return np.inf
@@ -213,7 +213,7 @@ class StageSearch:
             if len(swept.values):
                 whole = [m * (int(f) + int(b)) + int(c) for f, b, c in swept.values.tolist()]
                 label = int(np.argmin(whole))
-                self.found(swept.steps(label))
+                self.keep(swept.steps(label))
                 self.bounded(min(whole[label], goal * (1 - ROUNDED)) * unit)
                 return whole[label] * unit < upper
             floor, share = goal, 2 * share

@@ -136,14 +136,14 @@ class StagesRun(IdealsSearch):
         kept += [Acyclic()] if problem.line is not None else []
         relaxed = replace(problem.asking(Objective("bottleneck"), kept), interconnect=replace(link, overflow=False))
         limits = self._limits.within(WITHOUT_SHARE * self._limits.remaining, start=None)
-        found = FlatRun(relaxed, limits, Aside(self._progress), self._most_bytes, slices=self._slices).result()
-        self._infeasibility = found.infeasibility
-        if found.bound is not None:
+        result = FlatRun(relaxed, limits, Aside(self._progress), self._most_bytes, slices=self._slices).result()
+        self._infeasibility = result.infeasibility
+        if result.bound is not None:
             others = (problem.objective.microbatches or 1) - 1
-            cost = others * found.bound.cost + total if problem.objective.is_iteration else found.bound.cost
-            self._raise(cost, found.bound.detail + WITHOUT)
-        if found.plan is not None:
-            self._incumbent.take(Plan.create(problem, found.plan.assignment, replicas=found.plan.replicas))
+            cost = others * result.bound.cost + total if problem.objective.is_iteration else result.bound.cost
+            self._raise(cost, result.bound.detail + WITHOUT)
+        if result.plan is not None:
+            self._incumbent.take(Plan.create(problem, result.plan.assignment, replicas=result.plan.replicas))
         self._pause()
 
     def _tabled(self, supernodes: OrderedSupernodes) -> StageTable:
@@ -160,7 +160,7 @@ class StagesRun(IdealsSearch):
             parts=self._parts,
             most_bytes=self._most_bytes if proves else max(self._most_bytes, ORDER_BYTES),
             proves=proves,
-            found=self._found,
+            keep=self._found,
             bounded=self._bounded if proves else ignore,
             closed=lambda: self._closed,
             say=self._progress.say,

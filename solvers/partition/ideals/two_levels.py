@@ -73,11 +73,11 @@ def nested(
     """
     total = np.array([len(kind.groups) for kind in types])
     used, stride = mixed_radix(total)
-    held = _members(lattice)
+    members = _members(lattice)
     value = np.full((lattice.size, len(used)), target)
     value[0] = 0.0
     origin = np.full((*value.shape, 3), -1, np.int64)
-    room = Room(nest, prices, held, types, total - used, target)
+    room = Room(nest, prices, members, types, total - used, target)
     fits = np.array([room.ahead(s) for s in range(len(used))])
     inner = _Inner(lattice, nest, room, target, say, pause)
     for i in range(lattice.size - 1):
@@ -101,7 +101,7 @@ def nested(
     if not value[-1, best] < target:
         return None
     least = float(value[-1, best])
-    return least, _trace(inner, choices, held, origin, best, least)
+    return least, _trace(inner, choices, members, origin, best, least)
 
 
 def _members(lattice: Lattice) -> Bools:
@@ -199,7 +199,7 @@ class _Inner:
 
 
 def _trace(
-    inner: _Inner, choices: Sequence[NestChoice], held: Bools, origin: Ints, state: int, value: float
+    inner: _Inner, choices: Sequence[NestChoice], members: Bools, origin: Ints, state: int, value: float
 ) -> list[GroupStep]:
     steps: list[GroupStep] = []
     ideal = inner.size - 1
@@ -207,13 +207,13 @@ def _trace(
         before, earlier, y = origin[ideal, state].tolist()
         choice = choices[y]
         trace = inner.trace(choice, before, ideal, value)
-        steps.append(GroupStep(choice.take, _blocks(held, choice, trace, before, ideal)))
+        steps.append(GroupStep(choice.take, _blocks(members, choice, trace, before, ideal)))
         ideal, state = before, earlier
     return steps[::-1]
 
 
 def _blocks(
-    held: Bools, choice: NestChoice, trace: tuple[Floats, Ints], first: int, last: int
+    members: Bools, choice: NestChoice, trace: tuple[Floats, Ints], first: int, last: int
 ) -> list[tuple[Ints, int, int]]:
     value, origin = trace
     blocks = []
@@ -222,7 +222,7 @@ def _blocks(
         before, earlier = divmod(int(origin[at, state]), len(choice.used))
         taken = choice.used[state] - choice.used[earlier]
         q = int(taken.argmax())
-        blocks.append((np.flatnonzero(held[at] & ~held[before]), q, int(taken[q])))
+        blocks.append((np.flatnonzero(members[at] & ~members[before]), q, int(taken[q])))
         at, state = before, earlier
     return blocks[::-1]
 
@@ -254,7 +254,7 @@ class Room:
         self,
         nest: Nest,
         prices: tuple[Floats, Floats],
-        held: Bools,
+        members: Bools,
         types: Sequence[GroupType],
         left: Ints,
         target: float,
@@ -262,17 +262,17 @@ class Room:
         self._price, weight = prices
         self._total = weight.sum(axis=1)
         self._target, self._pays = target, nest.pays
-        self.work: Floats = held @ weight.T
+        self.work: Floats = members @ weight.T
         self._dear = (nest.near + nest.more).astype(np.float64)
         largest = self._price.max(axis=1) * self._dear.sum()
         self._slack = ROUNDING * (self._total + np.where(np.isfinite(largest), largest, 0.0))
         self._pins = nest.pins.astype(np.float32)
-        at = np.repeat(np.arange(held.shape[1]), np.diff(nest.start))
-        pins = np.zeros((held.shape[1], len(nest.pins)), np.float32)
+        at = np.repeat(np.arange(members.shape[1]), np.diff(nest.start))
+        pins = np.zeros((members.shape[1], len(nest.pins)), np.float32)
         pins[at, nest.tensor] = 1.0
-        self._held = held.astype(np.float32) @ pins  # [ideals, tensors] pins inside: whole numbers, exact
+        self._held = members.astype(np.float32) @ pins  # [ideals, tensors] pins inside: whole numbers, exact
         self._devices = left @ np.array([kind.holds for kind in types])  # [states, types of devices]
-        border = self._cut(np.arange(len(held)), len(held) - 1)
+        border = self._cut(np.arange(len(members)), len(members) - 1)
         self._outside = [self._total - self.work + np.outer(border, self._cheapest(row)) for row in self._kinds()]
 
     def _kinds(self) -> list[Bools]:

@@ -55,7 +55,7 @@ def slicegraph(problem: Problem, limits: Limits, progress: Progress, orders: int
         search.termination,
         plan=plan,
         evaluation=None if plan is None else evaluate(problem, plan),
-        notes=_notes(problem, found=plan is not None),
+        notes=_notes(problem, any_plan=plan is not None),
     )
 
 
@@ -64,13 +64,13 @@ def _reduced(problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
     return reduce(problem) if any(problem.of(Colocate)) else (problem, identity)
 
 
-def _notes(problem: Problem, *, found: bool) -> tuple[str, ...]:
+def _notes(problem: Problem, *, any_plan: bool) -> tuple[str, ...]:
     notes = []
     if not problem.acyclic:
         notes.append("slicegraph looks only at plans whose quotient graph is acyclic, which the problem does not ask")
     elif problem.graph.backward.any():
         notes.append("slicegraph looks only at plans that are acyclic over forward and backward nodes together")
-    if not found:
+    if not any_plan:
         notes.append("no slice of the orders tried is a plan; this does not prove that there is none")
     return tuple(notes)
 
@@ -91,12 +91,12 @@ class _Search:
         self._problem, self._limits, self._progress = problem, limits, progress
         self._devices = device_types(problem)
         self._slicer = Slicer(problem.graph, self._devices, progress.say)
-        self._found: list[_Candidate] = []
+        self._candidates: list[_Candidate] = []
         self.termination: Termination = "complete"
 
     @property
     def best(self) -> Plan | None:
-        return self._found[0].plan if self._found else None
+        return self._candidates[0].plan if self._candidates else None
 
     def slice_orders(self, count: int) -> None:
         """Take the plan to start from, if it has an order, and slice that order and *count* others, each once."""
@@ -119,9 +119,9 @@ class _Search:
         graph = self._problem.graph
         random = np.random.default_rng(self._limits.seed)
         for temperature, place in product(TEMPERATURES, range(starts)):
-            if self._stopped() or place >= len(self._found):
+            if self._stopped() or place >= len(self._candidates):
                 continue
-            start = self._found[place]
+            start = self._candidates[place]
             blocks = improve(
                 graph,
                 self._devices,
@@ -146,17 +146,17 @@ class _Search:
     def _slice(self, order: Ints) -> None:
         if self._stopped():
             return
-        below = np.inf if self._slicer.dense or not self._found else self._found[0].cost * (1 - WORTHWHILE)
+        below = np.inf if self._slicer.dense or not self._candidates else self._candidates[0].cost * (1 - WORTHWHILE)
         sliced = self._slicer.slice(order, below, self._stopped)
         if sliced is not None:
             self._add(*assignment_of(sliced.blocks, order, self._devices))
 
     def _add(self, assignment: Ints, sequence: tuple[int, ...]) -> None:
-        if any(np.array_equal(assignment, known.plan.assignment) for known in self._found):
+        if any(np.array_equal(assignment, known.plan.assignment) for known in self._candidates):
             return
         plan = Plan.create(self._problem, assignment, sequence)
         cost = evaluate(self._problem, plan).cost
-        insort(self._found, _Candidate(cost, plan, sequence), key=lambda candidate: candidate.cost)
+        insort(self._candidates, _Candidate(cost, plan, sequence), key=lambda candidate: candidate.cost)
         self._progress.report_plan(plan, cost)
 
 

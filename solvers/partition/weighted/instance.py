@@ -247,8 +247,8 @@ class WeightedState(NamedTuple):
         used: [k] memory.
         crowd: [sets held apart, k] how many of each set are on each device.
         clash: [k] how many of these are too many.
-        held: [k] how many supernodes are on each device.
-        members: [k, n] which these are, in any order, in the first ``listed`` columns; ``listed`` is ``held`` between
+        sizes: [k] how many supernodes are on each device.
+        members: [k, n] which these are, in any order, in the first ``listed`` columns; ``listed`` is ``sizes`` between
             moves.
         place: [n] the column of each supernode.
         quotient: [parts, k, k] edges from device to device.
@@ -263,7 +263,7 @@ class WeightedState(NamedTuple):
     used: Floats
     crowd: Ints
     clash: Ints
-    held: Ints
+    sizes: Ints
     members: Ints
     listed: Ints
     place: Ints
@@ -283,7 +283,7 @@ def state_of(instance: WeightedInstance, device: Ints) -> WeightedState:
     load += np.where(instance.pays, (cut * instance.cost[:, None]).sum(axis=0), 0.0)
     crowd = np.zeros((instance.aparts, k), np.int64)
     np.add.at(crowd, (instance.apart, np.repeat(device, np.diff(instance.aparts_at))), 1)
-    held = np.bincount(device, minlength=k).astype(np.int64)
+    sizes = np.bincount(device, minlength=k).astype(np.int64)
     members, place = np.zeros((k, n), np.int64), np.zeros(n, np.int64)
     for d in range(k):
         here = np.flatnonzero(device == d)
@@ -303,9 +303,9 @@ def state_of(instance: WeightedInstance, device: Ints) -> WeightedState:
         used=np.bincount(device, weights=instance.size, minlength=k).astype(np.float64),
         crowd=crowd,
         clash=np.maximum(crowd - 1, 0).sum(axis=0).astype(np.int64),
-        held=held,
+        sizes=sizes,
         members=members,
-        listed=held.copy(),
+        listed=sizes.copy(),
         place=place,
         quotient=quotient,
         row=row,

@@ -72,7 +72,7 @@ def _anneal(
     """
     n, k = instance.time.shape
     rows = instance.rows
-    device, inside, load, held, listed = state.device, state.inside, state.load, state.held, state.listed
+    device, inside, load, sizes, listed = state.device, state.inside, state.load, state.sizes, state.listed
     moved = np.empty(n, np.int64)
     origin = np.empty(n, np.int64)
     goal = np.empty(n, np.int64)
@@ -98,13 +98,13 @@ def _anneal(
             continue
         m = 0
         if kind < moves.whole:
-            for i in range(held[source]):
+            for i in range(sizes[source]):
                 moved[m] = state.members[source, i]
                 origin[m] = source
                 goal[m] = target
                 m += 1
             if choice < 0.5:
-                for i in range(held[target]):
+                for i in range(sizes[target]):
                     moved[m] = state.members[target, i]
                     origin[m] = target
                     goal[m] = source
@@ -114,8 +114,8 @@ def _anneal(
             origin[0] = source
             goal[0] = target
             m = 1
-            if kind < moves.whole + moves.exchanges and held[target] > 0:
-                moved[1] = state.members[target, int(choice * held[target])]
+            if kind < moves.whole + moves.exchanges and sizes[target] > 0:
+                moved[1] = state.members[target, int(choice * sizes[target])]
                 origin[1] = target
                 goal[1] = source
                 m = 2
@@ -161,8 +161,8 @@ def _anneal(
                 state.used[b] += instance.size[c]
                 state.streamed[a] -= instance.stream[c]
                 state.streamed[b] += instance.stream[c]
-                held[a] -= 1
-                held[b] += 1
+                sizes[a] -= 1
+                sizes[b] += 1
                 state.sums[0] += instance.on[c, b] - instance.on[c, a]
                 for j in range(instance.nets_at[c], instance.nets_at[c + 1]):
                     e = instance.net[j]
@@ -220,7 +220,7 @@ def _anneal(
                 total[d] = load[d] + max(state.streamed[d] - instance.kept[d], 0.0)
                 peak = max(peak, total[d])
                 cost += instance.load[d] * total[d]
-                if held[d] > 0:
+                if sizes[d] > 0:
                     cost += instance.use[d]
                 if state.used[d] > instance.room[d]:
                     broken += FIXED + (state.used[d] - instance.room[d]) / (instance.room[d] + 1.0)
@@ -232,7 +232,7 @@ def _anneal(
                 value = state.row[r] + rows.peak[r] * peak + rows.paid[r] * paid
                 for d in range(k):
                     value += rows.load[r, d] * total[d]
-                    if held[d] > 0:
+                    if sizes[d] > 0:
                         value += rows.use[r, d]
                 over = max(rows.low[r] - value, value - rows.high[r])
                 if over > 0.0:
@@ -251,14 +251,14 @@ def _anneal(
                     for other in range(k):
                         if state.quotient[p, other, d] > 0:
                             waiting[d] += 1
-                found = True
-                while found:
-                    found = False
+                freed = True
+                while freed:
+                    freed = False
                     for d in range(k):
                         if waiting[d] == 0:
                             waiting[d] = -1
                             left -= 1
-                            found = True
+                            freed = True
                             for other in range(k):
                                 if state.quotient[p, d, other] > 0:
                                     waiting[other] -= 1

@@ -61,25 +61,25 @@ class _Columns:
         Raises:
             Refused: it speaks of what is no column.
         """
-        found = np.zeros(self.count)
+        sums = np.zeros(self.count)
         p = len(self.phases)
         for decision, a in terms:
             match decision:
                 case Bottleneck(phase):
-                    found[self.phases.index(phase)] += a
+                    sums[self.phases.index(phase)] += a
                 case Latency(phase):
-                    found[p + self.phases.index(phase)] += a
+                    sums[p + self.phases.index(phase)] += a
                 case Load(d, phase):
-                    found[2 * p + self.phases.index(phase) * self.k + d] += a
+                    sums[2 * p + self.phases.index(phase) * self.k + d] += a
                 case Used(d):
-                    found[2 * p + p * self.k + d] += a
+                    sums[2 * p + p * self.k + d] += a
                 case Largest():
-                    found[self.largest + self.maxima.index(decision)] += a
+                    sums[self.largest + self.maxima.index(decision)] += a
                 case Penalties():
-                    found[-1] += a
+                    sums[-1] += a
                 case _:
                     raise Refused(f"annealing over phases has no {type(decision).__name__.lower()}")
-        return found
+        return sums
 
 
 def phase_costs(problem: Problem, of: Ints) -> PhaseCosts:
@@ -97,13 +97,13 @@ def phase_costs(problem: Problem, of: Ints) -> PhaseCosts:
     graph, k = problem.graph, problem.k
     columns = _Columns(problem)
     n = int(of.max(initial=-1)) + 1
-    each = [problem if name is None else problem.phase(name) for name in columns.phases]
+    problems = [problem if name is None else problem.phase(name) for name in columns.phases]
     allowed = np.ones((n, k), np.bool_)
     np.logical_and.at(allowed, of, problem.allowed)
-    finite = [np.where(np.isfinite(one.time), one.time, 0.0) for one in each]
+    finite = [np.where(np.isfinite(one.time), one.time, 0.0) for one in problems]
     large = 1e3 * (sum(float(time.max(axis=1, initial=0.0).sum()) for time in finite) or 1.0)
-    time = np.zeros((len(each), n, k))
-    for p, one in enumerate(each):
+    time = np.zeros((len(problems), n, k))
+    for p, one in enumerate(problems):
         np.add.at(time[p], of, np.where(problem.allowed, one.time, large))
     memory = np.bincount(of, graph.memory, n).astype(np.float64)
     tails, heads = of[graph.tails], of[graph.heads]
@@ -147,12 +147,12 @@ def phase_costs(problem: Problem, of: Ints) -> PhaseCosts:
         unit=np.array([_unit(row, typical) for row in rows], np.float64),
         goal=columns.of(columns.goal),
         constant=float(columns.constant),
-        **_network(problem, each, source, outside, place, large),
+        **_network(problem, problems, source, outside, place, large),
     )
 
 
 def _network(
-    problem: Problem, each: Sequence[Problem], source: Ints, outside: Ints, place: Ints, large: float
+    problem: Problem, problems: Sequence[Problem], source: Ints, outside: Ints, place: Ints, large: float
 ) -> dict[str, Any]:
     """Return what tensors take, on whatever joins the devices."""
     k = problem.k
@@ -161,7 +161,7 @@ def _network(
         link = problem.channel
         pays = np.array([isinstance(link, Shared) or device.pays_io for device in problem.devices], np.float64)
         return {
-            "size": np.array([one.tensor_time[source] for one in each]),
+            "size": np.array([one.tensor_time[source] for one in problems]),
             "sending": nothing,
             "sent": np.repeat(pays[:, None], k, axis=1),
             "receiving": nothing,
@@ -176,8 +176,8 @@ def _network(
             "summed": 1,
         }
     net = problem.network
-    size = np.zeros((len(each), len(source)))
-    for p, one in enumerate(each):
+    size = np.zeros((len(problems), len(source)))
+    for p, one in enumerate(problems):
         np.maximum.at(size[p], place, one.graph.sizes[outside])
     route, channel = _compressed([list(net.route[d][e]) if d != e else [] for d in range(k) for e in range(k)])
     reached = (net.rate > 0) | np.eye(k, dtype=np.bool_)
@@ -234,13 +234,13 @@ def phase_state(costs: PhaseCosts, device: Ints, place: Ints) -> PhaseState:
         if not there:
             continue
         sent = costs.sending[d, there][None] + size[:, None] * costs.sent[d, there][None]
-        out[:, d] += sent.sum(axis=1) if costs.each else sent.max(axis=1)
+        out[:, d] += sent.sum(axis=1) if costs.serial else sent.max(axis=1)
         passed: list[int] = []
         for e in there:
             into[:, e] += costs.receiving[d, e] + size * costs.received[d, e]
             freight += costs.waiting[d, e] + size * costs.carried[d, e]
             passed += costs.channel[costs.route[d * k + e] : costs.route[d * k + e + 1]].tolist()
-        for c in passed if costs.each else set(passed):
+        for c in passed if costs.serial else set(passed):
             busy[:, c] += size * costs.inverse[c]
     return PhaseState(
         device=np.array(device, np.int64),
@@ -251,7 +251,7 @@ def phase_state(costs: PhaseCosts, device: Ints, place: Ints) -> PhaseState:
         into=into,
         freight=freight,
         busy=busy,
-        held=np.bincount(device, costs.memory, k).astype(np.float64),
+        used=np.bincount(device, costs.memory, k).astype(np.float64),
         occupied=np.bincount(device, minlength=k).astype(np.int64),
         seen=np.zeros(max(1, channels), np.int64),
         values=np.zeros(len(costs.goal)),

@@ -31,7 +31,7 @@ class PhaseCosts(NamedTuple):
         route, channel: [devices * devices + 1] row pointers into the channels of each pair.
         inverse: [channels] what a unit of size takes.
         mode: [devices] 0: work, sending and receiving add up; 1: they overlap.
-        each: 1 if a tensor is sent to one reading device after the other, else 0.
+        serial: 1 if a tensor is sent to one reading device after the other, else 0.
         summed: 1 if latencies are sums of loads, 0 if they are work and transfers.
         arcs, arc, outward: [n + 1] row pointers into the other ends of edges that devices in order must keep.
         part, whole, fixed: [sums] the number of the largest that each is of, [sums, columns] its coefficients, and what
@@ -59,7 +59,7 @@ class PhaseCosts(NamedTuple):
     channel: Ints
     inverse: Floats
     mode: Ints
-    each: int
+    serial: int
     summed: int
     arcs: Ints
     arc: Ints
@@ -86,7 +86,7 @@ class PhaseState(NamedTuple):
         work, out, into: [phases, devices].
         freight: [phases] what all transfers take.
         busy: [phases, channels].
-        held, occupied: [devices] memory, and supernodes.
+        used, occupied: [devices] memory, and supernodes.
         seen: [channels] scratch.
         values: [columns] scratch.
     """
@@ -99,7 +99,7 @@ class PhaseState(NamedTuple):
     into: Floats
     freight: Floats
     busy: Floats
-    held: Floats
+    used: Floats
     occupied: Ints
     seen: Ints
     values: Floats
@@ -159,8 +159,8 @@ def _move(
                         for p in range(phases):
                             state.work[p, source] -= costs.time[p, v, source]
                             state.work[p, target] += costs.time[p, v, target]
-                        state.held[source] -= costs.memory[v]
-                        state.held[target] += costs.memory[v]
+                        state.used[source] -= costs.memory[v]
+                        state.used[target] += costs.memory[v]
                         state.occupied[source] -= 1
                         state.occupied[target] += 1
                     for y in range(costs.first[v], costs.first[v + 1]):
@@ -179,10 +179,10 @@ def _move(
                                 state.freight[p] += sign * (costs.waiting[d, e] + size * costs.carried[d, e])
                                 for z in range(costs.route[d * k + e], costs.route[d * k + e + 1]):
                                     c = costs.channel[z]
-                                    if costs.each == 1 or state.seen[c] == 0:
+                                    if costs.serial == 1 or state.seen[c] == 0:
                                         state.busy[p, c] += sign * size * costs.inverse[c]
                                         state.seen[c] = 1
-                            state.out[p, d] += sign * (total if costs.each == 1 else most)
+                            state.out[p, d] += sign * (total if costs.serial == 1 else most)
             values = state.values
             broken, energy, cost = 0.0, 0.0, 0.0
             for smooth in range(2):
@@ -232,8 +232,8 @@ def _move(
                 else:
                     energy = value / scale
             for d in range(k):
-                if state.held[d] > costs.room[d] * (1 + 1e-12):
-                    broken += 1.0 + (state.held[d] - costs.room[d]) / (costs.room[d] + 1e-300)
+                if state.used[d] > costs.room[d] * (1 + 1e-12):
+                    broken += 1.0 + (state.used[d] - costs.room[d]) / (costs.room[d] + 1e-300)
             energy += 0.0 if broken == 0.0 else 0.02 + 3.0 * broken
             if broken == 0.0 and cost < least:
                 least = cost

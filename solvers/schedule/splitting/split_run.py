@@ -91,7 +91,7 @@ class SplitRun:
         """The modules; of one sample, with a boundary after every cut node."""
         problem = self._problem
         held = [c.nodes for c in problem.constraints if isinstance(c, Colocate | Separate)]
-        return split(problem.graph, self._channels, held=held, cuts=problem.objective.batch is None)
+        return split(problem.graph, self._channels, together=held, cuts=problem.objective.batch is None)
 
     @property
     def _modules(self) -> int:

@@ -44,7 +44,7 @@ def random_shipping(seed: int) -> Shipping:
         routes=routes,
         carried=np.repeat(size[:, None] * 1.5, k if seed % 3 == 0 else 0, axis=1),
         overlap=seed % 2 == 1,
-        each=seed % 6 > 2,
+        serial=seed % 6 > 2,
         half=np.array([seed % 8 > 5] * k),
     )
 
@@ -57,9 +57,9 @@ def cost(it: Shipping, device: Ints) -> float:
     for t, p in enumerate(it.producer.tolist()):
         there = sorted({int(device[v]) for v in it.readers[t]} - {int(device[p])})
         costs = [float(it.sent[t, device[p], e]) for e in there]
-        out[device[p]] += sum(costs) if it.each else max(costs, default=0.0)
+        out[device[p]] += sum(costs) if it.serial else max(costs, default=0.0)
         passed = [c for e in there for c in it.routes[device[p]][e]]
-        for c in passed if it.each else set(passed):
+        for c in passed if it.serial else set(passed):
             channel[c] += it.carried[t, c]
         for e in there:
             into[e] += it.received[t, device[p], e]
@@ -102,7 +102,7 @@ def test_homes_find_the_best_split_and_none_are_a_bound(seed: int) -> None:
         assert is_split(it, device)
         return cost(it, device)
 
-    search = HomeSearch(it, lattice, 1e8, say=print, pause=lambda: None, found=found, bounded=bounds.append)
+    search = HomeSearch(it, lattice, 1e8, say=print, pause=lambda: None, keep=found, bounded=bounds.append)
     low, _, _ = search.climb(0.0, np.inf, 0.0, relaxed=True)
     assert low <= best
     low, high, _ = search.climb(low, np.inf, 0.0, relaxed=False)

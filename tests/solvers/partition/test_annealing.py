@@ -120,7 +120,7 @@ def moved(problem: Problem, steps: int, seed: int) -> tuple[WholeInstance, Split
         if ours is not state.members and ours is not state.place:
             assert (ours == anew).all()
     assert energy == pytest.approx(energies(instance, state, 4, unit), rel=1e-12)
-    for d, count in enumerate(state.held.tolist()):
+    for d, count in enumerate(state.sizes.tolist()):
         assert sorted(state.members[d, :count].tolist()) == np.flatnonzero(state.device == d).tolist()
         assert (state.members[d, state.place[state.members[d, :count]]] == state.members[d, :count]).all()
     return instance, state, energy, best

@@ -78,7 +78,7 @@ def test_updated_loads_are_the_loads() -> None:
                 assignment[list(nodes)] = place
             costs = evaluate(problem, Plan.create(problem, assignment))
             assert loads_of(fixed, state) == pytest.approx(costs.load, rel=1e-9)
-            assert state.held == pytest.approx(costs.memory)
+            assert state.memory == pytest.approx(costs.memory)
     assert moves > 100
 
 

@@ -121,7 +121,7 @@ def test_sums_and_orders_stay_exact_move_by_move(seed: int, training: bool) -> N
     for ours, anew in zip(state, state_of(instance, state.device), strict=True):
         if ours is not state.members and ours is not state.place:
             assert (ours == anew).all()
-    for d, count in enumerate(state.held.tolist()):
+    for d, count in enumerate(state.sizes.tolist()):
         assert sorted(state.members[d, :count].tolist()) == np.flatnonzero(state.device == d).tolist()
         assert (state.members[d, state.place[state.members[d, :count]]] == state.members[d, :count]).all()
     assert energy == pytest.approx(energies(instance, state, 4, unit), rel=1e-12)

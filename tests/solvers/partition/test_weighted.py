@@ -51,7 +51,7 @@ def test_state_is_kept_move_by_move(seed: int) -> None:
     for name in ("load", "streamed", "used", "row", "sums"):
         assert getattr(state, name) == pytest.approx(getattr(fresh, name), abs=1e-9), name
     for d in range(k):
-        assert sorted(state.members[d, : state.held[d]]) == np.flatnonzero(state.device == d).tolist()
+        assert sorted(state.members[d, : state.sizes[d]]) == np.flatnonzero(state.device == d).tolist()
     if np.isfinite(best.cost[0]):
         plan = {name: problem.devices[best.device[view.of[v]]].name for v, name in enumerate(problem.graph.names)}
         assert not verify(problem, plan)

@@ -59,7 +59,7 @@ def test_modules_are_a_row(case: tuple[int, list[tuple[int, int]]], channels: in
 def test_what_is_held_together_stays_together(case: tuple[int, list[tuple[int, int]]], data: st.DataObject) -> None:
     """Nodes that are held together are in one module."""
     held = data.draw(st.lists(st.integers(0, case[0] - 1), min_size=1, max_size=3))
-    found = split(_graph(*case), wanted=1, held=[held])
+    found = split(_graph(*case), wanted=1, together=[held])
     _is_row(found)
     assert len({int(found.of[v]) for v in held}) == 1
 
@@ -219,7 +219,7 @@ def test_equal_modules_hold_the_same_nodes_together() -> None:
     def different(*pairs: tuple[int, int]) -> int:
         held = [Colocate(nodes=nodes) for nodes in ((6, 7), (8, 9), (7, 8), *pairs)]
         problem = Problem.create(graph, [Device("a"), Device("b")], links, MAKESPAN, held)
-        found = split(graph, held=[c.nodes for c in held])
+        found = split(graph, together=[c.nodes for c in held])
         return len(grouped(parts(problem, found, np.full((len(found.modules), 2), np.inf))).firsts)
 
     assert different((12, 13), (11, 12), (13, 14)) == 4

@@ -61,7 +61,7 @@ class Case:
             remains=np.array([-1, int(r.integers(-1, 1)), -1]),
             ulp=int(r.integers(0, 2)),
             fixed=fixed,
-            each=r.integers(0, 3, size=(s, n)).astype(np.float64),
+            further=r.integers(0, 3, size=(s, n)).astype(np.float64),
             kept=np.cumsum(r.integers(0, 2, size=(s, 12)), axis=1).astype(np.float64),
             enter=np.cumsum(r.integers(0, 2, size=(s, 12)), axis=1).astype(np.float64),
             room=r.integers(4, 30, size=s).astype(np.float64),
@@ -75,7 +75,7 @@ class Case:
         """Return the rows of a stage, None where it does not fit; written down from the definition."""
         c, inside = self.costs, sorted(block)
         entering = sum(size for made, pins, size in self.flows if made not in block and block & set(pins))
-        size = c.fixed[a, inside].sum() + c.kept[a, j] * c.each[a, inside].sum() + c.enter[a, j] * entering
+        size = c.fixed[a, inside].sum() + c.kept[a, j] * c.further[a, inside].sum() + c.enter[a, j] * entering
         if size > c.room[a]:
             return None
         found = []
