@@ -52,6 +52,8 @@ def latency_of(
     first = np.full(slots, -1, np.int64)
     following = np.full(n, -1, np.int64)
     busy = 0.0
+    # What each slot costs: a subgraph reads each tensor from outside once, works, and writes each tensor that is read
+    # outside; count what each slot waits for.
     for u in range(n):
         s = slot[u]
         d = home[s]
@@ -79,6 +81,7 @@ def latency_of(
             first[s] = u
         else:
             busy += time[u, d]
+    # A subgraph waits for the one before it on its device; those that wait for nothing are ready.
     queue = np.empty(pieces + n, np.int64)
     last = 0
     for s in range(pieces):
@@ -95,6 +98,8 @@ def latency_of(
             if waiting[slots + v] == 0:
                 queue[last] = slots + v
                 last += 1
+    # Go through the slots, and the single nodes, in an order in which each waits for those before; each starts when all
+    # that it waits for have ended (a longest path).
     makespan = 0.0
     taken = 0
     while taken < last:
@@ -125,8 +130,10 @@ def latency_of(
                         queue[last] = other
                         last += 1
             u = following[u] if item < slots else -1
+    # Where some are never ready, slots wait for each other.
     if taken < left:
         return np.inf, np.inf, np.inf
+    # By what share memories are exceeded.
     excess = 0.0
     for d in range(len(limit)):
         if used[d] > limit[d]:
@@ -185,6 +192,7 @@ def close(
     """
     n = len(slot)
     checked = 0
+    # The subgraphs of the same device are those from *begin* on, *alike* in number.
     begin, alike = to, 1
     while begin > 0 and home[begin - 1] == home[to]:
         begin -= 1
@@ -193,6 +201,7 @@ def close(
     for i in range(count):
         goal[chosen[i]] = to
     while True:
+        # Those colocated with what is chosen, and on another device, come along.
         while checked < count:
             g = group[chosen[checked]]
             checked += 1
@@ -207,6 +216,8 @@ def close(
                     count += 1
         if not hull:
             return count
+        # Nodes after some, and before others, that are chosen or in the slot lie between: they come along, too, until
+        # none is missing.
         after = np.zeros(n, np.bool_)
         before = np.zeros(n, np.bool_)
         for i in range(n):
@@ -330,6 +341,7 @@ def anneal(
         place[order[i]] = i
     accepted = 0
     for step in range(steps):
+        # Choose the nodes that are to move, and the slot that they go to, by one of four kinds of moves.
         r = draws[step]
         count = 0
         to = 0
@@ -392,6 +404,7 @@ def anneal(
                         inside[v] = step
                         chosen[count] = v
                         count += 1
+        # Take along what must come: the nodes between, where the slot is to stay contiguous, and those colocated.
         fresh = kind > 0.97
         swap = kind >= 0.85 and not fresh and to < pieces and r[4] < 0.5
         if not swap:
@@ -415,6 +428,7 @@ def anneal(
                 members,
                 group,
             )
+        # What a new subgraph leaves of others, and the nodes that were in its slot, go to a device with free input.
         source = slot[chosen[0]]
         if fresh and slots > pieces:  # the old one, and what is left of others that lost nodes to it, goes to a CPU
             aside = pieces + int(r[5] * (slots - pieces))
@@ -428,6 +442,7 @@ def anneal(
                     goal[v] = aside
                     chosen[count] = v
                     count += 1
+        # Do the move; a swap gives each of the two slots the nodes of the other.
         for i in range(count):
             v = chosen[i]
             old[i] = slot[v]
@@ -435,24 +450,29 @@ def anneal(
                 slot[v] = to if old[i] == source else source
             else:
                 slot[v] = goal[v]
+        # Colocated nodes that a swap, or a new subgraph, puts on two devices make it invalid.
         torn = False
         if fresh or (swap and home[to] != home[source]):
             for i in range(count):
                 g = group[chosen[i]]
                 for j in range(member_offsets[g], member_offsets[g + 1]):
                     torn = torn or home[slot[members[j]]] != home[slot[chosen[i]]]
+        # The energy: the makespan, with weights for busy time and for what exceeds the memories.
         makespan, busy, excess = np.inf, np.inf, np.inf
         if not torn:
             makespan, busy, excess = latency_of(slot, pieces, home, offsets, heads, time, tensor, memory, limit)
         energy = np.inf
         if makespan < np.inf and excess < np.inf:
             energy = makespan + heat[2] * busy + heat[3] * excess
+        # The rule of Metropolis, at a temperature that falls geometrically.
         share = step / steps
         temperature = heat[0] * (heat[1] / heat[0]) ** share if heat[0] > 0 else 0.0
         better = energy <= value[1]
         if not better and temperature > 0:
             gain = (value[1] - energy) / temperature
             better = gain > -60.0 and r[7] < np.exp(gain)
+        # Accepted: the best arrangement is that of least makespan within the memories, then of least energy. Else the
+        # nodes go back.
         if better:
             accepted += 1
             value[0] = makespan

@@ -141,6 +141,7 @@ def _extend(
     buckets = len(labels.bucket)
     most = len(labels.parent)
     while source < last and budget > 0:
+        # Every split of the ideal that is alive is extended.
         x = labels.head[source]
         low = steps.first[source]
         while x >= 0:
@@ -148,6 +149,7 @@ def _extend(
                 x = labels.following[x]
                 continue
             used = labels.used[x]
+            # Unfold the split: where each live tensor is, what has been paid to send it, and the loads so far.
             if not relaxed:
                 for y in range(low, steps.first[source + 1]):
                     t = steps.live[y]
@@ -161,6 +163,8 @@ def _extend(
             for d in range(k):
                 if (used >> d) & 1:
                     continue
+                # The next stage is on device d. Of unused devices that are equal only the first is tried: others give
+                # the same.
                 skip = False
                 for e in range(d):
                     if loads.kind[e] == loads.kind[d] and not (used >> e) & 1:
@@ -172,6 +176,7 @@ def _extend(
                     new_used |= (1 << d) - 1
                     if loads.owed & (1 << d) - 1 & ~used:
                         continue
+                # The state of the search: the stage is empty, and each ideal above is come by once in this turn.
                 room.turn[0] += 1
                 turn = room.turn[0]
                 depth, logs = 0, 0
@@ -192,6 +197,7 @@ def _extend(
                             continue
                         room.stamp[j] = turn
                         budget -= 1
+                        # Way down: supernode v joins the stage, if work and memory allow it.
                         work = room.work[depth] + loads.time[d, v]
                         memory = room.memory[depth] + loads.memory[v]
                         if work > target or memory > loads.room[d]:
@@ -203,6 +209,9 @@ def _extend(
                         room.added[depth] = v
                         room.logged[depth] = logs
                         fits = True
+                        # The first reader of a tensor in the stage has it brought here: its home pays to send it, and
+                        # every channel on the way carries it, where it has not done so before. What this changes is
+                        # logged, to be undone on the way back.
                         for y in range(loads.first[v], loads.first[v + 1]):
                             t = loads.tensor[y]
                             if room.member[loads.producer[t]]:
@@ -245,6 +254,8 @@ def _extend(
                                 room.channel[c] += loads.carried[t, c]
                                 if room.channel[c] > target:
                                     fits = False
+                        # What is received, and work where both add up, only grows: beyond the target there is no larger
+                        # stage either. In the order of the devices, those that must have a node must have got one.
                         room.member[v] = 1
                         room.work[depth] = work
                         room.got[depth] = got
@@ -254,6 +265,7 @@ def _extend(
                             fits = False
                         if not fits or (j == last and loads.owed > 0 and loads.owed & ~new_used):
                             back = True
+                        # All supernodes are placed within the target: the whole is split.
                         elif j == last:
                             if labels.made[0] == most:
                                 return -1
@@ -264,6 +276,8 @@ def _extend(
                             labels.ideal[new] = j
                             return last + 1
                         else:
+                            # The devices left must be able to take what is outside of j: each row of prices, times the
+                            # target, bounds that.
                             good = True
                             for p in range(rows):
                                 price = 0.0
@@ -275,6 +289,8 @@ def _extend(
                                     break
                             if not good:
                                 continue
+                            # What is sure to be sent yet: of each live tensor the least to an unused device, charged to
+                            # its home.
                             begin, end = steps.first[j], steps.first[j + 1]
                             base = busy if loads.mode[d] != 1 else 0
                             if relaxed:
@@ -306,6 +322,7 @@ def _extend(
                                         good = False
                                 if not good:
                                     continue
+                            # Look for splits of the same ideal with the same devices and homes, by their hash.
                             code = new_used * 1_000_003 + j
                             if not relaxed:
                                 for y in range(begin, end):
@@ -323,6 +340,7 @@ def _extend(
                                 if same and relaxed:
                                     good = False
                                     break
+                                # Same devices; are the homes, and the channels passed, the same?
                                 if same:
                                     for y in range(begin, end):
                                         t = steps.live[y]
@@ -333,6 +351,9 @@ def _extend(
                                         if labels.home[other, z] != h or labels.passed[other, z] != passed:
                                             same = False
                                             break
+                                # Dominance: the other split is as good if no channel and no load is larger, also when
+                                # it pays up to what has been paid here for a tensor that is sent again; and the other
+                                # way round.
                                 if same:
                                     worse, better = True, True
                                     for c in range(channels):
@@ -363,6 +384,8 @@ def _extend(
                                     if better:
                                         labels.dead[other] = 1
                                 other = labels.equal[other]
+                            # Store the new split, and what it has to remember: the loads of the homes of live tensors,
+                            # and where these are.
                             if not good:
                                 continue
                             if labels.made[0] == most:
@@ -396,6 +419,7 @@ def _extend(
                             labels.equal[new] = labels.bucket[code]
                             labels.bucket[code] = new
                             continue
+                    # Way back: take the last supernode out of the stage, and undo what is logged since.
                     if back:
                         if depth > 0:
                             v = room.added[depth]

@@ -90,6 +90,8 @@ def _sweep_stages(
     while source < last and work < budget:
         i = source
         source += 1
+        # Settle the labels of ideal i: those that no other dominates, which is one of no larger value in every
+        # component that has used no more devices of each type (whatever completes the first completes the other).
         kept = 0
         if parts == 1:  # the least value of the states that use no more, in the order of the states
             for s in range(count):
@@ -135,6 +137,7 @@ def _sweep_stages(
                     label = store.next[label]
         if kept == 0:
             continue
+        # On which shapes may a stage follow, and after how few stages: fewer stages before keep less in memory.
         for a in range(shapes):
             usable[a] = False
             fewest[a] = count
@@ -148,11 +151,13 @@ def _sweep_stages(
             if lattice.bits[i, lattice.word[v]] & lattice.bit[v]:
                 for y in range(costs.start[v], costs.start[v + 1]):
                     known[costs.tensor[y]] = True
+        # The state of the search from i: the stage S is empty, and the nets that have a pin in i are known.
         depth = 0
         at[0] = i
         edge[0] = lattice.start[i]
         store.stamp[i] = i
         while depth >= 0:
+            # Way back: all edges of this depth are done. Take the last supernode out of S.
             if edge[depth] == lattice.start[at[depth] + 1]:
                 if depth > 0:
                     v = added[depth]
@@ -165,6 +170,7 @@ def _sweep_stages(
                             reading[costs.flow[y]] -= 1
                 depth -= 1
                 continue
+            # Way down: the next ideal above, unless this search has been there.
             e = edge[depth]
             edge[depth] += 1
             j = lattice.above[e]
@@ -174,6 +180,7 @@ def _sweep_stages(
             v = lattice.node[e]
             deeper = depth + 1
             work += shapes
+            # A net is cut from its first pin in S to its last; cut for sure, whatever is added, if it has a pin in i.
             for f in range(rates):
                 cut[deeper, f] = cut[depth, f]
                 forced[deeper, f] = forced[depth, f]
@@ -188,6 +195,7 @@ def _sweep_stages(
                     for f in range(rates):
                         cut[deeper, f] -= costs.cost[f, t]
                 inside[t] += 1
+            # What S reads from outside: each tensor that it has a reader of and does not make, once.
             enter[deeper] = enter[depth]
             for y in range(costs.flow_start[v], costs.flow_start[v + 1]):
                 t = costs.flow[y]
@@ -199,6 +207,8 @@ def _sweep_stages(
                     if reading[t] == 0 and not made[t]:
                         enter[deeper] += costs.size[t]
                     reading[t] += 1
+            # The loads of S on every shape. Where what only grows exceeds memory or limit on all of them there is no
+            # hope for larger stages; where the loads are within the limits, S itself is a stage.
             hope = False
             possible = False
             for a in range(shapes):
@@ -249,6 +259,7 @@ def _sweep_stages(
                     if below:
                         fits[a] = True
                         possible = True
+            # Extend every label by S on every shape that fits.
             if possible:
                 work += kept
                 for y in range(kept):
@@ -261,6 +272,8 @@ def _sweep_stages(
                         size = fixed[deeper, a] + costs.kept[a, after] * further[deeper, a]
                         if size + costs.enter[a, after] * enter[deeper] > costs.room[a]:
                             continue
+                        # The new value of each component, which may not reach the ceiling, nor the weighted sum the
+                        # goal, with what is sure to come after j at the least.
                         good = True
                         total = 0.0
                         for c in range(parts):
@@ -274,6 +287,9 @@ def _sweep_stages(
                             total += aggregate.weight[c] * (new[c] + outside.rest[j, c])
                         if not good or total >= aggregate.goal:
                             continue
+                        # At the last ideal the chain must be allowed to end. Before it, the devices left must be able
+                        # to hold what is outside of j: each price row bounds that (tarnawski2020, 5.1, relaxed to
+                        # prices).
                         state = states.to[s, a]
                         if j == last:
                             if not states.final[state]:
@@ -287,6 +303,8 @@ def _sweep_stages(
                                     break
                             if not good:
                                 continue
+                        # Compare with the labels of the same ideal and state: drop the new one if an old one is no
+                        # larger, and give the room of those back that it makes useless.
                         other = store.head[j, state]
                         before = -1
                         while other >= 0:
@@ -313,6 +331,7 @@ def _sweep_stages(
                             other = follows
                         if not good:
                             continue
+                        # Store the new label in a place that has become free, or in the next one.
                         fresh = store.taken[1]
                         if fresh >= 0:
                             store.taken[1] = store.next[fresh]
@@ -329,6 +348,7 @@ def _sweep_stages(
                         store.parent[fresh] = label
                         store.next[fresh] = store.head[j, state]
                         store.head[j, state] = fresh
+            # Go deeper, or take the supernode out at once.
             if hope:
                 depth = deeper
                 at[depth] = j

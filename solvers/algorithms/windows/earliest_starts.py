@@ -70,6 +70,7 @@ def earliest(
             weight[v, d, :] = 0.0
             if time[v, d] == np.inf:
                 continue
+            # The longest path: every edge into v arrives at the earliest from the best device of its tail.
             path = 0.0
             for j in range(low, high):
                 e = net.before[j]
@@ -85,6 +86,8 @@ def earliest(
             start[v, d] = path
             if high - low < 2 or path == np.inf:
                 continue
+            # Collect the nodes w before v that have to be over when v starts, the last ones first: those from which a
+            # path leads to v over nodes collected, which are queued.
             stamp = v * k + d
             for j in range(low, high):
                 queued[net.tail[net.before[j]]] = stamp
@@ -96,6 +99,9 @@ def earliest(
                 at -= 1
                 if queued[w] != stamp:
                     continue
+                # How long after the end of w, on each device x, v starts at the earliest on d: the longest way over
+                # what follows w, each node on its best device. The receiving end of d is busy for an edge straight into
+                # v.
                 soonest = np.inf
                 for x in range(k):
                     port[count, x] = 0.0
@@ -131,6 +137,7 @@ def earliest(
                     behind[count, x] = longest
                     reach[count, x] = start[w, x] + time[w, x] + longest
                     soonest = min(soonest, reach[count, x])
+                # v starts no sooner than w allows on the best device.
                 t = max(t, soonest)
                 inside[w] = stamp
                 slot[w] = count
@@ -146,6 +153,7 @@ def earliest(
                 for x in range(k):
                     flat[c * k + x] = reach[c, x]
                     begins[c] = min(begins[c], start[member[c], x])
+            # Sort by heap: the steps at which a node may be on one more device, and the earliest starts.
             for turn in range(2):
                 value_of = flat if turn == 0 else begins
                 into = steps if turn == 0 else later
@@ -168,6 +176,8 @@ def earliest(
                             break
                         into[root], into[child] = into[child], into[root]
                         root = child
+            # Try times s after which work is counted, from the latest start on, with gaps that grow as the numbers of
+            # Fibonacci do.
             back, gap = 1, 1
             while back <= count:
                 s = begins[later[count - back]]
@@ -178,6 +188,9 @@ def earliest(
                         part[c, x] = 0.0
                         if reach[c, x] < np.inf:
                             part[c, x] = min(time[w, x], max(0.0, start[w, x] + time[w, x] - s))
+                # Try weights y of the devices, and at last of the receiving end: each device alone, then all devices,
+                # tuned by multiplicative weights: the load of each when every node takes its cheapest device says where
+                # more weight helps.
                 for trial in range(k + (2 if net.exclusive else 1) * TUNINGS):
                     if s >= t:
                         break
@@ -214,6 +227,8 @@ def earliest(
                     total = 0.0
                     for x in range(k + 1):
                         total += y[x]
+                    # The least time by which the work after s fits: its left side falls in steps, as nodes may be on
+                    # more devices, and (t - s) sum y rises. Go from step to step until they meet.
                     reached = t
                     work = 0.0
                     for c in range(count):
@@ -243,6 +258,8 @@ def earliest(
                         reached = flat[steps[opened]]
                     if reached <= t or reached == np.inf:
                         continue
+                    # Take the work anew at that time, without the rounding of differences, before the start is raised
+                    # to it.
                     work = 0.0
                     for c in range(count):
                         w, lowest = member[c], np.inf
@@ -255,6 +272,8 @@ def earliest(
                         t = reached
                         since[v, d] = s
                         weight[v, d, :] = y
+            # Claim a little less than what was found, for rounding; where that is more than the path, the claim is by s
+            # and y.
             if t > path:
                 claimed = t * (1 - SAFE)
                 if claimed > path:

@@ -82,6 +82,7 @@ def _anneal(
     for step in range(steps):
         at = step * DRAWS
         temperature *= fall
+        # Draw what is to move: a supernode v of the device with the largest load, or any.
         draw = draws[at]
         if draw >= moves.worst:
             v = min(n - 1, int((draw - moves.worst) / (1.0 - moves.worst) * n))
@@ -90,6 +91,7 @@ def _anneal(
         else:
             v = int(draw / moves.worst * n)
         source = device[v]
+        # Draw where to: the device of a pin of one of its nets, or any.
         first, last = instance.nets_at[v], instance.nets_at[v + 1]
         draw = draws[at + 1]
         if draw < moves.near and first < last:
@@ -100,6 +102,8 @@ def _anneal(
             target = np.int64(draws[at + 2] * k)
         if target == source:
             continue
+        # Choose what goes along: to a later device all that come after v on its device, to an earlier one all that come
+        # before it, since their edges would lead back in the order.
         moved[0] = v
         count = 1
         if draws[at + 3] < moves.groups:
@@ -124,6 +128,7 @@ def _anneal(
                             count += 1
             if count > LARGEST:
                 continue
+        # The first *out* of what moves leave the source; one supernode of the target may come back in exchange.
         out = count
         draw = draws[at + 4]
         if draw < moves.exchanges and sizes[target] > 0:
@@ -134,6 +139,7 @@ def _anneal(
             possible = possible and instance.allowed[moved[i], target if i < out else source]
         if not possible:
             continue
+        # Do the move, and look at the energy; if it is not accepted, the second turn does it backwards.
         touched[0] = source
         touched[1] = target
         accepted = False
@@ -159,6 +165,8 @@ def _anneal(
                 state.used[b] += instance.size[c]
                 state.streamed[a] -= instance.stream[c]
                 state.streamed[b] += instance.stream[c]
+                # A device pays for a net that has pins on it and elsewhere: counts of pins say when it begins and
+                # ceases to.
                 for j in range(instance.nets_at[c], instance.nets_at[c + 1]):
                     e = instance.net[j]
                     pins = instance.pins_at[e + 1] - instance.pins_at[e]
@@ -186,6 +194,7 @@ def _anneal(
                     state.crowd[s, b] += 1
             if undo == 1:
                 break
+            # The change of energy: that of the two devices, by repeated squaring, and penalties for memory and clashes.
             change = 0.0
             for i in range(2):
                 d = touched[i]
@@ -205,6 +214,7 @@ def _anneal(
                     value += PENALTY * (1.0 + state.clash[d])
                 fresh[i] = value
                 change += value - energy[d]
+            # Rows speak of all devices at once, and of the largest load: each is evaluated anew.
             charge = 0.0
             if rows is not None:
                 highest = 0.0
@@ -221,9 +231,12 @@ def _anneal(
                     if over > rows.slack[r]:
                         charge += PENALTY * (1.0 + over / rows.scale[r])
                 change += charge - rows.charge[0]
+            # The rule of Metropolis. What it accepts must still have an order of the devices.
             if change > 0.0 and (change > COLD * temperature or draws[at + 5] >= np.exp(-change / temperature)):
                 continue
             accepted = True
+            # Update the quotient graphs by the edges at what moved, each edge once; *begin* and *end* are the places in
+            # the order of the devices between which some edge now leads back.
             for p in range(parts):
                 quotient, line, rank = order.quotient[p], order.line[p], order.rank[p]
                 begin = k
@@ -256,6 +269,9 @@ def _anneal(
                                     end = max(end, rank[tail])
                 begins[p] = begin
                 ends[p] = end
+            # Sort the devices between these places anew, as topological sorting does: the first that waits for none
+            # comes next. All edges at other places already lead on, so that this part suffices. If all wait, there is a
+            # cycle, and no order.
             for p in range(parts):
                 quotient, line = order.quotient[p], order.line[p]
                 begin = begins[p]
@@ -284,6 +300,7 @@ def _anneal(
                     ready = following
                 if not accepted:
                     break
+            # Keep the new orders; or, where there is none, put the edges back, and let the second turn undo the move.
             for p in range(parts):
                 if accepted:
                     for i in range(begins[p], ends[p] + 1):
@@ -316,6 +333,7 @@ def _anneal(
                                 quotient[tail, head] -= 1
         if not accepted:
             continue
+        # Accepted: keep the energies, and the lists of members, from which a supernode is taken in constant time.
         energy[source] = fresh[0]
         energy[target] = fresh[1]
         for i in range(count):
@@ -329,6 +347,7 @@ def _anneal(
             members[b, sizes[b]] = c
             place[c] = sizes[b]
             sizes[b] += 1
+        # The best state is kept if it is valid: within every limit, with a lower largest load than any before.
         peak = np.int64(-1)
         valid = True
         if rows is not None:

@@ -105,6 +105,7 @@ def _blocks(
     least = np.zeros(n, np.int64)
     mu = 1.0
     while True:
+        # The stack of subproblems is empty: begin with the next source, of which nothing is inside.
         if at[DEPTH] == 0:
             at[SOURCE] += 1
             if at[SOURCE] >= len(sources):
@@ -119,6 +120,8 @@ def _blocks(
             return FULL
         at[STEPS] += 1
         at[DEPTH] -= 1
+        # Take the last subproblem, and close the inside: what lies between two nodes of it is in it; in a chain, all
+        # before it that the ideal does not have.
         inside, outside = walk.inside[at[DEPTH]], walk.outside[at[DEPTH]]
         fresh = walk.fresh[at[DEPTH]]
         ideal = sources[at[SOURCE]] if ask.chain else 0
@@ -131,6 +134,8 @@ def _blocks(
         inside |= (above & ~ideal) if ask.chain else (above & below)
         if inside & outside:
             continue
+        # Propagate until nothing changes: close the outside, sum up what is sure, and put nodes outside that are too
+        # much.
         paid, cut, weighs, memory, params = 0, 0, 0, 0, 0
         dead = False
         changed = True
@@ -162,6 +167,7 @@ def _blocks(
                         gone += data.work[v]
                 least[v] = data.work[v]
             paid += max(0, params - data.kept)
+            # What is outside for sure has to fit on the devices left, before and after this block.
             if memory > data.room or gone > ask.left or (not ask.chain and (early > ask.before or late > ask.after)):
                 dead = True
                 break
@@ -172,6 +178,8 @@ def _blocks(
                         heavy += rows[r, v]
                 if heavy > ask.rest[r]:
                     dead = True
+            # A tensor that both sets touch is paid. One that only the outside touches is paid by the first node that
+            # joins; one that only the inside touches is cut as things are.
             cut = 0
             for t in range(tensors):
                 pins = data.pins[t]
@@ -196,8 +204,11 @@ def _blocks(
         if dead:
             continue
         free = every & ~inside & ~outside
+        # The inside is a block by itself: within the cap, and heavier than needed. It counts if what is left fits on
+        # the other devices, and, in a chain, if no node that may be added for free makes it larger.
         if fresh and paid + cut <= ask.cap and weighs > at[BEST]:
             early, late, border = 0, 0, 0
+            # A free node with which the load or the memory would be too much is outside.
             for v in range(n):
                 if not (inside >> v) & 1:
                     if (above >> v) & 1:
@@ -247,6 +258,8 @@ def _blocks(
                     at[BEST] = weighs
         if free == 0:
             continue
+        # Bound the weight of all blocks of this subproblem: extra[v] is what free node v costs, with its shares of the
+        # tensors that it would save or pay.
         count = 0
         for v in range(n):
             if (free >> v) & 1:
@@ -265,6 +278,8 @@ def _blocks(
             for y in range(data.start[t], data.start[t + 1]):
                 if (free >> data.member[y]) & 1:
                     extra[data.member[y]] += -share if touched else share
+        # Lagrangian relaxation of the cap: the best fractions of free nodes have one multiplier mu, found by halving;
+        # every mu gives a bound, and a bound below one more than the best prunes.
         spare = float(ask.cap - paid - cut)
         high = -1.0
         low = 0.0
@@ -290,6 +305,7 @@ def _blocks(
         mu = max(mu, 1e-12)
         if not alive:
             continue
+        # Branch on the free node that is worth most: outside first on the stack, so that inside is looked into first.
         pick, most = -1, -1e300
         for y in range(count):
             gain = rows[main, open_ones[y]] - mu * extra[open_ones[y]]

@@ -63,6 +63,7 @@ def _inside(
     for j in range(first + 1, last + 1):
         if not above[j] or not wanted[j]:
             continue
+        # The group holds G = ideal j without the first one: count the pins of each tensor in it.
         grouped[:] = 0
         for v in range(n):
             member[v] = not at_first[v] and (lattice.bits[j, lattice.word[v]] & lattice.bit[v]) != 0
@@ -70,6 +71,7 @@ def _inside(
                 for y in range(nest.start[v], nest.start[v + 1]):
                     grouped[nest.tensor[y]] += 1
         between_groups = 0.0  # what the groups take to exchange weights
+        # Equal groups that replicate G exchange weights around a ring.
         if groups > 1:
             for q in range(kinds):
                 if copies[q] > 0:
@@ -80,10 +82,12 @@ def _inside(
                     between_groups = max(between_groups, total * (groups - 1) / groups)
             if between_groups >= target:
                 continue
+        # Which tensors cross the border of the group: those made in it and read outside, and those made outside.
         for t in range(len(grouped)):
             crossing = 0 < grouped[t] < nest.pins[t]
             leaving[t] = crossing and member[nest.producer[t]]
             foreign[t] = crossing and not member[nest.producer[t]]
+        # The programme runs over the ideals between the first one and j.
         for i in range(first, j + 1):
             below[i] = False
             if above[i]:
@@ -99,6 +103,7 @@ def _inside(
         for i in range(first, j):
             if not below[i]:
                 continue
+            # Close the states of ideal i in which the devices left cannot take the rest of G.
             open_ = False
             for s in range(states):
                 for r in range(rows):
@@ -113,11 +118,13 @@ def _inside(
                 if lattice.bits[i, lattice.word[v]] & lattice.bit[v]:
                     for y in range(nest.start[v], nest.start[v + 1]):
                         known[nest.tensor[y]] = True
+            # The state of the search from i: the block is empty, and the tensors that have a pin before it are known.
             round_ += 1
             depth = 0
             at[0] = i
             edge[0] = lattice.start[i]
             while depth >= 0:
+                # Way back: all edges of this depth are done. Take the last supernode out of the block.
                 if edge[depth] == lattice.start[at[depth] + 1]:
                     if depth > 0:
                         v = added[depth]
@@ -125,6 +132,7 @@ def _inside(
                             inside[nest.tensor[y]] -= 1
                     depth -= 1
                     continue
+                # Way down: the next ideal within j, unless this search has been there.
                 e = edge[depth]
                 edge[depth] += 1
                 steps += 1
@@ -138,6 +146,8 @@ def _inside(
                 deeper = depth + 1
                 cut[deeper] = cut[depth]
                 forced[deeper] = forced[depth]
+                # A tensor is cut from its first pin in the block to its last, at the price within the group; across the
+                # border it costs more. What is forced is paid whatever is added.
                 for y in range(nest.start[v], nest.start[v + 1]):
                     t = nest.tensor[y]
                     if inside[t] == 0:
@@ -155,6 +165,8 @@ def _inside(
                     inside[t] += 1
                 size[deeper] = size[depth] + nest.size[v]
                 stream[deeper] = stream[depth] + nest.stream[v]
+                # The loads of the block on each device type and number of replicas. Time, memory and what is forced
+                # only grow: where they are too much on all of them, the search turns back.
                 hope = False
                 for q in range(kinds):
                     time[deeper, q] = time[depth, q] + nest.time[q, v]
@@ -169,6 +181,7 @@ def _inside(
                     if not base * (1 - 1e-9) < limit * copies[q]:
                         continue
                     hope = True
+                    # Extend every state of ideal i by the block on m devices of type q: the largest load counts.
                     for m in range(1, copies[q] + 1):
                         load = max(whole, sync[deeper, q] * (m - 1)) / m
                         for s in range(states):
@@ -179,6 +192,7 @@ def _inside(
                             if worst < value[b, new]:
                                 value[b, new] = worst
                                 origin[b, new] = i * states + s
+                # Go deeper, or take the supernode out at once.
                 if hope:
                     depth = deeper
                     at[depth] = b
@@ -187,6 +201,7 @@ def _inside(
                 else:
                     for y in range(nest.start[v], nest.start[v + 1]):
                         inside[nest.tensor[y]] -= 1
+        # What G costs is its best state, shared among the groups, or the exchange between them.
         cost[j] = max(value[j].min() / groups, between_groups)
     return True
 

@@ -171,6 +171,7 @@ def _walk(
         most = target * m
     grown = np.zeros(width, np.int64)
     while True:
+        # At depth -1 no block is open: go on with the next mode of this source, or the next source.
         if depth < 0:
             mode += 1
             if mode >= ways:
@@ -181,6 +182,8 @@ def _walk(
                 i = sources[at[SOURCE]]
                 if store.value[i] >= target:
                     continue
+                # A source is needless if the same ideal has been reached with no more devices of any type below the
+                # target: what completes this one completes that one, too (dominance).
                 if ways > 1:
                     needless = False
                     slot = store.hashes[i] & mask
@@ -201,6 +204,8 @@ def _walk(
                             break
                     if needless:
                         continue
+                # Set up the source: its supernodes are placed, and sums over all others say what is left for later
+                # devices.
                 mode = -1
                 walk.outside[:] = 0
                 walk.spent[:] = 0
@@ -229,6 +234,8 @@ def _walk(
                         walk.base[0] += costs.cost[t]
                 at[LIMIT] = at[STEPS] + patience
                 continue
+            # Open an empty block on m devices of type q; its candidates are the supernodes that wait for none outside
+            # the ideal.
             q, m = modes.kind[mode], modes.copies[mode]
             most = target * m
             if states.left[state, q] < m:
@@ -249,7 +256,10 @@ def _walk(
             walk.border[0], walk.crossed[0] = walk.base[0], 0
             walk.weight[0] = 0.0
             walk.gone[0] = 0.0
+        # The state that the devices are in after this block.
         after = state + m * states.stride[q]
+        # Way back: all candidates of this depth have been tried. The last supernode is taken out of the block, and is
+        # dead from now on, with all that come after it.
         if walk.cursor[depth] >= walk.end[depth]:
             while at[MARK] > walk.deaths[depth]:
                 at[MARK] -= 1
@@ -266,6 +276,8 @@ def _walk(
             for y in range(arcs.start[x], arcs.start[x + 1]):
                 walk.waiting[arcs.after[y]] += 1
             walk.place[x] = 3
+            # Spread the deaths: tensors with a pin among the dead and one in the block are cut for sure, and those with
+            # one in block or ideal cross the border for sure.
             first = at[MARK]
             walk.dead[first] = x
             at[MARK] += 1
@@ -288,6 +300,8 @@ def _walk(
                         walk.place[w] = 3
                         walk.dead[at[MARK]] = w
                         at[MARK] += 1
+            # Is there hope without the dead? The bound is that of the devices left: their prices times the target must
+            # cover the weight of the dead, and of what no block as large as allowed can hold, and what crosses.
             base = walk.time[depth] + max(0, walk.stream[depth] - costs.kept[q])
             if costs.pays[q]:
                 base += walk.forced[depth]
@@ -300,6 +314,8 @@ def _walk(
             if not hope:
                 walk.cursor[depth] = walk.end[depth]
             continue
+        # Reasons to leave the loop, with all in place to take it up again: steps used up, no room; and to leave a
+        # source early, when its patience is over.
         if at[STEPS] >= stop:
             at[DEPTH], at[MODE] = depth, mode
             return BUSY
@@ -314,6 +330,7 @@ def _walk(
             depth = -1
             at[LIMIT] = at[STEPS] + patience
             continue
+        # Way down: the next candidate x joins the block. The sums of the new depth follow from those above.
         at[STEPS] += 1
         x = walk.ready[walk.cursor[depth]]
         walk.cursor[depth] += 1
@@ -329,6 +346,7 @@ def _walk(
         for p in range(rows):
             walk.weight[deeper, p] = walk.weight[depth, p] + needs.weight[p, x]
             walk.gone[deeper, p] = walk.gone[depth, p]
+        # A tensor is cut from its first pin in the block to its last; cut for sure, if a pin is in the ideal or dead.
         for y in range(costs.start[x], costs.start[x + 1]):
             t = costs.tensor[y]
             here, before = walk.inside[t], walk.known[t]
@@ -352,6 +370,8 @@ def _walk(
         fresh = walk.end[depth]
         for y in range(arcs.start[x], arcs.start[x + 1]):
             walk.waiting[arcs.after[y]] -= 1
+        # Is the block within the target, and may a larger one be? Time, memory, exchange and what is cut for sure only
+        # grow; the bound on the devices left counts what is dead, and at the border what is outside now.
         work = walk.time[deeper] + max(0, walk.stream[deeper] - costs.kept[q])
         base, load = work, work
         if costs.pays[q]:
@@ -369,6 +389,7 @@ def _walk(
             if beyond + at_border > target * needs.price[after, p]:
                 good = False
         good = good and hope
+        # The candidates of the new depth: those left of the old one, and the supernodes that waited for x alone.
         if hope:
             for y in range(walk.cursor[depth], walk.end[depth]):
                 walk.ready[fresh] = walk.ready[y]
@@ -381,6 +402,8 @@ def _walk(
         depth = deeper
         if not good:
             continue
+        # The block is good: its ideal is reached with the load *worst*. If one more block can hold all the rest, a
+        # whole split is found; *last* is the mode of that block, -1 where nothing is left, -2 where there is none.
         source = sources[at[SOURCE]]
         worst = max(store.value[source], load // m, walk.sync[depth] * (m - 1) // m)
         final = worst
@@ -409,6 +432,8 @@ def _walk(
             if memory <= costs.room[p]:
                 final = max(worst, rest)
                 last = way
+        # Do not store a block to which a free supernode can be added within the cap: the larger one leaves less to do,
+        # and no later block misses that supernode.
         if last == -2:
             if devices_left <= 1:
                 continue
@@ -433,6 +458,8 @@ def _walk(
                     break
             if larger:
                 continue
+        # Look up the new ideal. It is dropped if it has been reached as cheaply with the same devices, or below the
+        # target with fewer.
         hashed = store.hashes[source]
         for w in range(width):
             grown[w] = store.bits[source, w]
@@ -468,6 +495,7 @@ def _walk(
             continue
         if same >= 0 and store.value[same] <= worst and last == -2:
             continue
+        # Store it: where it is new in a new entry, else with the lower load and the new way to it.
         if same < 0:
             same = at[COUNT]
             at[COUNT] += 1
@@ -480,6 +508,8 @@ def _walk(
         if worst < store.value[same] or last != -2:
             store.value[same] = worst
             store.parent[same] = source
+            # The score is the load that the devices left need at least, by the costliest row of weights: searches for
+            # plans go on from the least.
             score = 0.0
             for p in range(rows):
                 beyond = walk.outside[p] - walk.weight[depth, p] + needs.cheapest[after, p] * walk.border[depth]

@@ -152,6 +152,7 @@ def _anneal(
     for step in range(len(temperature)):
         if least[0] <= 0.0:
             return
+        # Draw a node: half of the moves leave the block of the largest load.
         source = 0
         if draws[step, 0] < 0.5:  # half of the moves leave the block of the largest load
             for b in range(1, k):
@@ -161,6 +162,8 @@ def _anneal(
         else:
             group[0] = int(draws[step, 1] * n)
             source = block[group[0]]
+        # Collect what has to go with it: to a later block its successors in the block, to an earlier one its
+        # predecessors. *limit* is the farthest block that neighbours outside allow; too large a group ends the move.
         later = draws[step, 2] < 0.5
         limit = k - 1 if later else 0
         size = 1
@@ -184,10 +187,13 @@ def _anneal(
                         break
         if size > largest_group or limit == source:
             continue
+        # Draw the target between the block and the limit: so the sequence of blocks stays an order of the quotient
+        # graph.
         if later:
             target = source + 1 + int(2 * draws[step, 2] * (limit - source))
         else:
             target = source - 1 - int((2 * draws[step, 2] - 1) * (source - limit))
+        # Move the group, and count pins: a block pays for a tensor that has pins in it and elsewhere.
         size_params = 0.0
         size_memory = 0.0
         from_base = base[source]
@@ -218,6 +224,7 @@ def _anneal(
                         to_base += tensor[t]
                     elif inside[t, target] == pins[t]:
                         to_base -= tensor[t]
+        # The rule of Metropolis on the sum of the fourth powers of the loads; if it refuses, the pins go back.
         from_load = from_base + max(params[source] - size_params - overflow_limit[source], 0.0) / bandwidth
         to_load = to_base + max(params[target] + size_params - overflow_limit[target], 0.0) / bandwidth
         change = (from_load / least[0]) ** 4 + (to_load / least[0]) ** 4
@@ -231,6 +238,7 @@ def _anneal(
                         inside[t, source] += 1
                         inside[t, target] -= 1
             continue
+        # Accepted: keep the sums, and the lists of members, from which a node is taken in constant time.
         base[source] = from_base
         base[target] = to_base
         load[source] = from_load
@@ -249,6 +257,7 @@ def _anneal(
             members[target, count[target]] = u
             place[u] = count[target]
             count[target] += 1
+        # The best state is that of the least largest load.
         peak = load.max()
         if peak < least[0] * (1 - 1e-12):
             least[0] = peak

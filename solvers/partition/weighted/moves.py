@@ -81,6 +81,7 @@ def _anneal(
     at = 0
     step = 0
     while step < steps and at + DRAWS <= len(draws):
+        # Draw what is to move, and where to: a supernode v, and the device of a pin of one of its nets, or any.
         step += 1
         v = int(draws[at] * n)
         source = device[v]
@@ -96,6 +97,8 @@ def _anneal(
         at += 7
         if target == source or not offered[target]:
             continue
+        # Choose the supernodes: all of a device, maybe in exchange for all of the other; v and one of the target back;
+        # a cluster that grows from v along random nets within its device; or v alone.
         m = 0
         if kind < moves.whole:
             for i in range(sizes[source]):
@@ -146,6 +149,7 @@ def _anneal(
             possible = possible and instance.allowed[moved[i], goal[i]] and offered[goal[i]]
         if not possible:
             continue
+        # Do the move, and look at the energy; if it is not accepted, the second turn does it backwards.
         accepted = False
         for undo in range(2):
             if undo == 1 and accepted:
@@ -164,6 +168,8 @@ def _anneal(
                 sizes[a] -= 1
                 sizes[b] += 1
                 state.sums[0] += instance.on[c, b] - instance.on[c, a]
+                # A device pays for a net that has pins on it and elsewhere: counts of pins say when it begins and
+                # ceases to.
                 for j in range(instance.nets_at[c], instance.nets_at[c + 1]):
                     e = instance.net[j]
                     pins = instance.pins_at[e + 1] - instance.pins_at[e]
@@ -187,6 +193,7 @@ def _anneal(
                     if state.crowd[s, b] > 0:
                         state.clash[b] += 1
                     state.crowd[s, b] += 1
+                # The quotient graph counts the edges between each two devices, from which the order is seen below.
                 for j in range(instance.arcs_at[c], instance.arcs_at[c + 1]):
                     there = device[instance.arc[j]]
                     p = instance.part[j]
@@ -200,6 +207,7 @@ def _anneal(
                             state.quotient[p, there, a] -= 1
                         if there != b:
                             state.quotient[p, there, b] += 1
+                # Rows over places alone are kept as sums; what they cost and break follows from the change.
                 for j in range(rows.on_at[c], rows.on_at[c + 1]):
                     d = rows.on_device[j]
                     if d in (a, b):
@@ -212,6 +220,8 @@ def _anneal(
                             state.sums[2] += over * rows.hard[r]
             if undo == 1:
                 break
+            # The cost: of all devices by their loads and use, of the largest load, and of rows. What is broken is
+            # charged with a fixed amount and by how much.
             peak = 0.0
             cost = instance.constant + state.sums[0]
             broken = 0.0
@@ -244,6 +254,8 @@ def _anneal(
                 broken += FIXED + state.sums[2]
             if clashes > 0:
                 broken += FIXED * (1 + clashes)
+            # Is there an order of the devices? Those that no edge leads to are taken out, again and again; each that is
+            # left is on a cycle, or behind one.
             for p in range(instance.parts):
                 left = k
                 for d in range(k):
@@ -264,12 +276,14 @@ def _anneal(
                                     waiting[other] -= 1
                 if left > 0:
                     broken += FIXED * (1 + left)
+            # The rule of Metropolis.
             after = cost / unit + moves.charge * broken
             change = after - energy
             accepted = change <= 0.0 or draws[at] < np.exp(-change / temperature)
             at += 1
         if not accepted:
             continue
+        # Accepted: keep the lists of members, from which a supernode is taken in constant time.
         energy = after
         for i in range(m):
             c = moved[i]
@@ -282,6 +296,7 @@ def _anneal(
             state.members[b, listed[b]] = c
             state.place[c] = listed[b]
             listed[b] += 1
+        # The best state is kept if nothing is broken.
         if broken == 0.0 and cost < best.cost[0]:
             best.cost[0] = cost
             best.device[:] = device

@@ -130,6 +130,7 @@ def _move(
     before = -1.0
     fresh = True
     for r in range(len(draws) + 1):
+        # Draw a supernode v and a device b; with an order of the devices, edges may not lead back in it.
         v = 0 if r == 0 else min(n - 1, int(draws[r - 1, 0] * n))  # at first nothing moves: what is there counts
         a = state.device[v]
         b = a if r == 0 else min(k - 1, int(draws[r - 1, 1] * k))
@@ -144,10 +145,13 @@ def _move(
                     break
             if not kept:
                 continue
+        # Do the move, and look at the energy; if it is not accepted, the second turn does it backwards.
         for turn in range(2):
             source, target = (a, b) if turn == 0 else (b, a)
             if source != target:
                 for half in range(2):
+                    # Take off what the tensors at v cost where it was, then move it, then add what they cost where it
+                    # is.
                     sign = -1.0 if half == 0 else 1.0
                     if half == 1:
                         for y in range(costs.first[v], costs.first[v + 1]):
@@ -166,6 +170,8 @@ def _move(
                     for y in range(costs.first[v], costs.first[v + 1]):
                         t = costs.tensor[y]
                         d = state.device[costs.producer[t]]
+                        # In each phase a tensor goes from its maker's device to every other device with a reader: both
+                        # ends pay, and the channels on the way are busy, for each receiver or once.
                         for p in range(phases):
                             most, total, size = 0.0, 0.0, costs.size[p, t]
                             state.seen[:] = 0
@@ -185,6 +191,8 @@ def _move(
                             state.out[p, d] += sign * (total if costs.serial == 1 else most)
             values = state.values
             broken, energy, cost = 0.0, 0.0, 0.0
+            # Evaluate twice: with largest loads as they are, for the cost and what is broken; with sums of powers in
+            # their place, for the energy, so that smaller loads count as well.
             for smooth in range(2):
                 for p in range(phases):
                     peak, whole, norm = 0.0, 0.0, 0.0
@@ -206,6 +214,7 @@ def _move(
                     values[phases + p] = whole if costs.summed == 1 else whole + state.freight[p]
                 for d in range(k):
                     values[used + d] = 1.0 if state.occupied[d] > 0 else 0.0
+                # The largest of several sums, one after the other, which may be made of those before.
                 values[largest:] = 0.0
                 for s in range(sums):
                     value = costs.fixed[s]
@@ -214,6 +223,7 @@ def _move(
                     where = largest + costs.part[s]
                     if s == 0 or costs.part[s] != costs.part[s - 1] or value > values[where]:
                         values[where] = value
+                # Rows: soft ones cost their price, hard ones are broken beyond rounding.
                 over = 0.0
                 for y in range(rows):
                     value = 0.0
@@ -231,13 +241,16 @@ def _move(
                     cost, broken = value, over
                 else:
                     energy = value / scale
+            # Memories, and the charge for all that is broken.
             for d in range(k):
                 if state.used[d] > costs.room[d] * (1 + 1e-12):
                     broken += 1.0 + (state.used[d] - costs.room[d]) / (costs.room[d] + 1e-300)
             energy += 0.0 if broken == 0.0 else 0.02 + 3.0 * broken
+            # The best split is kept if nothing is broken.
             if broken == 0.0 and cost < least:
                 least = cost
                 best[:] = state.device
+            # The rule of Metropolis: the second turn is kept as it is.
             if fresh or energy <= before or turn == 1:
                 before = energy
                 fresh = False
