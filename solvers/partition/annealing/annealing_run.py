@@ -111,4 +111,4 @@ def chunks(steps: int, size: int, stopped: Callable[[], bool], *, once: bool = F
 
 def falling(first: float, last: float, share: float) -> float:
     """Return what falls geometrically from *first* to *last*, when a *share* of the steps is done."""
-    return first * (last / first) ** share
+    return float(first * (last / first) ** share)

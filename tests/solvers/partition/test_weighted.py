@@ -46,7 +46,7 @@ def test_state_is_kept_move_by_move(seed: int) -> None:
     draws = random.random(DRAWS * 400)
     ANNEAL.plain(draws, 400, 0.3, 10.0, moves, np.ones(k, np.bool_), instance, state, np.inf, best)
     fresh = state_of(instance, state.device)
-    for name in ("inside", "held", "listed", "crowd", "clash", "quotient"):
+    for name in ("inside", "sizes", "listed", "crowd", "clash", "quotient"):
         assert (getattr(state, name) == getattr(fresh, name)).all(), name
     for name in ("load", "streamed", "used", "row", "sums"):
         assert getattr(state, name) == pytest.approx(getattr(fresh, name), abs=1e-9), name
