@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import quotient_order
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Floats, Ints

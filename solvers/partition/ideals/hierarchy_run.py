@@ -11,8 +11,8 @@ import numpy as np
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, BreakSymmetry, Forbid, Memory, Pin
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.copying import is_chain
-from mtpp_dsl.core.problem.interconnects import Host, Shared
+from mtpp_dsl.core.problem.devices import Host, Shared
+from mtpp_dsl.core.problem.plan_rules import is_chain
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain

@@ -11,8 +11,7 @@ import numpy as np
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Constraint
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.plan import Plan, quotient_order
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination

@@ -10,10 +10,10 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Forbid, InOrder, Memory, Pin, StageMemory
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem

@@ -7,8 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.progress import Progress
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Bools, Ints
