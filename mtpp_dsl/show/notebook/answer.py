@@ -17,10 +17,10 @@ from mtpp_dsl.show.page.answer import proof_of, verdict
 from mtpp_dsl.show.page.layout.stages import stage_numbers
 from mtpp_dsl.show.page.markup import Child, Markup, name, short, svg, tag
 from mtpp_dsl.show.page.view import View
-from mtpp_dsl.show.report.activities import Activity, Timeline
+from mtpp_dsl.show.report.activities import Timeline
+from mtpp_dsl.show.report.bars import ChartBar, ChartRow, chart_rows
 from mtpp_dsl.show.report.names import fold_names
-from mtpp_dsl.show.report.palette import BESIDE, LINES, PARTS, stage_tint
-from mtpp_dsl.show.report.trace import lanes
+from mtpp_dsl.show.report.palette import LINES, PARTS
 
 __all__ = ["chart", "front_html", "html", "loads_figure"]
 
@@ -203,30 +203,26 @@ def _stacked(problem: Problem, evaluation: Evaluation, d: int) -> list[tuple[str
 def chart(problem: Problem, plan: Plan) -> Markup:
     """Return when devices, in the colours of their stages, and the busiest links are busy; with the critical path."""
     timeline = Timeline(problem, plan)
-    critical = {id(step.activity) for step in timeline.critical}
-    stages = stage_numbers(problem, plan)
-    devices = [name for name in timeline.devices if timeline.on[name]]
-    tracks = [*devices, *timeline.links[: max(0, MOST_ROWS - len(devices))]][:MOST_ROWS]
+    rows = chart_rows(timeline, stage_numbers(problem, plan))
+    devices = [row for row in rows if row.of_device and row.bars]
+    links = [row for row in rows if not row.of_device]
+    rows = [*devices, *links[: max(0, MOST_ROWS - len(devices))]][:MOST_ROWS]
     span = timeline.makespan or 1.0
     room = WIDTH - LABEL - 10
     parts: list[Child] = []
-    budget = MOST_BARS
-    for row, track in enumerate(tracks):
-        parts.append(_label(track, row * ROW))
-        rows = lanes(timeline.on[track])
-        thick = (ROW - 6) / max(len(rows), 1)
-        for i, lane in enumerate(rows):
-            kept = _longest(lane, max(budget // (len(tracks) * len(rows)), 8))
-            for a in kept:
-                x, width = LABEL + a.start / span * room, (a.end - a.start) / span * room
-                tint = stage_tint(stages.get(track, 0)) if a.kind == "node" else BESIDE["read"]
-                y = row * ROW + 3 + i * thick
-                frame = LINES["critical"][0] if id(a) in critical else None
-                parts.append(_rect(x, y, width, thick, tint.light, f"{a.name}, {a.track}", frame))
-                if len(rows) == 1 and width > 7.5 * min(len(a.name), 40):
-                    middle = {"x": x + width / 2, "y": row * ROW + 15, "text_anchor": "middle", "class_": "mtpp-ink"}
-                    parts.append(tag("text", short(a.name, 40), **middle))
-    height = len(tracks) * ROW
+    for number, row in enumerate(rows):
+        parts.append(_label(row.name, number * ROW))
+        thick = (ROW - 6) / row.lanes
+        for bar in _longest(row, max(MOST_BARS // (len(rows) * row.lanes), 8)):
+            activity, label = bar.activity, bar.label
+            x, width = LABEL + activity.start / span * room, (activity.end - activity.start) / span * room
+            y = number * ROW + 3 + bar.lane * thick
+            frame = LINES["critical"][0] if bar.critical else None
+            parts.append(_rect(x, y, width, thick, bar.tint.light, f"{activity.name}, {activity.track}", frame))
+            if row.lanes == 1 and width > 7.5 * min(len(label), 40):
+                middle = {"x": x + width / 2, "y": number * ROW + 15, "text_anchor": "middle", "class_": "mtpp-ink"}
+                parts.append(tag("text", short(label, 40), **middle))
+    height = len(rows) * ROW
     parts.append(tag("line", x1=LABEL, x2=WIDTH - 10, y1=height, y2=height, class_="mtpp-axis"))
     end = format_quantity(timeline.makespan, problem.time_unit)
     parts += [
@@ -236,9 +232,12 @@ def chart(problem: Problem, plan: Plan) -> Markup:
     return svg(WIDTH, height + 24, parts, title=f"Schedule, from 0 to {end}")
 
 
-def _longest(lane: Sequence[Activity], most: int) -> list[Activity]:
-    """Return the longest activities: of thousands the shorter ones cannot be seen."""
-    return sorted(lane, key=lambda a: a.start - a.end)[:most]
+def _longest(row: ChartRow, most: int) -> list[ChartBar]:
+    """Return the longest bars of every lane: of thousands the shorter ones cannot be seen."""
+    lanes: list[list[ChartBar]] = [[] for _ in range(row.lanes)]
+    for bar in sorted(row.bars, key=lambda bar: bar.activity.start - bar.activity.end):
+        lanes[bar.lane].append(bar)
+    return [bar for lane in lanes for bar in lane[:most]]
 
 
 def _label(text: str, y: float) -> Markup:

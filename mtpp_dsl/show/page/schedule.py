@@ -8,14 +8,13 @@ from typing import Any
 from mtpp_dsl.core.base.units import counted, display_unit, format_share
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.show.page.layout.axis import marks
-from mtpp_dsl.show.page.layout.gantt import AXIS, Bar, Chart, Timed, bars, chart, together
+from mtpp_dsl.show.page.layout.gantt import AXIS, MAX_LINKS, PlacedBar, Track, height_of, placed_bars, placed_tracks
 from mtpp_dsl.show.page.layout.stages import stage_numbers
 from mtpp_dsl.show.page.markup import Child, Markup, data_block, name, packed, short, tag
 from mtpp_dsl.show.page.tables import fold, table
 from mtpp_dsl.show.page.view import Section, View
-from mtpp_dsl.show.report.activities import Activity, Timeline
-from mtpp_dsl.show.report.names import fold_names
-from mtpp_dsl.show.report.palette import STAGES
+from mtpp_dsl.show.report.activities import Activity, Timeline, Tracks
+from mtpp_dsl.show.report.bars import RUNS, ChartRow, chart_rows
 from mtpp_dsl.show.report.steady import Steady, steady
 
 __all__ = ["busy_table", "critical_table", "drawn", "section"]
@@ -52,21 +51,21 @@ def section(view: View) -> Section | None:
         return Section("schedule", "The pipeline", tag("p", f"There is no chart of the pipeline: {error}."))
     if not timeline.activities:
         return None
-    picture = chart(timeline)
-    tints = _tints(view, picture)
+    rows = chart_rows(timeline, stage_numbers(view.problem, view.plan))
+    tracks = placed_tracks(rows)
     body = tag(
         "",
-        tag("p", _introduction(view, timeline, picture)),
+        tag("p", _introduction(view, timeline)),
         _controls(critical=bool(timeline.critical)),
-        tag("div", drawn(view, timeline, picture, tints), class_="gantt-frame", id="gantt-frame"),
+        tag("div", drawn(view, timeline, tracks), class_="gantt-frame", id="gantt-frame"),
         _legend(timeline),
         tag("p", HELP if timeline.critical else HELP.replace(CRITICAL_KEY, "."), class_="hint", id="gantt-help"),
         tag(
             "div", tag("p", "Choose a bar for its figures."), class_="chosen-figures", id="gantt-details", role="status"
         ),
         critical_table(view, timeline),
-        busy_table(view, timeline),
-        data_block("gantt-data", _data(view, timeline, picture, tints)),
+        busy_table(view, timeline, rows),
+        data_block("gantt-data", _data(view, timeline, tracks)),
     )
     if isinstance(timeline, Timeline):
         return Section("schedule", "The schedule", body)
@@ -86,9 +85,9 @@ def _steady(view: View) -> Steady:
     return pipeline
 
 
-def _introduction(view: View, timeline: Timeline | Steady, picture: Chart) -> str:
+def _introduction(view: View, timeline: Timeline | Steady) -> str:
     end = view.time(timeline.makespan)
-    nodes = sum(activity.kind in ("node", "forward", "backward") for activity in timeline.activities)
+    nodes = sum(activity.kind in RUNS for activity in timeline.activities)
     sentence = f"{counted(nodes, timeline.runs)} and {counted(len(timeline.activities) - nodes, 'transfer')} in {end}."
     if isinstance(timeline, Steady):
         sentence = f"{counted(timeline.microbatches, 'microbatch')} in {end}."
@@ -101,10 +100,9 @@ def _introduction(view: View, timeline: Timeline | Steady, picture: Chart) -> st
             sentence += f" The iteration has {many:,}; no more are drawn."
     else:
         sentence += " What makes it as long as it is, the critical path, has a thick edge and a line above."
-    if picture.hidden:
-        sentence += (
-            f" {counted(picture.hidden, 'link')} with less to do {'is' if picture.hidden == 1 else 'are'} not drawn."
-        )
+    hidden = len(timeline.links) - MAX_LINKS
+    if hidden > 0:
+        sentence += f" {counted(hidden, 'link')} with less to do {'is' if hidden == 1 else 'are'} not drawn."
     return sentence
 
 
@@ -122,7 +120,7 @@ def _controls(*, critical: bool) -> Markup:
     )
 
 
-def _legend(timeline: Timed) -> Markup:
+def _legend(timeline: Tracks) -> Markup:
     """Return what the colours of the chart stand for, and the marks of the critical path."""
     shown = {activity.kind for activity in timeline.activities}
     items = [_entry(f"act {kind} s0", words) for kind, words in KINDS.items() if kind in shown]
@@ -139,47 +137,46 @@ def _entry(kind: str, words: str) -> Markup:
     return tag("li", swatch, words)
 
 
-def _tints(view: View, picture: Chart) -> list[int]:
-    """Return [tracks] the tint of each: of devices that of their stage in the graph, -1 of links."""
-    assert view.plan is not None
-    stage = stage_numbers(view.problem, view.plan)
-    return [stage.get(track.names[0], 0) % len(STAGES) if track.of_device else -1 for track in picture.tracks]
-
-
-def _data(view: View, timeline: Timed, picture: Chart, tints: list[int]) -> dict[str, Any]:
+def _data(view: View, timeline: Tracks, tracks: Sequence[Track]) -> dict[str, Any]:
     """Return what the script draws: tracks, and activities by number."""
-    order = [i for track in picture.tracks for i in track.activities]
-    number = {i: place for place, i in enumerate(order)}
-    every = timeline.activities
-    known = {id(activity): i for i, activity in enumerate(every)}
-    critical = [(number.get(known[id(step.activity)]), step.waited) for step in timeline.critical]
+    bars = [bar for track in tracks for bar in track.row.bars]
+    activities = [bar.activity for bar in bars]
+    number = {id(activity): i for i, activity in enumerate(activities)}
+    steps = [(number[id(step.activity)], step.waited) for step in timeline.critical if id(step.activity) in number]
     unit, factor = display_unit([timeline.makespan], view.problem.time_unit)
-    slack = getattr(timeline, "slack", None)
-    sizes = [float(view.problem.graph.sizes[every[i].number]) if every[i].kind == "transfer" else 0.0 for i in order]
+    slack: list[float] | None = None
+    if isinstance(timeline, Timeline):
+        slack_of = {id(one): slack for one, slack in zip(timeline.activities, timeline.slack, strict=True)}
+        slack = [slack_of[id(activity)] for activity in activities]
+    sizes = [float(view.problem.graph.sizes[one.number]) if one.kind == "transfer" else 0.0 for one in activities]
     timed = view.plan is not None and view.plan.timed
+    batches = [float("nan") if one.microbatch is None else float(one.microbatch) for one in activities]
     return {
         "unit": {"time": view.problem.time_unit, "size": view.problem.graph.size_unit, "axis": unit, "factor": factor}
         | {"decimal": view.problem.origin.decimal},
         "end": timeline.makespan,
-        "height": picture.height,
+        "height": height_of(tracks),
         "tracks": [
-            [short(track.name, MAX_NAME), track.top, track.height, track.lanes, tint, len(track.activities)]
-            for track, tint in zip(picture.tracks, tints, strict=True)
+            [
+                short(track.row.name, MAX_NAME),
+                track.top,
+                track.height,
+                track.lanes,
+                track.row.stage,
+                len(track.row.bars),
+            ]
+            for track in tracks
         ],
-        "lane": packed([float(lane) for track in picture.tracks for lane in track.lane]),
-        **_names(view, [every[i] for i in order]),
-        "kind": packed([every[i].kind for i in order]),
-        "start": [_exact(every[i].start) for i in order],
-        "length": packed([_exact(every[i].end - every[i].start) for i in order]),
-        "slack": packed([slack[i] for i in order]) if slack is not None else None,
-        "batch": packed(
-            [float("nan") if every[i].microbatch is None else float(every[i].microbatch or 0) for i in order]
-        )
-        if not timed
-        else None,
+        "lane": packed([float(min(bar.lane, track.lanes - 1)) for track in tracks for bar in track.row.bars]),
+        **_names(view, activities),
+        "kind": packed([one.kind for one in activities]),
+        "start": [_exact(one.start) for one in activities],
+        "length": packed([_exact(one.end - one.start) for one in activities]),
+        "slack": None if slack is None else packed(slack),
+        "batch": None if timed else packed(batches),
         "size": packed(sizes) if timed and any(sizes) else None,
-        "critical": [place for place, _ in critical if place is not None],
-        "waited": packed([waited for place, waited in critical if place is not None]),
+        "critical": [place for place, _ in steps],
+        "waited": packed([waited for _, waited in steps]),
     }
 
 
@@ -217,27 +214,20 @@ LETTERS = 17
 """Of the name of a track."""
 TEXT_ROW = 14
 """Lower bars have no name in them."""
-LABELLED = ("node", "forward", "backward")
 
 
-def drawn(view: View, timeline: Timed, picture: Chart, tints: list[int]) -> Markup:
+def drawn(view: View, timeline: Tracks, tracks: Sequence[Track]) -> Markup:
     """Return the chart of the whole time."""
-    width = WIDTH - LABEL - 10
-    critical = {id(step.activity) for step in timeline.critical}
-    marked = {i for i, activity in enumerate(timeline.activities) if id(activity) in critical}
-    every = timeline.activities
-    parts = [
-        _bar(bar, every[bar.activity] if bar.activity >= 0 else None, tints, bar.activity in marked)
-        for bar in bars(picture, every, 0.0, timeline.makespan, width)
-    ]
+    width, height = WIDTH - LABEL - 10, height_of(tracks)
+    bars = placed_bars(tracks, 0.0, timeline.makespan, width)
     return tag(
         "svg",
-        tag("g", _axis(view, timeline, picture, width), class_="axis"),
-        tag("g", [_name(track.name, track.top, track.height) for track in picture.tracks], class_="names"),
-        tag("g", parts, class_="bars", transform=f"translate({LABEL},0)"),
-        viewBox=f"0 0 {WIDTH} {picture.height}",
+        tag("g", _axis(view, timeline, height, width), class_="axis"),
+        tag("g", [_name(track.row.name, track.top, track.height) for track in tracks], class_="names"),
+        tag("g", [_bar(bar, tracks[bar.track].row) for bar in bars], class_="bars", transform=f"translate({LABEL},0)"),
+        viewBox=f"0 0 {WIDTH} {height}",
         width=WIDTH,
-        height=picture.height,
+        height=height,
         class_="gantt",
         id="gantt",
         role="img",
@@ -247,12 +237,12 @@ def drawn(view: View, timeline: Timed, picture: Chart, tints: list[int]) -> Mark
     )
 
 
-def _axis(view: View, timeline: Timed, picture: Chart, width: float) -> list[Markup]:
+def _axis(view: View, timeline: Tracks, height: int, width: float) -> list[Markup]:
     unit, factor = display_unit([timeline.makespan], view.problem.time_unit)
     shown = []
     for time, text in marks(0.0, timeline.makespan, factor):
         x = LABEL + (time / timeline.makespan * width if timeline.makespan > 0 else 0.0)
-        shown.append(tag("line", x1=_n(x), x2=_n(x), y1=AXIS - 6, y2=picture.height, class_="grid"))
+        shown.append(tag("line", x1=_n(x), x2=_n(x), y1=AXIS - 6, y2=height, class_="grid"))
         shown.append(tag("text", f"{text} {unit}".strip(), x=_n(x), y=14, class_="tick"))
     return shown
 
@@ -261,28 +251,22 @@ def _name(name: str, top: int, height: int) -> Markup:
     return tag("text", short(name, LETTERS), tag("title", name), x=4, y=_n(top + height / 2 + 4))
 
 
-def _bar(bar: Bar, activity: Activity | None, tints: list[int], critical: bool) -> Markup:
-    where = {"x": _n(bar.x), "y": _n(bar.y), "width": _n(bar.width), "height": _n(bar.height - 1)}
-    tint = f" s{tints[bar.track]}" if tints[bar.track] >= 0 else ""
-    if activity is None:
-        return tag("rect", **where, class_=f"many{tint}", fill_opacity=_n(0.2 + 0.8 * bar.share))
-    kind = f"act {activity.kind}{tint}{' critical' if critical else ''}"
-    parts = [tag("rect", tag("title", activity.name), **where, class_=kind)]
-    if critical:
-        parts.append(tag("rect", x=_n(bar.x), y=_n(bar.y), width=_n(bar.width), height=3, class_="edge"))
-    letters = int((bar.width - 6) / LETTER)
-    label = bar_label(activity)
-    if bar.height >= TEXT_ROW and label and (letters >= len(label) or letters >= MIN_LETTERS):
-        middle = {"x": _n(bar.x + 4), "y": _n(bar.y + bar.height / 2 + 4)}
+def _bar(placed: PlacedBar, row: ChartRow) -> Markup:
+    where = {"x": _n(placed.x), "y": _n(placed.y), "width": _n(placed.width), "height": _n(placed.height - 1)}
+    tint = f" s{row.stage}" if row.stage >= 0 else ""
+    bar = placed.bar
+    if bar is None:
+        return tag("rect", **where, class_=f"many{tint}", fill_opacity=_n(0.2 + 0.8 * placed.share))
+    kind = f"act {bar.activity.kind}{tint}{' critical' if bar.critical else ''}"
+    parts = [tag("rect", tag("title", bar.activity.name), **where, class_=kind)]
+    if bar.critical:
+        parts.append(tag("rect", x=where["x"], y=where["y"], width=where["width"], height=3, class_="edge"))
+    letters = int((placed.width - 6) / LETTER)
+    label = bar.label if bar.activity.kind in RUNS else ""
+    if placed.height >= TEXT_ROW and label and (letters >= len(label) or letters >= MIN_LETTERS):
+        middle = {"x": _n(placed.x + 4), "y": _n(placed.y + placed.height / 2 + 4)}
         parts.append(tag("text", short(label, letters), **middle, class_=f"inside{tint}"))
     return tag("", parts)
-
-
-def bar_label(activity: Activity) -> str:
-    """Return what stands in a bar: the name of what runs, or in a pipeline the number of the microbatch."""
-    if activity.kind not in LABELLED:
-        return ""
-    return activity.name if activity.microbatch is None else str(activity.microbatch + 1)
 
 
 def _n(value: float) -> str:
@@ -305,7 +289,7 @@ REASONS = {
 }
 
 
-def critical_table(view: View, timeline: Timed) -> Markup | None:
+def critical_table(view: View, timeline: Tracks) -> Markup | None:
     """Return the critical path, and the activities beside it with the least slack; None where there is no path."""
     if not isinstance(timeline, Timeline) or not timeline.critical:
         return None
@@ -357,33 +341,24 @@ def _spare(view: View, timeline: Timeline) -> Markup | None:
     )
 
 
-def busy_table(view: View, timeline: Timed) -> Markup:
-    """Return what the chart shows of every track: how many activities, how long it is busy, from when to when."""
-    tracks = [*together(timeline), *((link,) for link in timeline.links)]
+def busy_table(view: View, timeline: Tracks, chart: Sequence[ChartRow]) -> Markup:
+    """Return what the chart shows of every row: how many activities, how long it is busy, from when to when."""
     rows: list[list[Child]] = []
-    for names in tracks[:TRACKS]:
-        on = timeline.on[names[0]]
-        busy = _covered([(activity.start, activity.end) for activity in on])
-        share = format_share(busy / timeline.makespan) if timeline.makespan > 0 else ""
-        first, last = (view.time(on[0].start), view.time(max(a.end for a in on))) if on else ("", "")
-        rows.append([_whole(fold_names(names)), f"{len(on):,}", view.time(busy), share, first, last])
+    for row in chart[:TRACKS]:
+        share = format_share(row.busy / timeline.makespan) if timeline.makespan > 0 else ""
+        first, last = "", ""
+        if row.bars:
+            first = view.time(row.bars[0].activity.start)
+            last = view.time(max(bar.activity.end for bar in row.bars))
+        rows.append([_whole(row.name), f"{len(row.bars):,}", view.time(row.busy), share, first, last])
     heads = ["Device or link", "Bars", "Busy", "Of the time", "First start", "Last end"]
     return fold(
         "The same as a table: how busy devices and links are",
         table("How busy devices and links are", heads, rows),
-        tag("p", f"… and {len(tracks) - TRACKS:,} more.") if len(tracks) > TRACKS else None,
+        tag("p", f"… and {len(chart) - TRACKS:,} more.") if len(chart) > TRACKS else None,
     )
 
 
 def _whole(text: str) -> Markup:
     """Return a name that is not broken at its arrow."""
     return tag("span", name(text, MAX_CELL), class_="unbroken")
-
-
-def _covered(spans: list[tuple[float, float]]) -> float:
-    """Return for how long at least one of the spans, given by start, lasts."""
-    total, until = 0.0, 0.0
-    for start, end in spans:
-        total += max(0.0, end - max(start, until))
-        until = max(until, end)
-    return total

@@ -28,7 +28,7 @@ __all__ = [
     "FALLBACKS",
     "PAGE",
     "Picture",
-    "bar",
+    "bar_style",
     "fall_back",
     "headed",
     "ink",
@@ -247,14 +247,14 @@ def ink(name: str) -> str:
     return LINES[name][0]
 
 
-def bar(tint: Tint) -> dict[str, Any]:
+def bar_style(tint: Tint) -> dict[str, Any]:
     """Return how matplotlib fills a bar with a tint."""
     return {"facecolor": tint.fill(), "hatch": tint.hatch, "edgecolor": ink("text"), "linewidth": 0.4}
 
 
 def key(tint: Tint, label: str) -> Patch:
     """Return the line of a legend that explains a tint."""
-    return Patch(label=label, **bar(tint))
+    return Patch(label=label, **bar_style(tint))
 
 
 def legend(figure: Picture, handles: list[Any], columns: int = 4) -> None:

@@ -13,7 +13,7 @@ from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.pictures.canvas import COLUMN, PAGE, Picture, bar, headed, ink, key, legend, new_picture, short
+from mtpp_dsl.show.pictures.canvas import COLUMN, PAGE, Picture, bar_style, headed, ink, key, legend, new_picture, short
 from mtpp_dsl.show.report.loads import MOST_SHARE, drawn_as_shares, memory
 from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.palette import PARTS
@@ -196,7 +196,7 @@ def _panel(
             left = 0.0
             for name, value in stacked:
                 if value > 0:
-                    looks = bar(PARTS[name]) if y < len(rows) else {**bar(PARTS["sync"]), "hatch": ""}
+                    looks = bar_style(PARTS[name]) if y < len(rows) else {**bar_style(PARTS["sync"]), "hatch": ""}
                     axes.barh(y - 0.4 + thick * (i + 0.5), value / per, thick, left=left / per, **looks)
                     shown |= {name} if y < len(rows) else set()
                     left += value
@@ -319,7 +319,7 @@ def _amounts(axes: Any, problem: Problem, evaluation: Evaluation, rows: list[Pic
     every = [*taken, *(limit for limit in limits if limit is not None)]
     unit, per = display_unit(every, problem.graph.memory_unit, decimal=problem.origin.decimal)
     for y, (value, limit) in enumerate(zip(taken, limits, strict=True)):
-        axes.barh(y, value / per, 0.62, **bar(PARTS["memory"]))
+        axes.barh(y, value / per, 0.62, **bar_style(PARTS["memory"]))
         if limit is not None:
             _mark(axes, y, limit / per)
     axes.set_xlabel(f"memory ({unit})" if unit else "memory")
@@ -335,7 +335,7 @@ def _shares(axes: Any, problem: Problem, evaluation: Evaluation, rows: list[Pict
     for y, (row, share) in enumerate(zip(rows, shares, strict=True)):
         text = memory(problem, evaluation, row.device)
         if share is not None:
-            axes.barh(y, 100 * min(share, edge), 0.62, **bar(PARTS["memory"]))
+            axes.barh(y, 100 * min(share, edge), 0.62, **bar_style(PARTS["memory"]))
             _mark(axes, y, 100.0)
         beside = edge > 1.5 and share is not None and share <= 1.0  # there is room behind the limit
         before = share is not None and share > edge / 2 and not beside

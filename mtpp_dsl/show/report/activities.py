@@ -19,7 +19,7 @@ from mtpp_dsl.core.plans.subgraphs import paying, traffic
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Activity", "Kind", "Step", "Timeline"]
+__all__ = ["Activity", "Kind", "Step", "Timeline", "Tracks"]
 
 Kind = Literal["node", "transfer", "read", "write", "stream", "reserve", "exchange", "forward", "backward"]
 Reason = Literal["first", "data", "device", "link", "nothing"]
@@ -68,24 +68,19 @@ class Step:
     waited: Reason
 
 
-class Timeline:
-    """The activities of a plan that says when everything runs.
+class Tracks:
+    """Activities on tracks: when every device, link and channel does what.
 
     Attributes:
-        activities: nodes by number, then transfers by edge; of a batch, batches by start, then transfers.
+        problem, plan: what was asked, and the answer.
+        activities: in any order.
         makespan: when the last one ends.
-        runs: what a device runs, in one word: nodes, or batches of them.
+        runs: what a device runs, in one word.
     """
 
-    def __init__(self, problem: Problem, plan: Plan) -> None:
-        self.problem, self.plan = problem, plan
-        if plan.batches is not None:
-            self.makespan, self.runs = plan.batches.makespan, "batch"
-            self.activities = _of_batches(problem, plan.batches)
-        else:
-            assert plan.schedule is not None
-            self.makespan, self.runs = plan.schedule.makespan, "node"
-            self.activities = _activities(problem, plan, plan.schedule)
+    def __init__(self, problem: Problem, plan: Plan, activities: list[Activity], makespan: float, runs: str) -> None:
+        self.problem, self.plan, self.activities = problem, plan, activities
+        self.makespan, self.runs = makespan, runs
 
     @property
     def devices(self) -> list[str]:
@@ -94,10 +89,11 @@ class Timeline:
 
     @cached_property
     def links(self) -> list[str]:
-        """The pairs of devices that something is sent between, busiest first."""
+        """The other tracks, busiest first: links and channels, and what devices send or receive beside their work."""
         busy: dict[str, float] = defaultdict(float)
+        devices = set(self.devices)
         for activity in self.activities:
-            if activity.kind == "transfer":
+            if activity.track not in devices:
                 busy[activity.track] += activity.end - activity.start
         return sorted(busy, key=lambda track: -busy[track])
 
@@ -108,6 +104,26 @@ class Timeline:
         for activity in sorted(self.activities, key=lambda a: (a.start, a.end)):
             tracks[activity.track].append(activity)
         return tracks
+
+    @cached_property
+    def critical(self) -> list[Step]:
+        """The critical path; empty where none is known."""
+        return []
+
+
+class Timeline(Tracks):
+    """The activities of a plan that says when everything runs.
+
+    They are nodes by number, then transfers by edge; of a batch, batches by start, then transfers.
+    """
+
+    def __init__(self, problem: Problem, plan: Plan) -> None:
+        if plan.batches is not None:
+            activities, makespan, runs = _of_batches(problem, plan.batches), plan.batches.makespan, "batch"
+        else:
+            assert plan.schedule is not None
+            activities, makespan, runs = _activities(problem, plan, plan.schedule), plan.schedule.makespan, "node"
+        super().__init__(problem, plan, activities, makespan, runs)
 
     @cached_property
     def critical(self) -> list[Step]:

@@ -9,7 +9,8 @@ from rich.text import Text
 
 from mtpp_dsl.core.base.units import counted, format_quantity, format_share
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.report.activities import Activity, Step, Timeline
+from mtpp_dsl.show.report.activities import Step, Timeline
+from mtpp_dsl.show.report.bars import ChartRow, chart_rows
 from mtpp_dsl.show.report.columns import ColumnsRow, table, wrapped
 from mtpp_dsl.show.report.loads import busiest
 
@@ -32,22 +33,21 @@ def gantt(problem: Problem, timeline: Timeline, memory: Sequence[str], width: in
         width: of the terminal; None shows every device and every link.
     """
     with_memory = any(device.memory is not None for device in problem.devices)
-    critical = {id(step.activity) for step in timeline.critical}
+    chart = chart_rows(timeline, {}, each_device=True)
+    devices, links = chart[: problem.k], chart[problem.k :]
+    shown, others = busiest([row.busy for row in devices], width)
+    if width is not None:
+        links = links[:MAX_LINKS]
 
-    shown, others = busiest([_covered(timeline.on[device]) for device in timeline.devices], width)
-    links = timeline.links if width is None else timeline.links[:MAX_LINKS]
-
-    def row(track: str, name: str, colour: str, holds: str) -> ColumnsRow:
-        on = timeline.on[track]
-        figures = (Text(_share(_covered(on), timeline)), Text(holds, "dim"))
-        return ColumnsRow(Text(track, name), partial(_row, timeline, on, critical, colour), figures, Text())
+    def row(track: ChartRow, name: str, colour: str, holds: str) -> ColumnsRow:
+        figures = (Text(_share(track.busy, timeline)), Text(holds, "dim"))
+        return ColumnsRow(Text(track.name, name), partial(_row, timeline, track, colour), figures, Text())
 
     rows = []
-    for d, device in enumerate(timeline.devices):
-        if d in shown:
-            nodes = counted(sum(a.kind == "node" for a in timeline.on[device]), timeline.runs)
-            rows.append(row(device, "", "green", f"{nodes}, {memory[d]}" if with_memory else nodes))
-    rows += [row(link, "dim", "yellow", counted(len(timeline.on[link]), "transfer")) for link in links]
+    for d in sorted(shown):
+        nodes = counted(sum(bar.activity.kind == "node" for bar in devices[d].bars), timeline.runs)
+        rows.append(row(devices[d], "", "green", f"{nodes}, {memory[d]}" if with_memory else nodes))
+    rows += [row(link, "dim", "yellow", counted(len(link.bars), "transfer")) for link in links]
     end = format_quantity(timeline.makespan, problem.time_unit)
     rows.append(ColumnsRow(Text(), lambda cells: Text(f"0{end:>{cells - 1}}", "dim"), (Text(), Text()), Text()))
     lines = table(rows, width, WIDTH, LEAST_WIDTH)
@@ -89,31 +89,22 @@ def _names(steps: Sequence[Step], whole: bool) -> str:
     return " -> ".join(words)
 
 
-def _row(timeline: Timeline, activities: Sequence[Activity], critical: set[int], style: str, width: int) -> Text:
+def _row(timeline: Timeline, track: ChartRow, style: str, width: int) -> Text:
     """Return one track in *width* columns: how much of each is busy; bold where the critical path passes."""
     row = Text()
     scale = width / timeline.makespan if timeline.makespan > 0 else 0.0
     busy, hot = [0.0] * width, [False] * width
-    for a in activities:
-        first, last = a.start * scale, a.end * scale
+    for bar in track.bars:
+        first, last = bar.activity.start * scale, bar.activity.end * scale
         for column in range(min(int(first), width - 1), min(int(last), width - 1) + 1):
             part = min(last, column + 1) - max(first, column)
             if part > 0:
                 busy[column] += part
-                hot[column] |= id(a) in critical
+                hot[column] |= bar.critical
     for share, bold in zip(busy, hot, strict=True):
         level = 0 if share <= 0 else min(4, 1 + int(min(share, 0.999) * 4))
         row.append(_SHADES[level], "dim" if level == 0 else f"bold {'red' if bold else style}" if bold else style)
     return row
-
-
-def _covered(activities: Sequence[Activity]) -> float:
-    """Return how long at least one of *activities*, given by start, goes on."""
-    total, until = 0.0, 0.0
-    for a in activities:
-        total += max(0.0, a.end - max(a.start, until))
-        until = max(until, a.end)
-    return total
 
 
 def _share(busy: float, timeline: Timeline) -> str:

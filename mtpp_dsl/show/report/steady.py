@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from math import ceil, floor, isfinite
 
@@ -25,7 +24,7 @@ from mtpp_dsl.core.plans.pipeline import MOST_PASSES, pass_ends, stages_of
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Bools
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.report.activities import Activity, Kind, Step
+from mtpp_dsl.show.report.activities import Activity, Kind, Tracks
 from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.steady_jobs import Job, JobKind, Resource, jobs_of
 
@@ -46,17 +45,15 @@ _CARRIED: dict[JobKind, Kind] = {
 }
 
 
-class Steady:
-    """The activities of a pipeline over several microbatches: to be drawn as a :class:`Timeline` is.
+class Steady(Tracks):
+    """The activities of a pipeline over several microbatches, by microbatch.
+
+    "node" is the kind of what a stage runs; its ``number`` is the device of the stage. There is no critical path: what
+    holds a pipeline back is a resource that is always busy.
 
     Attributes:
-        problem, plan: what was asked, and the answer.
-        activities: by microbatch; "node" is the kind of what a stage runs, whose ``number`` is its device.
         microbatches: how many.
         period: the time between two microbatches, where it is the same for all; None where passes are simulated.
-        makespan: when the last activity ends.
-        runs: what a device runs, in one word.
-        critical: empty: what holds a pipeline back is a resource that is always busy, not a path.
     """
 
     def __init__(
@@ -68,34 +65,14 @@ class Steady:
         period: float | None,
         runs: str = "run",
     ) -> None:
-        self.problem, self.plan, self.activities = problem, plan, activities
-        self.microbatches, self.period, self.runs = microbatches, period, runs
-        self.makespan = max((activity.end for activity in activities), default=0.0)
-        self.critical: list[Step] = []
+        super().__init__(problem, plan, activities, max((one.end for one in activities), default=0.0), runs)
+        self.microbatches, self.period = microbatches, period
 
     @property
     def devices(self) -> list[str]:
         """The names of all devices, those with stages in the plan's order first."""
         order = self.plan.order or range(self.problem.k)
         return [self.problem.devices[d].name for d in order]
-
-    @cached_property
-    def links(self) -> list[str]:
-        """The other tracks: channels, and what devices send, receive or exchange beside their work; busiest first."""
-        busy: dict[str, float] = defaultdict(float)
-        names = {device.name for device in self.problem.devices}
-        for activity in self.activities:
-            if activity.track not in names:
-                busy[activity.track] += activity.end - activity.start
-        return sorted(busy, key=lambda track: -busy[track])
-
-    @cached_property
-    def on(self) -> dict[str, list[Activity]]:
-        """The activities of every track, by start."""
-        tracks: dict[str, list[Activity]] = {name: [] for name in (*self.devices, *self.links)}
-        for activity in sorted(self.activities, key=lambda a: (a.start, a.end)):
-            tracks[activity.track].append(activity)
-        return tracks
 
 
 def steady(problem: Problem, plan: Plan, evaluation: Evaluation, microbatches: int | None = None) -> Steady:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.report.activities import Activity, Timeline
+from mtpp_dsl.show.report.bars import lanes
 from mtpp_dsl.show.report.steady import Steady
 
-__all__ = ["lanes", "trace"]
+__all__ = ["trace"]
 
 MICROSECONDS = 1e6
 EXACT = 1e-12
@@ -32,13 +33,16 @@ def trace(problem: Problem, timeline: Timeline | Steady) -> dict[str, Any]:
     for group, tracks in ((DEVICES, timeline.devices), (LINKS, timeline.links)):
         number = 0
         for track in tracks:
-            for i, lane in enumerate(lanes(timeline.on[track]) or [[]]):
+            activities = timeline.on[track]
+            chosen = lanes(activities, EXACT * max((activity.end for activity in activities), default=0.0))
+            for lane in range(max(chosen, default=0) + 1):
                 number += 1
-                events.append(_label("thread_name", group, number, track if i == 0 else f"{track} #{i + 1}"))
+                events.append(_label("thread_name", group, number, track if lane == 0 else f"{track} #{lane + 1}"))
                 events.append({**_label("thread_sort_index", group, number, ""), "args": {"sort_index": number}})
-                for activity in lane:
-                    threads[id(activity)] = group, number
-                    events.append(_event(problem, activity, group, number, id(activity) in critical))
+                for activity, own in zip(activities, chosen, strict=True):
+                    if own == lane:
+                        threads[id(activity)] = group, number
+                        events.append(_event(problem, activity, group, number, id(activity) in critical))
     events += (
         _arrows(timeline, threads) if isinstance(timeline, Timeline) else _arrows_between_tracks(timeline, threads)
     )
@@ -54,24 +58,6 @@ def _lengths(timeline: Timeline | Steady) -> dict[str, Any]:
     if isinstance(timeline, Timeline):
         return {"makespan": timeline.makespan}
     return {"microbatches": timeline.microbatches, "period": timeline.period, "end": timeline.makespan}
-
-
-def lanes(activities: Sequence[Activity]) -> list[list[Activity]]:
-    """Return activities, given by start, in as few lists as it takes for none to overlap another of its list.
-
-    >>> one, two = (Activity("transfer", "a -> b", "x -> y", t, t + 2, (), (), 0) for t in (0, 1))
-    >>> [len(lane) for lane in lanes([one, two])]
-    [1, 1]
-    """
-    rows: list[list[Activity]] = []
-    exact = EXACT * max((activity.end for activity in activities), default=0.0)
-    for activity in activities:
-        row = next((row for row in rows if row[-1].end <= activity.start + exact), None)
-        if row is None:
-            rows.append([activity])
-        else:
-            row.append(activity)
-    return rows
 
 
 def _label(what: str, group: int, number: int, name: str) -> dict[str, Any]:

@@ -17,9 +17,10 @@ from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.page.layout.gantt import bars, chart
+from mtpp_dsl.show.page.layout.gantt import placed_bars, placed_tracks
 from mtpp_dsl.show.page.schedule import LABEL
 from mtpp_dsl.show.report.activities import Timeline
+from mtpp_dsl.show.report.bars import chart_rows
 from mtpp_dsl.show.reporting import page_of
 from tests.browser import Opened, axe_findings, wait_for
 from tests.tree import ROOT
@@ -133,9 +134,9 @@ def test_schedule(tmp_path: Path, open_page: Opening) -> None:
     wait_for(page, "document.getElementById('gantt').getAttribute('width') !== '1000'")
     timeline = Timeline(problem, result.plan)
     width = int(page.evaluate("document.getElementById('gantt').getAttribute('width')")) - LABEL - 10
-    expected = bars(chart(timeline), timeline.activities, 0.0, timeline.makespan, width)
+    expected = placed_bars(placed_tracks(chart_rows(timeline, {})), 0.0, timeline.makespan, width)
     seen = page.evaluate("[...document.querySelectorAll('#gantt .act')].map((bar) => Number(bar.getAttribute('x')))")
-    assert seen == pytest.approx([bar.x for bar in expected if bar.activity >= 0], abs=0.06)
+    assert seen == pytest.approx([bar.x for bar in expected if bar.bar is not None], abs=0.06)
     page.locator("#gantt").focus()
     page.keyboard.press("c")
     details = page.locator("#gantt-details")

@@ -1,16 +1,14 @@
-"""Where the bars of a schedule are: tracks below each other, and of a part of the time what can be told apart."""
+"""Place the bars of a schedule on a page: tracks below each other, and of a part of the time what can be told apart."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
-from typing import Protocol
 
-from mtpp_dsl.show.report.activities import Activity, Step
-from mtpp_dsl.show.report.names import fold_names
+from mtpp_dsl.show.report.bars import ChartBar, ChartRow
 
-__all__ = ["Bar", "Chart", "Timed", "Track", "bars", "chart", "together"]
+__all__ = ["AXIS", "LEAST", "MAX_LINKS", "PlacedBar", "Track", "height_of", "placed_bars", "placed_tracks"]
 
 ROW, LINK_ROW, LANE, GAP = 26, 16, 9, 6
 """Heights of the track of a device, of a link, and of one of several lanes; and what is between tracks."""
@@ -24,82 +22,38 @@ LEAST = 1.5
 """Narrower bars are put together."""
 BIN = 2
 """Width of what stands for narrow bars: the more of it they fill, the darker it is."""
-EXACT = 1e-9
-"""Activities that overlap by no more than this share of the time do not: it is rounding."""
-
-
-class Timed(Protocol):
-    """What has activities on tracks: the schedule of a plan, or the steady state of a pipeline."""
-
-    activities: list[Activity]
-    makespan: float
-    runs: str
-
-    @property
-    def devices(self) -> list[str]:
-        """The names of the devices."""
-
-    @property
-    def links(self) -> list[str]:
-        """The names of the other tracks, busiest first."""
-
-    @property
-    def on(self) -> dict[str, list[Activity]]:
-        """The activities of every track, by start."""
-
-    @property
-    def critical(self) -> list[Step]:
-        """The critical path."""
 
 
 @dataclass(frozen=True)
 class Track:
-    """A row of the chart.
+    """A row of the chart with its place.
 
     Attributes:
-        names: of the link, or of the devices that do the same at the same times, as the shards of a stage do.
-        of_device: whether it is that of devices.
+        row: what is in it.
         top, height: where it is.
         lanes: how many activities at once it has room for.
-        activities: their numbers, by start.
-        lane: [activities] in which lane each is.
     """
 
-    names: tuple[str, ...]
-    of_device: bool
+    row: ChartRow
     top: int
     height: int
     lanes: int
-    activities: tuple[int, ...]
-    lane: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        """What the track is called."""
-        return fold_names(self.names)
-
-
-@dataclass(frozen=True, eq=False)
-class Chart:
-    """The tracks of a schedule; *hidden* links have no place in it."""
-
-    tracks: tuple[Track, ...]
-    height: int
-    hidden: int
 
 
 @dataclass(frozen=True)
-class Bar:
-    """A bar: of one activity, or, with its number -1, of several that are too narrow to be told apart.
+class PlacedBar:
+    """A bar with its place.
 
     Attributes:
-        activity: its number.
+        bar: what it is; None for several bars that are too narrow to be told apart.
+        number: its place among all bars, track by track; -1 for several.
         track: number of its track.
         x, y, width, height: where it is.
-        share: how much of it is busy, 1 for one activity.
+        share: how much of it is busy, 1 for one bar.
     """
 
-    activity: int
+    bar: ChartBar | None
+    number: int
     track: int
     x: float
     y: float
@@ -108,68 +62,44 @@ class Bar:
     share: float
 
 
-def chart(timeline: Timed) -> Chart:
+def placed_tracks(rows: Sequence[ChartRow]) -> list[Track]:
     """Return the tracks: devices, then the busiest links; activities that overlap share the height of their track."""
-    number = {id(activity): i for i, activity in enumerate(timeline.activities)}
     tracks: list[Track] = []
     top = AXIS
-    links = timeline.links[:MAX_LINKS]
-    devices = together(timeline)
-    for place, names in enumerate([*devices, *((link,) for link in links)]):
-        of_device = place < len(devices)
-        on = timeline.on[names[0]]
-        lanes = _lanes(on, EXACT * timeline.makespan)
-        count = min(max(lanes, default=0) + 1, MAX_LANES)
-        height = max(ROW if of_device else LINK_ROW, LANE * count)
-        held = tuple(number[id(activity)] for activity in on)
-        tracks.append(
-            Track(names, of_device, top, height, count, held, tuple(min(lane, MAX_LANES - 1) for lane in lanes))
-        )
+    for row in [*(row for row in rows if row.of_device), *[row for row in rows if not row.of_device][:MAX_LINKS]]:
+        lanes = min(row.lanes, MAX_LANES)
+        height = max(ROW if row.of_device else LINK_ROW, LANE * lanes)
+        tracks.append(Track(row, top, height, lanes))
         top += height + GAP
-    return Chart(tuple(tracks), top, len(timeline.links) - len(links))
+    return tracks
 
 
-def together(timeline: Timed) -> list[tuple[str, ...]]:
-    """Return the devices, those that do the same at the same times as one: the shards of a stage, and all idle ones."""
-    groups: dict[tuple[tuple[str, str, float, float], ...], list[str]] = {}
-    for name in timeline.devices:
-        done = tuple((each.kind, each.name, each.start, each.end) for each in timeline.on[name])
-        groups.setdefault(done, []).append(name)
-    return [tuple(names) for names in groups.values()]
+def height_of(tracks: Sequence[Track]) -> int:
+    """Return the height of the whole chart."""
+    return tracks[-1].top + tracks[-1].height + GAP if tracks else AXIS
 
 
-def _lanes(activities: Sequence[Activity], slack: float) -> list[int]:
-    """Return a lane for each activity, given by start, so that none overlaps another of its lane by more than slack."""
-    ends: list[float] = []
-    found = []
-    for activity in activities:
-        lane = next((i for i, end in enumerate(ends) if end <= activity.start + slack), len(ends))
-        if lane == len(ends):
-            ends.append(activity.end)
-        ends[lane] = activity.end
-        found.append(lane)
-    return found
-
-
-def bars(found: Chart, activities: Sequence[Activity], begin: float, end: float, width: float) -> list[Bar]:
+def placed_bars(tracks: Sequence[Track], begin: float, end: float, width: float) -> list[PlacedBar]:
     """Return what is seen of the time from *begin* to *end* in so many units of width."""
     scale = width / (end - begin) if end > begin else 0.0
-    drawn: list[Bar] = []
-    for t, track in enumerate(found.tracks):
-        each = track.height / track.lanes
+    drawn: list[PlacedBar] = []
+    number = -1
+    for t, track in enumerate(tracks):
+        thick = track.height / track.lanes
         filled: dict[tuple[int, int], float] = {}
-        for i, lane in zip(track.activities, track.lane, strict=True):
-            one = activities[i]
-            x = (max(one.start, begin) - begin) * scale
-            to = (min(one.end, end) - begin) * scale
-            if to < 0 or x > width or one.end <= begin or one.start >= end:
+        for bar in track.row.bars:
+            number += 1
+            activity, lane = bar.activity, min(bar.lane, track.lanes - 1)
+            x = (max(activity.start, begin) - begin) * scale
+            to = (min(activity.end, end) - begin) * scale
+            if to < 0 or x > width or activity.end <= begin or activity.start >= end:
                 continue
             if to - x >= LEAST:
-                drawn.append(Bar(i, t, x, track.top + lane * each, to - x, each, 1.0))
+                drawn.append(PlacedBar(bar, number, t, x, track.top + lane * thick, to - x, thick, 1.0))
             else:
                 at = floor(x / BIN), lane
                 filled[at] = filled.get(at, 0.0) + to - x
         for (place, lane), busy in sorted(filled.items()):
             share = min(busy / BIN, 1.0)
-            drawn.append(Bar(-1, t, place * BIN, track.top + lane * each, BIN, each, share))
+            drawn.append(PlacedBar(None, -1, t, place * BIN, track.top + lane * thick, BIN, thick, share))
     return drawn

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.page.layout.axis import marks, ticks
-from mtpp_dsl.show.page.layout.gantt import LEAST, bars, chart
-from mtpp_dsl.show.report.activities import Activity, Timeline
+from mtpp_dsl.show.page.layout.gantt import LEAST, placed_bars, placed_tracks
+from mtpp_dsl.show.report.activities import Activity, Timeline, Tracks
+from mtpp_dsl.show.report.bars import chart_rows
 from tests.strategies import link_problems
 
 WIDTH = 900.0
@@ -26,22 +27,23 @@ def test_bars(problem: Problem, begin: float, share: float) -> None:
     if plan is None:
         return
     timeline = Timeline(problem, plan)
-    found = chart(timeline)
+    tracks = placed_tracks(chart_rows(timeline, {}))
     start = begin * timeline.makespan
     end = start + share * timeline.makespan
     if not end > start:
         return
-    drawn = bars(found, timeline.activities, start, end, WIDTH)
+    drawn = placed_bars(tracks, start, end, WIDTH)
     scale = WIDTH / (end - start)
-    alone = {bar.activity: bar for bar in drawn if bar.activity >= 0}
-    for i, activity in enumerate(timeline.activities):
+    alone = {id(bar.bar.activity): bar for bar in drawn if bar.bar is not None}
+    for activity in timeline.activities:
+        i = id(activity)
         seen = (min(activity.end, end) - max(activity.start, start)) * scale
         assert (i in alone) == (seen >= LEAST and activity.end > start and activity.start < end)
         if i in alone:
             assert alone[i].width == pytest.approx(seen)
-            assert found.tracks[alone[i].track].name == activity.track
+            assert tracks[alone[i].track].row.name == activity.track
     for bar in drawn:
-        track = found.tracks[bar.track]
+        track = tracks[bar.track]
         assert track.top <= bar.y
         assert bar.y + bar.height <= track.top + track.height + 1e-9
         assert -1e-6 <= bar.x <= WIDTH
@@ -50,32 +52,38 @@ def test_bars(problem: Problem, begin: float, share: float) -> None:
         lanes.setdefault(bar.y, []).append((bar.x, bar.x + bar.width))
     for spans in lanes.values():
         assert all(b[0] >= a[1] - 1e-6 for a, b in pairwise(sorted(spans)))
-    assert all(a.top + a.height <= b.top for a, b in pairwise(found.tracks))
+    assert all(a.top + a.height <= b.top for a, b in pairwise(tracks))
 
 
-class Many:
+class Many(Tracks):
     """A schedule of very many short activities on two devices."""
 
     def __init__(self, count: int) -> None:
         self.activities = [
             Activity("node", f"{i}", f"d{i % 2}", i, i + 0.9, (), (f"d{i % 2}",), i) for i in range(count)
         ]
-        self.makespan, self.runs, self.devices, self.links = float(count), "node", ["d0", "d1"], []
-        self.on = {name: [a for a in self.activities if a.track == name] for name in self.devices}
-        self.critical = []
+        self.makespan, self.runs = float(count), "node"
+
+    @property
+    def devices(self) -> list[str]:
+        """The names of both devices."""
+        return ["d0", "d1"]
 
 
 def test_many_activities_are_few_bars() -> None:
     """20,000 activities are at most two bars for each pixel of a track; a small part shows them one by one."""
     every = Many(20_000)
-    found = chart(every)
-    whole = bars(found, every.activities, 0.0, every.makespan, WIDTH)
-    assert {bar.activity for bar in whole} == {-1}
+    tracks = placed_tracks(chart_rows(every, {}))
+    whole = placed_bars(tracks, 0.0, every.makespan, WIDTH)
+    assert {bar.bar for bar in whole} == {None}
     assert len(whole) <= WIDTH
     busy = sum(bar.share * bar.width for bar in whole)
     assert busy == pytest.approx(0.9 * WIDTH, rel=0.02)
-    part = bars(found, every.activities, 100.0, 120.0, WIDTH)
-    assert [bar.activity for bar in part] == [*range(100, 120, 2), *range(101, 120, 2)]
+    part = placed_bars(tracks, 100.0, 120.0, WIDTH)
+    assert [bar.bar.activity.number for bar in part if bar.bar is not None] == [
+        *range(100, 120, 2),
+        *range(101, 120, 2),
+    ]
 
 
 @pytest.mark.parametrize(
