@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.core.constraints import BatchSizes, Constraint, Contiguous, Memory, PinChunks, Subgraphs
+from mtpp_dsl.core.constraints import BatchSizes, Constraint, Contiguous, PinChunks, Subgraphs
 from mtpp_dsl.core.errors import MtppError, PluginError, Refused
 from mtpp_dsl.core.plans.subgraphs import most_subgraphs
 from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Shared
@@ -26,10 +26,8 @@ __all__ = [
     "made_again",
     "relaxes",
     "with_bandwidth",
-    "with_link",
     "with_memory",
     "without",
-    "without_memory",
 ]
 
 FIXED = (BatchSizes, PinChunks)
@@ -84,21 +82,6 @@ def relaxes(problem: Problem, left_out: Collection[Constraint]) -> bool:
     )
 
 
-def without_memory(problem: Problem, devices: Collection[int] | None = None) -> Problem:
-    """Return *problem* with no memory limit on some devices, or on all.
-
-    Raises:
-        Refused: none of these has a memory; a constraint needs one.
-    """
-    chosen = _with_memory(problem, devices)
-    new = [replace(x, memory=None, reserve=0.0) if d in chosen else x for d, x in enumerate(problem.devices)]
-    kept = problem
-    if all(device.memory is None for device in new):  # then nothing is left for the rule to be about
-        rules = [c for c in problem.constraints if isinstance(c, Memory)]
-        kept = replace(problem.with_constraints([c for c in problem.constraints if c not in rules]))
-    return made_again(kept, devices=new)
-
-
 def with_memory(problem: Problem, factor: float, devices: Collection[int] | None = None) -> Problem:
     """Return *problem* with the memory of some devices, or of all that have one, times *factor*; reserves stay.
 
@@ -144,34 +127,6 @@ def with_bandwidth(problem: Problem, factor: float) -> Problem:
     if not np.isfinite(joined.uplink).any():
         raise Refused("no uplink has a bandwidth")
     return made_again(problem, interconnect=replace(joined, uplink=frozen(joined.uplink * factor, np.float64)))
-
-
-def with_link(problem: Problem, d: int, e: int, factor: float) -> Problem:
-    """Return *problem* with the bandwidth of the link between two devices times *factor*, both ways where it has two.
-
-    On a tree it is the uplink of *d*, and *e* does not count.
-
-    Raises:
-        Refused: there is no such link, or it has no bandwidth; all devices share one channel.
-    """
-    _check_factor(factor)
-    joined, names = problem.interconnect, [device.name for device in problem.devices]
-    if isinstance(joined, (Shared, Host)):
-        raise Refused(f"on interconnect {joined.keyword} devices have no link of their own: ask for all bandwidths")
-    if isinstance(joined, Links):
-        _refuse_times(joined)
-        table = np.array(joined.bandwidth)
-        ways = [(a, b) for a, b in ((d, e), (e, d)) if a != b and np.isfinite(table[a, b]) and table[a, b] > 0]
-        if not ways:
-            raise Refused(f"there is no link with a bandwidth between {names[d]} and {names[e]}")
-        for way in ways:
-            table[way] *= factor
-        return made_again(problem, interconnect=replace(joined, bandwidth=frozen(table, np.float64)))
-    uplink = np.array(joined.uplink)
-    if not np.isfinite(uplink[d]):
-        raise Refused(f"nothing limits the uplink of {names[d]}")
-    uplink[d] *= factor
-    return made_again(problem, interconnect=replace(joined, uplink=frozen(uplink, np.float64)))
 
 
 def _refuse_times(joined: Links) -> None:

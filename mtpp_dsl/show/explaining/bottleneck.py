@@ -14,17 +14,15 @@ from mtpp_dsl.core.plans.result import OPTIMAL_GAP
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.explaining.holders import Holder, Unit, part_words, piece_words, term_holders
+from mtpp_dsl.show.explaining.holders import Holder, Unit, holder_words, term_holders
 from mtpp_dsl.show.explaining.pieces import channel_pieces, device_pieces
-from mtpp_dsl.show.explaining.question import Question
+from mtpp_dsl.show.explaining.question import SAME, Question, finite
 from mtpp_dsl.show.report.activities import Timeline
 from mtpp_dsl.show.report.names import short_name, short_names
 from mtpp_dsl.show.report.reached import still_better
 
 __all__ = ["BottleneckPart", "Held", "Limit", "bottleneck", "held_of", "limits_of"]
 
-SAME = 1e-9
-"""Loads that differ by no more than this share are one."""
 PARTS = ("work", "input", "output", "overflow", "deviation", "sync")
 MOST = 8
 """Holders of one objective that are told."""
@@ -58,21 +56,16 @@ class Held(Short):
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON; values are those of the objective, amounts and limits are costs."""
-        finite = self.bound is not None and abs(self.objective.value(self.bound)) < np.inf
         return {
             "objective": self.objective.called,
-            "value": _finite(self.objective.value(self.cost)),
+            "value": finite(self.objective.value(self.cost)),
             "holders": [holder.to_json() for holder in self.holders],
             "holders_left": self.left,
             "second": None if self.second is None else self.second.to_json(),
             "margin": None if self.second is None else self.cost - self.second.amount,
-            "bound": self.objective.value(self.bound) if finite and self.bound is not None else None,
+            "bound": None if self.bound is None else finite(self.objective.value(self.bound)),
             "limits": [limit.to_json() for limit in self.limits],
         }
-
-
-def _finite(value: float) -> float | None:
-    return value if abs(value) < np.inf else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -241,7 +234,7 @@ def _held_words(entry: Held, problem: Problem) -> list[str]:
     if objective.quantity == "makespan" or objective.is_linear:
         lines[0] += f": {what}"
     for holder in entry.holders:
-        lines += _holder_words(holder, unit, objective)
+        lines += holder_words(holder, unit, objective)
     if entry.left:
         lines.append(f"  and {entry.left} more")
     if entry.second is not None and entry.second.amount > 0:
@@ -265,36 +258,6 @@ def _bound_words(entry: Held, problem: Problem) -> str:
         return f"no plan is {word} {shown}: so it is optimal"
     room = still_better(entry.objective, entry.objective.value(entry.cost), entry.objective.value(entry.bound))
     return f"no plan is {word} {shown}{f': so the best is at most {room}' if room else ''}"
-
-
-def _shares(holder: Holder) -> str:
-    """Return what the devices of a stage are to each other."""
-    if holder.shards == 1:
-        return "replicas"
-    return "shards" if holder.shards == len(holder.names) else f"replicas of {holder.shards} shards"
-
-
-def _holder_words(holder: Holder, unit: Unit, objective: Objective) -> list[str]:
-    shown = unit.shown(holder.amount)
-    match holder.role:
-        case "path":
-            word = "sending over" if holder.kind == "link" else "on"
-            return [f"  {shown} {word} {holder.named}"]
-        case "wait":
-            return [f"  {shown} waiting, while nothing on it runs"]
-        case "sum":
-            return [f"  {shown} {holder.named}", *([f"    {parts}"] if (parts := part_words(holder, unit)) else [])]
-        case "paid":
-            return [f"  {shown} paid for row {holder.named}, which is broken"]
-        case "forward" | "backward":
-            return [f"  the largest {holder.role} load is {shown}, of {holder.named}"]
-    shared = f", which share it as {_shares(holder)}" if len(holder.names) > 1 else ""
-    most = (objective.microbatches or 1) - 1
-    times = f", which counts {most + 1} times" if objective.is_iteration and most else ""
-    called_so = f"{holder.kind} {holder.named}" if len(holder.names) == 1 else holder.named
-    lines = [f"  the largest load is {unit.shown(holder.amount)}, of {called_so}{shared}{times}"]
-    parts = part_words(holder, unit)
-    return [*lines, *([f"    {parts}"] if parts else []), *(f"    {line}" for line in piece_words(holder, unit))]
 
 
 # Simple reasons why no plan can cost less: a single node, all work over all devices, the longest path.

@@ -292,7 +292,3 @@ def _objective(question: Question) -> dict[str, Any]:
         "time_unit": problem.time_unit,
         "size_unit": problem.graph.memory_unit,
     }
-
-
-Teller = Callable[[Question, float], ExplanationPart | None]
-"""What :class:`PartFinder` names."""

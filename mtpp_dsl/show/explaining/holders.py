@@ -30,7 +30,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.explaining.pieces import LoadPiece
 from mtpp_dsl.show.report.names import short_name, short_names
 
-__all__ = ["Holder", "Unit", "decision_word", "part_words", "piece_words", "term_holders", "values_in"]
+__all__ = ["Holder", "Unit", "decision_word", "holder_words", "part_words", "piece_words", "term_holders", "values_in"]
 
 MAX_PIECES = 5
 """Pieces of each kind that are told."""
@@ -107,6 +107,36 @@ class Holder(Short):
             "pieces": [piece.to_json() for piece in self.pieces],
             "pieces_left": self.pieces_left,
         }
+
+
+def _shares(holder: Holder) -> str:
+    """Return what the devices of a stage are to each other."""
+    if holder.shards == 1:
+        return "replicas"
+    return "shards" if holder.shards == len(holder.names) else f"replicas of {holder.shards} shards"
+
+
+def holder_words(holder: Holder, unit: Unit, objective: Objective) -> list[str]:
+    shown = unit.shown(holder.amount)
+    match holder.role:
+        case "path":
+            word = "sending over" if holder.kind == "link" else "on"
+            return [f"  {shown} {word} {holder.named}"]
+        case "wait":
+            return [f"  {shown} waiting, while nothing on it runs"]
+        case "sum":
+            return [f"  {shown} {holder.named}", *([f"    {parts}"] if (parts := part_words(holder, unit)) else [])]
+        case "paid":
+            return [f"  {shown} paid for row {holder.named}, which is broken"]
+        case "forward" | "backward":
+            return [f"  the largest {holder.role} load is {shown}, of {holder.named}"]
+    shared = f", which share it as {_shares(holder)}" if len(holder.names) > 1 else ""
+    most = (objective.microbatches or 1) - 1
+    times = f", which counts {most + 1} times" if objective.is_iteration and most else ""
+    called_so = f"{holder.kind} {holder.named}" if len(holder.names) == 1 else holder.named
+    lines = [f"  the largest load is {unit.shown(holder.amount)}, of {called_so}{shared}{times}"]
+    parts = part_words(holder, unit)
+    return [*lines, *([f"    {parts}"] if parts else []), *(f"    {line}" for line in piece_words(holder, unit))]
 
 
 def part_words(holder: Holder, unit: Unit) -> str:

@@ -13,25 +13,22 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.base.data_classes import Short
-from mtpp_dsl.core.base.units import counted, format_gap
+from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.show.explaining.moves import canonical
 from mtpp_dsl.show.explaining.neighbours import PlanChange, applied, changes, replanned
-from mtpp_dsl.show.explaining.question import Question
+from mtpp_dsl.show.explaining.question import SAME, Question, finite
 from mtpp_dsl.show.report.names import short_name
 
 __all__ = ["Neighbour", "NextBest", "next_best"]
 
 MOST = 5
 """Neighbours that are told."""
-SAME = 1e-9
-"""Costs that differ by no more than this share are one."""
 AT_LEAST = 0.2
 """Seconds that are taken even where less was given."""
 CHECKED = 50
@@ -107,7 +104,7 @@ class NextBest(Short):
                     "change": one.change.to_json(problem),
                     "words": one.change.words(problem),
                     "values": [
-                        _finite(objective.value(cost))
+                        finite(objective.value(cost))
                         for objective, cost in zip(problem.objectives, one.costs, strict=True)
                     ],
                     "ratio": _ratio(one.costs[0], self.question.cost),
@@ -135,9 +132,10 @@ class NextBest(Short):
             if not self.checked:
                 lines = ["there is no other plan a step away that could be tried"]
         for one in self.neighbours:
-            lines.append(f"  {shown(one.costs[0])} ({self._beside(one)}): {one.change.words(problem)}")
+            compared = self.question.compared(one.costs[0]) or "the same"
+            lines.append(f"  {shown(one.costs[0])} ({compared}): {one.change.words(problem)}")
             later = [
-                f"{objective.shown} {_value(problem, objective, cost)}"
+                f"{objective.shown} {problem.valued(cost, objective)}"
                 for objective, cost in zip(problem.later, one.costs[1:], strict=True)
             ]
             if later:
@@ -170,26 +168,6 @@ class NextBest(Short):
         first = self.neighbours[0].costs[0] if self.neighbours else np.inf
         assert self.question.cost is not None
         return first >= self.question.cost - SAME * abs(self.question.cost)
-
-    def _beside(self, one: Neighbour) -> str:
-        """Return how the value of a neighbour is beside that of the plan."""
-        objective, cost = self.question.problem.objective, self.question.cost
-        assert cost is not None
-        if abs(one.costs[0] - cost) <= SAME * abs(cost):
-            return "the same"
-        value, before = objective.value(one.costs[0]), objective.value(cost)
-        word = "more" if value > before else "less"
-        if before <= 0 or value < 0 or not np.isfinite([value, before]).all():
-            return word
-        return f"{format_gap(abs(value / before - 1))} {word}"
-
-
-def _value(problem: Problem, objective: Objective, cost: float) -> str:
-    return problem.valued(cost, objective)
-
-
-def _finite(value: float) -> float | None:
-    return value if abs(value) < np.inf else None
 
 
 def _ratio(cost: float, before: float | None) -> float | None:

@@ -8,18 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from mtpp_dsl.core.base.data_classes import Short
-from mtpp_dsl.core.base.units import counted, format_gap
+from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.core.constraints import Copies, Finish, Linear, On, Start, decisions_in
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.explaining.question import Question
+from mtpp_dsl.show.explaining.question import SAME, Question
 from mtpp_dsl.show.report.names import short_name, short_names
 
 __all__ = ["Elsewhere", "NodeChoice"]
-
-SAME = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,12 +77,7 @@ class NodeChoice(Short):
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON; values are those of the objective."""
-        objective = self.question.problem.objective
-
-        def value(cost: float | None) -> float | None:
-            amount = None if cost is None else objective.value(cost)
-            return amount if amount is not None and abs(amount) < np.inf else None
-
+        value = self.question.value
         return {
             "node": self.question.problem.graph.names[self.node],
             "devices": list(self.devices),
@@ -196,15 +187,7 @@ class NodeChoice(Short):
 
     def _shown(self, cost: float) -> str:
         """Return a value and how it is beside that of the plan."""
-        question, objective = self.question, self.question.problem.objective
-        before = question.cost
-        assert before is not None
-        if abs(cost - before) <= SAME * abs(before):
-            return f"{question.shown(cost)}, as now"
-        new, old = objective.value(cost), objective.value(before)
-        word = "more" if new > old else "less"
-        share = f"{format_gap(abs(new / old - 1))} " if old > 0 and new >= 0 and np.isfinite([new, old]).all() else ""
-        return f"{question.shown(cost)}, {share}{word}"
+        return f"{self.question.shown(cost)}, {self.question.compared(cost) or 'as now'}"
 
     @property
     def _in_parts(self) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.core.base.data_classes import Short
-from mtpp_dsl.core.base.units import format_quantity
+from mtpp_dsl.core.base.units import format_gap, format_quantity
 from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.core.plans.plan import Plan
@@ -21,8 +22,10 @@ from mtpp_dsl.solving.answers.claims import cost_of_value
 from mtpp_dsl.solving.answers.json import result_to_json
 from mtpp_dsl.solving.drivers.rows import keeping
 
-__all__ = ["FRONT", "Question", "question_of"]
+__all__ = ["FRONT", "SAME", "Question", "finite", "question_of"]
 
+SAME = 1e-9
+"""Costs that differ by no more than this share are one."""
 FRONT = "the front"
 """The origin of the row that a point of a front is the best under: no statement of the spec says it."""
 
@@ -81,9 +84,32 @@ class Question(Short):
         """Return the value of the objective, of a plan or a bound of this cost, for people."""
         return self.problem.valued(cost)
 
+    def value(self, cost: float | None) -> float | None:
+        """Return the value of the objective at a cost, for JSON; None without a cost, or of one that is not finite."""
+        return None if cost is None else finite(self.problem.objective.value(cost))
+
+    def compared(self, cost: float) -> str:
+        """Return how the value of another plan is beside that of the plan, such as "5 % more"; "" if they are equal.
+
+        The share is left out where the values are not positive and finite.
+        """
+        assert self.cost is not None
+        if abs(cost - self.cost) <= SAME * abs(self.cost):
+            return ""
+        new, old = self.problem.objective.value(cost), self.problem.objective.value(self.cost)
+        word = "more" if new > old else "less"
+        if old <= 0 or new < 0 or not (isfinite(new) and isfinite(old)):
+            return word
+        return f"{format_gap(abs(new / old - 1))} {word}"
+
     def time_shown(self, seconds: float) -> str:
         """Return a time of the problem for people."""
         return format_quantity(seconds, self.problem.time_unit)
+
+
+def finite(value: float) -> float | None:
+    """Return a value for JSON; None where it is not finite."""
+    return value if isfinite(value) else None
 
 
 def question_of(problem: Problem, given: Result | Answered | Plan | Mapping[str, Any], **options: Any) -> Question:

@@ -16,7 +16,6 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.base.data_classes import Short
-from mtpp_dsl.core.base.units import format_gap
 from mtpp_dsl.core.constraints import Bottleneck, InOrder, Latency, Linear, Load, Makespan, On, Used, decisions_in
 from mtpp_dsl.core.errors import MtppError, Refused
 from mtpp_dsl.core.plans.plan import Plan
@@ -105,12 +104,7 @@ class WhatIf(Short):
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON; values are those of the objective, ratios are of costs."""
-        question, objective = self.question, self.question.problem.objective
-
-        def value(cost: float | None) -> float | None:
-            amount = None if cost is None else objective.value(cost)
-            return amount if amount is not None and abs(amount) < np.inf else None
-
+        question = self.question
         cases = []
         for case in self.cases:
             least, most = case.ratios(question.cost, question.bound)
@@ -121,14 +115,15 @@ class WhatIf(Short):
                     "device": case.device or None,
                     "like": case.like or None,
                     "status": case.status or None,
-                    "value": value(case.cost),
-                    "bound": value(case.bound),
+                    "value": question.value(case.cost),
+                    "bound": question.value(case.bound),
                     "best": {"least": least, "most": most},
                     "never_worse": case.better,
                     "why": case.why or None,
                 }
             )
-        return {"now": {"value": value(question.cost), "bound": value(question.bound)}, "cases": cases}
+        now = {"value": question.value(question.cost), "bound": question.value(question.bound)}
+        return {"now": now, "cases": cases}
 
     def words(self) -> list[str]:
         """Return it in words."""
@@ -177,16 +172,10 @@ class WhatIf(Short):
 
     def _beside(self, cost: float) -> str:
         """Return how a cost is beside that of the plan, by the values of the objective."""
-        objective, before = self.question.problem.objective, self.question.cost
-        if before is None:
+        if self.question.cost is None:
             return ", where there is no plan now" if self.question.answer["status"] == "infeasible" else ""
-        if abs(cost - before) <= SAME * abs(before):
-            return ", as now"
-        new, old = objective.value(cost), objective.value(before)
-        word = "more" if new > old else "less"
-        if old <= 0 or new < 0 or not np.isfinite([new, old]).all():
-            return f", which is {word}"
-        return f", {format_gap(abs(new / old - 1))} {word}"
+        compared = self.question.compared(cost) or "as now"
+        return f", which is {compared}" if compared in ("more", "less") else f", {compared}"
 
 
 def _times(ratio: float) -> str:

@@ -12,16 +12,11 @@ from mtpp_dsl.show.pictures.canvas import COLUMN, Picture, ink, new_picture, sho
 from mtpp_dsl.show.pictures.loads import title_of
 from mtpp_dsl.show.report.palette import LINES
 
-__all__ = ["draw_gap", "has_gap"]
+__all__ = ["draw_gap"]
 
 Points = list[tuple[float, float]]
 LONG = 50.0
 """Times that differ by more than this factor are drawn on a logarithmic axis."""
-
-
-def has_gap(result: Result) -> bool:
-    """Return whether it is known when plans and bounds were found."""
-    return any(entry.incumbent is not None or entry.bound is not None for entry in result.log)
 
 
 def draw_gap(problem: Problem, result: Result, width: float | None = None) -> Picture:
