@@ -31,7 +31,7 @@ from mtpp_dsl.language.syntax.tree import ConstraintStatement, LabelledConstrain
 from mtpp_dsl.language.words.diagnostics import diagnostics_to_json
 from mtpp_dsl.show.report.columns import facts
 from mtpp_dsl.show.report.names import fold_names
-from mtpp_dsl.show.report.times import said_sources, time_table
+from mtpp_dsl.show.report.times import sources_in_words, time_table
 from mtpp_dsl.solving.answers.json import dumps
 from mtpp_dsl.solving.api import find_method, method_names
 from mtpp_dsl.solving.drivers.lexicographic import stages
@@ -166,7 +166,7 @@ def _facts(problem: Problem, members: list[tuple[str, str]]) -> list[tuple[str, 
         *(() if problem.target is None else (("target", f"{problem.target.name}, whose limits are among them"),)),
         ("work", _work(problem)),
         ("memory", _memory(problem)),
-        ("times", said_sources(problem)),
+        ("times", sources_in_words(problem)),
         ("params", params),
         ("scenario", problem.origin.scenario or ""),
     ]

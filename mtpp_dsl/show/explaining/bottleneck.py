@@ -21,7 +21,7 @@ from mtpp_dsl.show.report.activities import Timeline
 from mtpp_dsl.show.report.names import short_name, short_names
 from mtpp_dsl.show.report.reached import still_better
 
-__all__ = ["BottleneckPart", "Held", "Limit", "bottleneck", "held_of", "limits_of"]
+__all__ = ["BottleneckPart", "Limit", "ObjectiveHolders", "bottleneck", "holders_of_objective", "limits_of"]
 
 PARTS = ("work", "input", "output", "overflow", "deviation", "sync")
 MOST = 8
@@ -29,7 +29,7 @@ MOST = 8
 
 
 @dataclass(frozen=True, repr=False)
-class Held(Short):
+class ObjectiveHolders(Short):
     """What holds one objective.
 
     Attributes:
@@ -78,7 +78,7 @@ class BottleneckPart(Short):
         memory: by the name of every device with a limit, what its nodes take there and what they may take.
     """
 
-    held: tuple[Held, ...]
+    held: tuple[ObjectiveHolders, ...]
     problem: Problem
     memory: tuple[tuple[str, float, float], ...] = ()
 
@@ -93,7 +93,7 @@ class BottleneckPart(Short):
         """Return it in words."""
         lines: list[str] = []
         for entry in self.held:
-            lines += _held_words(entry, self.problem)
+            lines += _objective_words(entry, self.problem)
         tight = [(n, u, r) for n, u, r in self.memory if r > 0 and u >= 0.9 * r]
         for name, used, room in tight[:MOST]:
             sizes = f"{self.problem.size(used)} of {self.problem.size(room)}"
@@ -110,7 +110,7 @@ def bottleneck(question: Question, seconds: float = 0.0) -> BottleneckPart | Non
         return None
     entries = []
     for i, (objective, cost) in enumerate(zip(problem.objectives, evaluation.costs, strict=True)):
-        one = held_of(problem, plan, evaluation, objective, cost)
+        one = holders_of_objective(problem, plan, evaluation, objective, cost)
         if i == 0:
             paid = tuple(_paid(evaluation)) if objective.penalised else ()
             limits = tuple(limit for limit in limits_of(problem) if limit.cost > 0)
@@ -139,18 +139,18 @@ def _paid(evaluation: Evaluation) -> list[Holder]:
     return [Holder("row", (row,), paid, "paid") for paid, row in broken[:MOST]]
 
 
-def held_of(
+def holders_of_objective(
     problem: Problem, plan: Plan, evaluation: Evaluation, objective: Objective, cost: float, most: int = MOST
-) -> Held:
+) -> ObjectiveHolders:
     """Return what holds one objective of a plan, at most so many holders, without bounds and limits."""
     if objective.is_linear:
         holders = term_holders(problem, plan, evaluation, objective)
-        return Held(objective, cost, tuple(holders[:most]), max(0, len(holders) - most))
+        return ObjectiveHolders(objective, cost, tuple(holders[:most]), max(0, len(holders) - most))
     if objective.quantity == "makespan":
         holders = _on_path(Timeline(problem, plan))
-        return Held(objective, cost, tuple(holders[:most]), max(0, len(holders) - most))
+        return ObjectiveHolders(objective, cost, tuple(holders[:most]), max(0, len(holders) - most))
     if objective.quantity in ("sum of bottlenecks", "separate iteration"):
-        return Held(
+        return ObjectiveHolders(
             objective,
             cost,
             (*_of_part(problem, plan, evaluation, "forward"), *_of_part(problem, plan, evaluation, "backward")),
@@ -161,7 +161,7 @@ def held_of(
     below = [holder for holder in loads if holder.amount < top * (1 - SAME)]
     full = tuple(_with_pieces(problem, plan, holder) for holder in first[:most])
     second = max(below, key=lambda holder: holder.amount, default=None)
-    return Held(objective, cost, full, max(0, len(first) - most), second)
+    return ObjectiveHolders(objective, cost, full, max(0, len(first) - most), second)
 
 
 def _loads(problem: Problem, plan: Plan, evaluation: Evaluation) -> list[Holder]:
@@ -224,7 +224,7 @@ def _on_path(timeline: Timeline) -> list[Holder]:
     return holders
 
 
-def _held_words(entry: Held, problem: Problem) -> list[str]:
+def _objective_words(entry: ObjectiveHolders, problem: Problem) -> list[str]:
     """Return what holds one objective in words."""
     objective = entry.objective
     base = objective.unit(problem.time_unit) if objective.is_linear else problem.time_unit
@@ -248,7 +248,7 @@ def _held_words(entry: Held, problem: Problem) -> list[str]:
     return lines
 
 
-def _bound_words(entry: Held, problem: Problem) -> str:
+def _bound_words(entry: ObjectiveHolders, problem: Problem) -> str:
     assert entry.bound is not None
     word = "below" if entry.objective.sense == "minimize" else "above"
     shown = problem.valued(entry.bound, entry.objective)

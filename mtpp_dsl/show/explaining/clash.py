@@ -211,7 +211,7 @@ def infeasible(question: Question, seconds: float) -> Clashes | None:
     rest: bool | None = None
     while len(clashes) < MOST_CLASHES:
         core, needed = _shrunk(asked, left)
-        clashes.append(_told(asked, core, needed))
+        clashes.append(_clash_of(asked, core, needed))
         left = left - core
         rest = asked.ask(left) if core else False
         if not core or rest is not False:
@@ -280,7 +280,7 @@ def _stem(name: str) -> str:
     return name.partition("[")[0].partition(" (")[0]
 
 
-def _told(asked: Feasibility, core: frozenset[int], needed: frozenset[int]) -> Clash:
+def _clash_of(asked: Feasibility, core: frozenset[int], needed: frozenset[int]) -> Clash:
     """Return a clash of statements with the parts of them that it takes."""
     items = asked.items
     chosen = sorted(core)

@@ -175,7 +175,7 @@ def asked_differently(a: AnswerSide, b: AnswerSide) -> Iterator[str]:
     for name in sorted({*one["params"], *other["params"]}):
         x, y = one["params"].get(name), other["params"].get(name)
         if x != y:
-            yield f"param {name}: {_said(x)} and {_said(y)}"
+            yield f"param {name}: {_value_or_none(x)} and {_value_or_none(y)}"
     if one.get("scenario") != other.get("scenario"):
         yield f"the scenario: {one.get('scenario') or 'none'} and {other.get('scenario') or 'none'}"
     files, those = one.get("files") or {}, other.get("files") or {}
@@ -187,7 +187,7 @@ def asked_differently(a: AnswerSide, b: AnswerSide) -> Iterator[str]:
         yield f"the runtime: {targets[0] or 'none'} and {targets[1] or 'none'}"
 
 
-def _said(value: object) -> str:
+def _value_or_none(value: object) -> str:
     return "not there" if value is None else str(value)
 
 

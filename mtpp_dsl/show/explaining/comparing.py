@@ -15,11 +15,11 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.views.symmetry import interchangeable
-from mtpp_dsl.show.explaining.bottleneck import Held, held_of
+from mtpp_dsl.show.explaining.bottleneck import ObjectiveHolders, holders_of_objective
 from mtpp_dsl.show.explaining.compared import SAME, AnswerSide, asked_differently, objectives_of, side_of, traded
 from mtpp_dsl.show.explaining.difference import Better, Difference
 from mtpp_dsl.show.explaining.holders import Holder
-from mtpp_dsl.show.explaining.moves import Moved, called_there, matched, moved
+from mtpp_dsl.show.explaining.moves import NodeMove, matched_devices, moves_between, renamed_track
 from mtpp_dsl.show.report.names import short_names
 
 __all__ = ["amounts", "check_point", "diff", "difference", "reasons"]
@@ -72,7 +72,7 @@ def difference(a: AnswerSide, b: AnswerSide) -> Difference:
         if side.answer["plan"] is not None and side.answer["plan"].get("routes")
     ]
     both = before and after
-    moves = moved(before, after) if both else []
+    moves = moves_between(before, after) if both else []
     why: list[str] = []
     if better in ("a", "b") and not asked:
         named = replace(a, name="A"), replace(b, name="B")
@@ -81,7 +81,7 @@ def difference(a: AnswerSide, b: AnswerSide) -> Difference:
         flows = (
             moves
             if better == "b"
-            else [Moved(one.nodes, _back(one.target, back), _back(one.source, back), one.words) for one in moves]
+            else [NodeMove(one.nodes, _back(one.target, back), _back(one.source, back), one.words) for one in moves]
         )
         # of the worse one, devices get the names that they have in the better one
         why = list(reasons(worse, best, renamed if better == "b" else back, flows))
@@ -157,7 +157,7 @@ def _renamed(a: AnswerSide, b: AnswerSide) -> dict[str, str]:
         return {}
     names = [device.name for device in a.problem.devices]
     one, other = (np.asarray(side.plan.assignment) for side in (a, b) if side.plan is not None)
-    to = matched(one, other, interchangeable(a.problem), a.problem.k)
+    to = matched_devices(one, other, interchangeable(a.problem), a.problem.k)
     return {names[d]: names[e] for d, e in enumerate(to.tolist()) if d != e}
 
 
@@ -183,7 +183,7 @@ ALL = 100_000
 PAID = "what row "
 
 
-def reasons(a: AnswerSide, b: AnswerSide, renamed: Mapping[str, str], moves: Sequence[Moved]) -> Iterator[str]:
+def reasons(a: AnswerSide, b: AnswerSide, renamed: Mapping[str, str], moves: Sequence[NodeMove]) -> Iterator[str]:
     """Yield why the cost of the better of two plans of one problem is less than that of the other.
 
     Args:
@@ -192,7 +192,7 @@ def reasons(a: AnswerSide, b: AnswerSide, renamed: Mapping[str, str], moves: Seq
         renamed: by the names of devices in *a*, those of the devices in *b* that take their place.
         moves: from *a* to *b*, with the devices of *a* renamed.
     """
-    one, other = held(a), held(b)
+    one, other = holders_of_side(a), holders_of_side(b)
     if one is None or other is None:
         return
     if one.objective.is_linear or one.objective.quantity == "makespan":
@@ -212,7 +212,7 @@ def reasons(a: AnswerSide, b: AnswerSide, renamed: Mapping[str, str], moves: Seq
             text += f"; in {b.name} it{called} has {format_quantity(now, unit)}"
         elif holder.kind == "channel":
             text += (
-                f"; in {b.name} it has {format_quantity(loads.get(called_there(holder.names[0], renamed), 0.0), unit)}"
+                f"; in {b.name} it has {format_quantity(loads.get(renamed_track(holder.names[0], renamed), 0.0), unit)}"
             )
         yield text
         yield from _flows(holder, names, moves)
@@ -229,7 +229,7 @@ def _part(holder: Holder) -> str:
     return {"forward": " in the forward part", "backward": " in the backward part"}.get(holder.role, "")
 
 
-def _rows(a: AnswerSide, b: AnswerSide, one: Held, other: Held) -> Iterator[str]:
+def _rows(a: AnswerSide, b: AnswerSide, one: ObjectiveHolders, other: ObjectiveHolders) -> Iterator[str]:
     """Yield which rows that may be broken cost one plan more than the other."""
     before, after = (
         {holder.named: holder.amount for holder in side.holders if holder.role == "paid"} for side in (one, other)
@@ -240,7 +240,7 @@ def _rows(a: AnswerSide, b: AnswerSide, one: Held, other: Held) -> Iterator[str]
             yield f"row {row} costs {a.name} {format_quantity(x, _unit(a))}; {b.name} {format_quantity(y, _unit(b))}"
 
 
-def _flows(holder: Holder, names: Sequence[str], moves: Sequence[Moved]) -> Iterator[str]:
+def _flows(holder: Holder, names: Sequence[str], moves: Sequence[NodeMove]) -> Iterator[str]:
     """Yield what has gone from a device, and what has come to it."""
     if holder.kind != "device":
         return
@@ -252,7 +252,9 @@ def _flows(holder: Holder, names: Sequence[str], moves: Sequence[Moved]) -> Iter
             yield f"  {one.words} came from {short_names(one.source)}"
 
 
-def _by_amounts(a: AnswerSide, one: Held, other: Held, renamed: Mapping[str, str]) -> Iterator[str]:
+def _by_amounts(
+    a: AnswerSide, one: ObjectiveHolders, other: ObjectiveHolders, renamed: Mapping[str, str]
+) -> Iterator[str]:
     """Yield which terms of a linear objective, or parts of a critical path, have become less, and which more."""
     before, after = amounts(one, renamed), amounts(other, {})
     keys = sorted({*before, *after}, key=lambda key: -abs(after.get(key, 0.0) - before.get(key, 0.0)))
@@ -270,12 +272,12 @@ def _by_amounts(a: AnswerSide, one: Held, other: Held, renamed: Mapping[str, str
         yield f"and {len(changed) - MOST} smaller changes"
 
 
-def amounts(one: Held, renamed: Mapping[str, str]) -> dict[str, float]:
+def amounts(one: ObjectiveHolders, renamed: Mapping[str, str]) -> dict[str, float]:
     """Return what adds to a cost, by what it is in words."""
     amounts: dict[str, float] = {}
     for holder in one.holders:
         names = [renamed.get(name, name) for name in holder.names]
-        name = short_names(names) if holder.kind != "link" else called_there(holder.names[0], renamed)
+        name = short_names(names) if holder.kind != "link" else renamed_track(holder.names[0], renamed)
         word = {"wait": "waiting", "paid": f"{PAID}{name} costs"}.get(holder.role, name)
         if holder.role == "path":
             word = f"sending over {name}" if holder.kind == "link" else f"on {name}"
@@ -283,12 +285,12 @@ def amounts(one: Held, renamed: Mapping[str, str]) -> dict[str, float]:
     return amounts
 
 
-def held(side: AnswerSide) -> Held | None:
+def holders_of_side(side: AnswerSide) -> ObjectiveHolders | None:
     """Return what holds the first objective of a side, broken rows too; None without a problem or a plan."""
     if side.problem is None or side.plan is None:
         return None
     evaluation, objective = evaluate(side.problem, side.plan), side.problem.objective
-    one = held_of(side.problem, side.plan, evaluation, objective, evaluation.cost, ALL)
+    one = holders_of_objective(side.problem, side.plan, evaluation, objective, evaluation.cost, ALL)
     if not objective.penalised:
         return one
     sign = -1.0 if objective.maximized else 1.0
@@ -296,7 +298,7 @@ def held(side: AnswerSide) -> Held | None:
     return replace(one, holders=(*one.holders, *paid))
 
 
-def _unit(side: AnswerSide, one: Held | None = None) -> str:
+def _unit(side: AnswerSide, one: ObjectiveHolders | None = None) -> str:
     assert side.problem is not None
     linear = one is not None and one.objective.is_linear
     return side.problem.objective.unit(side.problem.time_unit) if linear else side.problem.time_unit

@@ -13,7 +13,7 @@ from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.show.explaining.compared import SAME, AnswerSide, objectives_of, stages_of, traded
-from mtpp_dsl.show.explaining.moves import Moved, called_there, folded
+from mtpp_dsl.show.explaining.moves import NodeMove, folded, renamed_track
 from mtpp_dsl.show.report.names import short_name, short_names
 
 __all__ = ["DIFF_VERSION", "Difference", "diff_schema"]
@@ -44,7 +44,7 @@ class Difference(Short):
     asked: tuple[str, ...] = ()
     better: Better | None = None
     renamed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[NodeMove, ...] = ()
     stayed: int = 0
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class Difference(Short):
         one, other = self.a.loads, self.b.loads
         rows: list[tuple[str, str, float | None, float | None]] = []
         for name, load in one.items():
-            there = called_there(name, self.renamed)
+            there = renamed_track(name, self.renamed)
             rows.append((name, there if there in other else "", load, other.get(there)))
         taken = {there for _, there, _, _ in rows}
         return [*rows, *(("", name, None, load) for name, load in other.items() if name not in taken)]

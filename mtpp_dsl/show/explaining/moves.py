@@ -13,14 +13,14 @@ from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.show.report.names import short_names
 
-__all__ = ["Moved", "called_there", "canonical", "folded", "matched", "moved"]
+__all__ = ["NodeMove", "canonical", "folded", "matched_devices", "moves_between", "renamed_track"]
 
 Where = tuple[str, ...]
 _NUMBERED = re.compile(r"\.(\d+)(?=\.|$)")
 
 
 @dataclass(frozen=True, repr=False)
-class Moved(Short):
+class NodeMove(Short):
     """Nodes that are on some devices in one plan and on others in another.
 
     Attributes:
@@ -44,14 +44,14 @@ class Moved(Short):
         }
 
 
-def moved(before: Mapping[str, Where], after: Mapping[str, Where]) -> list[Moved]:
+def moves_between(before: Mapping[str, Where], after: Mapping[str, Where]) -> list[NodeMove]:
     """Return the nodes of both plans whose devices differ, those of the same devices together, the most nodes first."""
     both = [name for name in before if name in after]
     groups: dict[tuple[Where, Where], list[str]] = {}
     for name in both:
         if before[name] != after[name]:
             groups.setdefault((before[name], after[name]), []).append(name)
-    moves = [Moved(tuple(names), source, target, folded(names, both)) for (source, target), names in groups.items()]
+    moves = [NodeMove(tuple(names), source, target, folded(names, both)) for (source, target), names in groups.items()]
     return sorted(moves, key=lambda one: (-len(one.nodes), one.source, one.target))
 
 
@@ -84,7 +84,7 @@ def _modules(name: str) -> list[str]:
 # Plans that differ in the names of alike devices alone.
 
 
-def called_there(name: str, renamed: Mapping[str, str]) -> str:
+def renamed_track(name: str, renamed: Mapping[str, str]) -> str:
     """Return a device, or a channel that is called by its devices, by its new name; names may hold spaces.
 
     >>> called_there("gpu 1 -> cpu", {"gpu 1": "gpu 2"})
@@ -113,7 +113,7 @@ def canonical(device: Ints, classes: Sequence[Sequence[int]], k: int) -> Ints:
     return named
 
 
-def matched(one: Ints, other: Ints, classes: Sequence[Sequence[int]], k: int) -> Ints:
+def matched_devices(one: Ints, other: Ints, classes: Sequence[Sequence[int]], k: int) -> Ints:
     """Return [k] new names for the devices of *one*, within *classes*, by which most nodes are where *other* has them.
 
     >>> matched(np.array([0, 0, 1]), np.array([1, 1, 0]), [(0, 1)], 2).tolist()

@@ -54,7 +54,7 @@ def node_choice(question: Question, seconds: float) -> NodeChoice | None:
         elsewhere[e] = Elsewhere(names[e], alike=members, never=never)
         if never:
             continue
-        elsewhere[e], start = _moved(question, plan, v, tied, e, elsewhere[e])
+        elsewhere[e], start = _with_move(question, plan, v, tied, e, elsewhere[e])
         rule: Constraint = Pin(nodes=(v,), devices=_shared_with(problem, e))
         if any(e in class_of[d] for d in here):
             beside = _beside(problem, plan, v, tied, e)
@@ -170,7 +170,7 @@ def _never(problem: Problem, nodes: tuple[int, ...], e: int) -> Iterator[str]:
                 yield f"{rule}{who}"
 
 
-def _moved(
+def _with_move(
     question: Question, plan: Plan, v: int, tied: tuple[int, ...], e: int, place: Elsewhere
 ) -> tuple[Elsewhere, Plan | None]:
     """Return what moving the node alone costs or breaks, and the plan if it is one."""

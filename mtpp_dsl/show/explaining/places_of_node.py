@@ -167,7 +167,7 @@ class NodeChoice(Short):
 
     def _rules(self, rules: Sequence[str]) -> str:
         """Return constraints in words: of many rows those about the node, and about nodes that have to be with it."""
-        return rules_said(rules, self._about)
+        return rules_in_words(rules, self._about)
 
     @cached_property
     def _about(self) -> set[str]:
@@ -248,7 +248,7 @@ def rows_about(problem: Problem, nodes: Collection[int]) -> set[str]:
     return rows
 
 
-def rules_said(rules: Sequence[str], about: Collection[str] = ()) -> str:
+def rules_in_words(rules: Sequence[str], about: Collection[str] = ()) -> str:
     """Return constraints in words: of more than a few rows of one statement those *about* something, and how many.
 
     Args:
@@ -260,10 +260,10 @@ def rules_said(rules: Sequence[str], about: Collection[str] = ()) -> str:
     >>> rules_said([f"near[{i}] (s:10)" for i in range(6)]), rules_said(["near[0] (s:10)", "near[1] (s:10)"])
     ('6 rows of near (s:10)', 'near[0..1] (s:10)')
     """
-    return ", ".join(_said(rules, set(about)))
+    return ", ".join(_rules_by_statement(rules, set(about)))
 
 
-def _said(rules: Sequence[str], about: set[str]) -> Iterator[str]:
+def _rules_by_statement(rules: Sequence[str], about: set[str]) -> Iterator[str]:
     groups: dict[tuple[str, str], list[str]] = {}
     for rule in rules:
         row = _ROW.fullmatch(rule)

@@ -18,7 +18,7 @@ from mtpp_dsl.show.page.traffic import tensor_size
 from mtpp_dsl.show.page.view import Mark, View
 from mtpp_dsl.show.report.names import fold_names
 
-__all__ = ["edges_said", "graph_marks", "nodes_said"]
+__all__ = ["edge_notes", "graph_marks", "node_notes"]
 
 MAX_NAMES = 3
 """Devices, or families of them, that are named."""
@@ -89,7 +89,7 @@ def _base(node: str) -> str:
     return node.partition("[")[0].partition(".")[0]
 
 
-def nodes_said(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
+def node_notes(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
     """Yield where the nodes of a line are, and what they take there; nothing without a plan.
 
     Args:
@@ -113,7 +113,7 @@ def nodes_said(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
     yield tag("a", called, f"{counted(len(mark.indices), 'node')} on " if many else "on ", where, amount, href="#nodes")
 
 
-def edges_said(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
+def edge_notes(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
     """Yield between which devices the edges of a line are, and what they send; nothing where there is no one answer.
 
     Args:

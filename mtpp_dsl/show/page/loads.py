@@ -44,7 +44,7 @@ def section(view: View) -> Section | None:
         shown = [d for d in order if d in busiest]
     parts = [part for part in PARTS if any(device.get(part) for device in devices)] or ["work"]
     overlapped = _overlapped(view, devices)
-    drawn = {d: _drawn(view, devices[d], overlapped=overlapped) for d in shown}
+    drawn = {d: _bar_parts(view, devices[d], overlapped=overlapped) for d in shown}
     lines = _lines(view)
     most = max([*(device["load"] for device in devices), *(value for _, value, _ in lines)])
     groups = alike_devices(view, shown, lambda d: (devices[d]["load"], *drawn[d]))
@@ -53,7 +53,7 @@ def section(view: View) -> Section | None:
     left = len(order) - len(shown)
     body = tag(
         "",
-        tag("p", _told(view, devices)),
+        tag("p", _busiest_words(view, devices)),
         bars("How long each device is busy" if timed else "Load of each device", "Busy" if timed else "Load", rows),
         legend([*((part, PARTS[part]) for part in there), *((kind, words) for kind, _, words in lines)]),
         tag("p", "Work, input and output overlap: a load is the largest of the three.") if overlapped else None,
@@ -103,7 +103,7 @@ def _overlapped(view: View, devices: Sequence[Mapping[str, Any]]) -> bool:
     return any(device["load"] < sum(device.get(part) or 0.0 for part in SUMMED) * (1 - 1e-9) for device in devices)
 
 
-def _drawn(view: View, device: Mapping[str, Any], *, overlapped: bool) -> list[tuple[str, float]]:
+def _bar_parts(view: View, device: Mapping[str, Any], *, overlapped: bool) -> list[tuple[str, float]]:
     """Return the parts of the bar of a device, which add up to its load."""
     if view.evaluation is not None and view.evaluation.separate:
         return [(part, device[part]) for part in PASSES]
@@ -116,7 +116,7 @@ def _drawn(view: View, device: Mapping[str, Any], *, overlapped: bool) -> list[t
     return [*drawn, ("sync", max(0.0, rest) if device.get("sync") else 0.0)]
 
 
-def _told(view: View, devices: Sequence[Mapping[str, Any]]) -> Markup:
+def _busiest_words(view: View, devices: Sequence[Mapping[str, Any]]) -> Markup:
     """Return in words which device or channel holds the plan back."""
     loads = [loaded["load"] for loaded in devices]
     peak = max(range(len(loads)), key=lambda d: loads[d])

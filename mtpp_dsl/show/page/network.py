@@ -300,7 +300,7 @@ def _label(
     for sign, channel in zip(signs, dict.fromkeys((wire.up, wire.down)), strict=False):
         carrying = carried.get(channel)
         if carrying is not None and (carrying.time or carrying.size):
-            lines.append(f"{'↔' if wire.up == wire.down else sign} {_said(view, carrying, whole)}")
+            lines.append(f"{'↔' if wire.up == wire.down else sign} {_carried_words(view, carrying, whole)}")
     across, down = place[0], place[1] + 4 - 6.5 * (len(lines) - 1)
     return tag(
         "",
@@ -315,7 +315,7 @@ def _signs(across: float, down: float) -> tuple[str, str]:
     return ("→", "←") if across > 0 else ("←", "→")
 
 
-def _said(view: View, carrying: Carrying, whole: float) -> str:
+def _carried_words(view: View, carrying: Carrying, whole: float) -> str:
     if carrying.time is None:
         return tensor_size(view.problem, carrying.size)
     share = f" ({format_share(carrying.time / whole)})" if whole > 0 else ""

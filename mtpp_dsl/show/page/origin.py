@@ -120,12 +120,12 @@ def certificate_section(view: View) -> Section | None:
         facts(pairs),
         tag("p", how),
         check,
-        _held(certificate) if certificate is not None else None,
+        _contents(certificate) if certificate is not None else None,
     )
     return Section("certificate", "The certificate of the bound", body, nav="Certificate", folded=True)
 
 
-def _held(certificate: Mapping[str, Any]) -> Child:
+def _contents(certificate: Mapping[str, Any]) -> Child:
     """Return of what kind a certificate is, and how much of what is in it: itself it is in the answer's JSON."""
     kind = str(certificate["kind"])
     size = len(json.dumps(certificate))

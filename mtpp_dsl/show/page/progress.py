@@ -33,7 +33,7 @@ def section(view: View) -> Section | None:
         return None
     drawn = len(entries) > 1
     shown = entries if len(entries) <= MOST_ROWS else [*entries[: MOST_ROWS // 2], *entries[-MOST_ROWS // 2 :]]
-    rows = [[f"{entry['time']:.3g} s", _said(view, entry, "incumbent"), _said(view, entry, "bound"), _gap(view, entry)]
+    rows = [[f"{entry['time']:.3g} s", _shown(view, entry, "incumbent"), _shown(view, entry, "bound"), _gap(view, entry)]
             for entry in shown]  # fmt: skip
     skipped = len(entries) - len(shown)
     closed = [("dot", "the gap closes")] if _closed(entries) is not None else []
@@ -45,7 +45,7 @@ def section(view: View) -> Section | None:
     return Section("progress", "Gap over time", body, folded=True)
 
 
-def _said(view: View, entry: Mapping[str, Any], what: str) -> str:
+def _shown(view: View, entry: Mapping[str, Any], what: str) -> str:
     return "none" if entry[what] is None else view.value(entry[what])
 
 
@@ -95,8 +95,10 @@ def _picture(view: View, entries: Sequence[Mapping[str, Any]]) -> Markup:
         anchor = "tick middle" if time else "tick start"
         ticks.append(tag("text", f"{text} {unit_of_time}", x=place(time, low)[0], y=HEIGHT - 12, class_=anchor))
     first, final = entries[0], entries[-1]
-    sentence = f"Over {last:.3g} s: plan from {_said(view, first, 'incumbent')} to {_said(view, final, 'incumbent')}, "
-    sentence += f"bound from {_said(view, first, 'bound')} to {_said(view, final, 'bound')}."
+    sentence = (
+        f"Over {last:.3g} s: plan from {_shown(view, first, 'incumbent')} to {_shown(view, final, 'incumbent')}, "
+    )
+    sentence += f"bound from {_shown(view, first, 'bound')} to {_shown(view, final, 'bound')}."
     if closed is not None:
         sentence += f" The gap closes after {closed['time']:.3g} s."
     label = tag("text", unit, x=8, y=_TOP + 4, class_="tick start") if unit else None

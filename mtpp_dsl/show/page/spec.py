@@ -9,7 +9,7 @@ from pygments.token import Comment, Keyword, Name, Number, String, _TokenType
 from mtpp_dsl.core.base.units import counted, format_share
 from mtpp_dsl.core.constraints import Linear, Memory
 from mtpp_dsl.language.words.pygments_lexer import MtppLexer
-from mtpp_dsl.show.page.graph_lines import edges_said, nodes_said
+from mtpp_dsl.show.page.graph_lines import edge_notes, node_notes
 from mtpp_dsl.show.page.markup import Child, Markup, escape, name, tag
 from mtpp_dsl.show.page.spec_blocks import FOLDED, MAX_LINES, SpecBlock, addresses, blocks
 from mtpp_dsl.show.page.tables import fold
@@ -137,9 +137,9 @@ def _notes(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
     elif mark.kind == "graph":
         yield tag("a", f"{counted(problem.graph.n, 'node')}, {counted(problem.graph.m, 'edge')}", href="#nodes")
     elif mark.kind == "node":
-        yield from nodes_said(view, mark, named=named)
+        yield from node_notes(view, mark, named=named)
     elif mark.kind == "edge":
-        yield from edges_said(view, mark, named=named)
+        yield from edge_notes(view, mark, named=named)
     elif mark.kind == "include" and view.spec is not None:
         for i in mark.indices:
             yield tag("a", "shown below", href=f"#file-{i + 1}")

@@ -176,7 +176,7 @@ def _activities(
                 here[i].append(len(activities))
                 begin = start + m * period
                 uses = (track,)
-                kind, name = _said(problem, job, names)
+                kind, name = _kind_and_name(problem, job, names)
                 number = job.resource[1] if kind == "node" else job.node
                 activities.append(
                     Activity(kind, name, track, begin, begin + job.length, needs, uses, number, m, job.nodes)
@@ -198,7 +198,7 @@ def _tracks(problem: Problem, plan: Plan, job: Job, m: int, names: list[str]) ->
     return [names[d] for d in members[turn * shards : (turn + 1) * shards]]
 
 
-def _said(problem: Problem, job: Job, names: list[str]) -> tuple[Kind, str]:
+def _kind_and_name(problem: Problem, job: Job, names: list[str]) -> tuple[Kind, str]:
     """Return the kind and the name of an activity."""
     nodes = problem.graph.names
     if job.kind == "run":

@@ -21,7 +21,7 @@ from mtpp_dsl.show.report.gantt import critical_path, gantt
 from mtpp_dsl.show.report.loads import loads, memory
 from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.reached import headed, paid, reached
-from mtpp_dsl.show.report.times import said_sources
+from mtpp_dsl.show.report.times import sources_in_words
 
 __all__ = ["show", "summary"]
 
@@ -111,7 +111,7 @@ def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole
         hard = "every constraint without a penalty" if problem.soft_rows else "every constraint"
         verified = f"{hard} and every load, independently" if result.verified else "no"
         rows.append(("verified", Text(verified)))
-    sources = said_sources(problem)
+    sources = sources_in_words(problem)
     if result.plan is not None and sources:
         rows.append(("times", Text(sources)))
     solver = f" with {result.solver}" if result.solver else ""

@@ -10,7 +10,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.sources import counted_sources, sources_of
 from mtpp_dsl.show.report.names import fold_names
 
-__all__ = ["said_sources", "time_table"]
+__all__ = ["sources_in_words", "time_table"]
 
 MARKS = {TimeSource.GIVEN: "", TimeSource.MODELLED: "~", TimeSource.MEASURED: "="}
 MAX_ROWS = 40
@@ -19,7 +19,7 @@ MAX_NAMES = 28
 """Cells of a name of nodes or devices; a longer one is cut."""
 
 
-def said_sources(problem: Problem) -> str:
+def sources_in_words(problem: Problem) -> str:
     """Return how many times are from where; "" if all are given."""
     counted = counted_sources(problem)
     words = {

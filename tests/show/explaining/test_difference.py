@@ -24,7 +24,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.show.explaining.compared import side_of
-from mtpp_dsl.show.explaining.comparing import amounts, diff, held
+from mtpp_dsl.show.explaining.comparing import amounts, diff, holders_of_side
 from mtpp_dsl.show.explaining.difference import Difference, diff_schema
 from tests.hostile_names import hostile_problem
 from tests.show.explaining.mixed import KINDS, every_plan, problem_of
@@ -274,7 +274,7 @@ def test_what_terms_and_broken_rows_cost_adds_up(seed: int) -> None:
     problem = problem_of("objectives", seed)
     for plan in every_plan(problem, 10):
         result = result_of(problem, plan)
-        found = held(side_of(result, "A"))
+        found = holders_of_side(side_of(result, "A"))
         assert found is not None
         assert result.evaluation is not None
         value = problem.objective.value(result.evaluation.cost)

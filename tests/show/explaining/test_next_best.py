@@ -14,7 +14,7 @@ from mtpp_dsl.checks.verification import costs_of, verify
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.explaining.moves import canonical, matched
+from mtpp_dsl.show.explaining.moves import canonical, matched_devices
 from mtpp_dsl.show.explaining.neighbours import classes_of
 from mtpp_dsl.show.explaining.next_best import next_best
 from mtpp_dsl.show.explaining.question import question_of
@@ -113,7 +113,7 @@ def test_alike_devices_are_named_as_they_fit_best() -> None:
         k = int(rng.integers(1, 6))
         one, other = rng.integers(0, k, 8), rng.integers(0, k, 8)
         classes = [tuple(range(k))] if rng.random() < 0.5 else [tuple(range(0, k, 2)), tuple(range(1, k, 2))]
-        to = matched(one, other, classes, k)
+        to = matched_devices(one, other, classes, k)
         assert sorted(to.tolist()) == list(range(k))
         best = max(
             int((np.array(p)[one] == other).sum())

@@ -21,7 +21,7 @@ from mtpp_dsl.editor.server.features import known, snippets
 from mtpp_dsl.editor.server.features.candidate import KINDS, Candidate, Kind
 from mtpp_dsl.editor.server.features.context import Context, context_at, rule_of
 from mtpp_dsl.editor.server.features.expected import expressions, in_brackets, strings, units
-from mtpp_dsl.editor.server.features.markdown import told
+from mtpp_dsl.editor.server.features.markdown import meaning_as_markdown
 from mtpp_dsl.editor.server.features.places import range_of
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.exchange.library.entries import FOLDER
@@ -110,7 +110,7 @@ def _stray(context: Context, typed: str) -> bool:
 def _documentation(meaning: Meaning | None, docs: str) -> types.MarkupContent | None:
     if meaning is None:
         return None
-    return types.MarkupContent(types.MarkupKind.Markdown, told(meaning, docs))
+    return types.MarkupContent(types.MarkupKind.Markdown, meaning_as_markdown(meaning, docs))
 
 
 def candidates(reading: TextReading, context: Context) -> Iterator[Candidate]:

@@ -16,8 +16,8 @@ from mtpp_dsl.core.errors import PluginError
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.editor.server.features.context import Context, context_at
 from mtpp_dsl.editor.server.features.definition import file_named, occurrence_at, word_at
-from mtpp_dsl.editor.server.features.hover_names import name_told, rows_told
-from mtpp_dsl.editor.server.features.markdown import block, code, plain, told
+from mtpp_dsl.editor.server.features.hover_names import hover_of_name, hover_of_rows
+from mtpp_dsl.editor.server.features.markdown import block, code, meaning_as_markdown, plain
 from mtpp_dsl.editor.server.features.places import range_of
 from mtpp_dsl.editor.server.features.values import in_base, short, value_of
 from mtpp_dsl.editor.server.index import walk
@@ -106,9 +106,9 @@ def _named(reading: TextReading, offset: int) -> tuple[str, Span] | None:
         return None if path is None else (f"the file {code(str(path))}", occurrence.span)
     if occurrence.kind in ("option", "function"):
         return None
-    text = name_told(reading, occurrence)
+    text = hover_of_name(reading, occurrence)
     if text and occurrence.kind == "constraint":
-        rows = rows_told(reading, occurrence.within)
+        rows = hover_of_rows(reading, occurrence.within)
         text += f"\n\n{rows}" if rows else ""
     return (text, occurrence.span) if text else None
 
@@ -131,7 +131,9 @@ def _meant(reading: TextReading, context: Context, span: Span, docs: str) -> str
         return "\n\n".join(filter(None, [_option(context, word, docs), _option_value(reading, span)]))
     if context.option and word in [choice.strip('"') for choice in choices_of(owner, context.option)]:
         meaning = meaning_of_option(owner, context.option)
-        return "" if meaning is None else f"{code(word)} of {code(context.option)}\n\n{told(meaning, docs)}"
+        return (
+            "" if meaning is None else f"{code(word)} of {code(context.option)}\n\n{meaning_as_markdown(meaning, docs)}"
+        )
     if context.option and word in options_of(owner) and not after.startswith("("):
         return _option(context, word, docs)
     before = [mark.text for mark in context.marks]
@@ -153,19 +155,22 @@ def _meant(reading: TextReading, context: Context, span: Span, docs: str) -> str
     if before[:1] == ["param"] and before[-1:] == [":"]:
         return _of(meanings.PARAM_TYPES, word, docs)
     if before[-1:] == ["="] and context.option == "format":
-        return f"the format {code(word)} of files\n\n{told(Meaning('', '', 'language.md#files'), docs).strip()}"
+        page = meaning_as_markdown(Meaning("", "", "language.md#files"), docs)
+        return f"the format {code(word)} of files\n\n{page.strip()}"
     if word in functions() and after.startswith("("):
         value = _call_value(reading, span)
-        return "\n\n".join(filter(None, [block(signature_of(word)), told(meanings.FUNCTIONS[word], docs), value]))
+        return "\n\n".join(
+            filter(None, [block(signature_of(word)), meaning_as_markdown(meanings.FUNCTIONS[word], docs), value])
+        )
     for table in (meanings.OBJECTIVES, meanings.WORDS):
         if word in table:
-            return told(table[word], docs)
+            return meaning_as_markdown(table[word], docs)
     return ""
 
 
 def _of(table: object, word: str, docs: str) -> str:
     meaning = table.get(word) if hasattr(table, "get") else None
-    return "" if meaning is None else told(meaning, docs)
+    return "" if meaning is None else meaning_as_markdown(meaning, docs)
 
 
 def _option(context: Context, word: str, docs: str) -> str:
@@ -177,7 +182,7 @@ def _option(context: Context, word: str, docs: str) -> str:
         return ""
     choices = choices_of(context.owner, word)
     listed = f"\n\nOne of {', '.join(map(code, choices))}." if 0 < len(choices) < 12 else ""
-    return f"option {code(word)}\n\n{told(meaning, docs)}{listed}"
+    return f"option {code(word)}\n\n{meaning_as_markdown(meaning, docs)}{listed}"
 
 
 def _option_value(reading: TextReading, span: Span) -> str:
@@ -275,7 +280,7 @@ def _rows_at(reading: TextReading, span: Span) -> str:
     """Return what the constraint around a word asks of the problem."""
     kinds = (tree.ConstraintStatement, tree.LabelledConstraint)
     statement = next((part for part in _around(reading, span) if isinstance(part, kinds)), None)
-    return "" if statement is None else rows_told(reading, statement)
+    return "" if statement is None else hover_of_rows(reading, statement)
 
 
 def _call_value(reading: TextReading, span: Span) -> str:

@@ -20,13 +20,13 @@ from mtpp_dsl.exchange.library.entries import FOLDER, entries
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Sequence, Value, describe
 
-__all__ = ["name_told", "rows_told"]
+__all__ = ["hover_of_name", "hover_of_rows"]
 
 _FEW = 6
 _LINES = 12
 
 
-def name_told(reading: TextReading, occurrence: Occurrence) -> str:
+def hover_of_name(reading: TextReading, occurrence: Occurrence) -> str:
     """Return what a name stands for; "" where nothing is known of it."""
     lines = [f"{_KINDS.get(occurrence.kind, occurrence.kind) or 'name'} {code(occurrence.name)}"]
     declared = next((other for other in reading.index.same(occurrence) if other.role == "definition"), None)
@@ -300,7 +300,7 @@ FEW_ROWS = 5
 _TIMES = (Bottleneck, Finish, Latency, Load, Makespan, Start)
 
 
-def rows_told(reading: TextReading, statement: tree.Tree) -> str:
+def hover_of_rows(reading: TextReading, statement: tree.Tree) -> str:
     """Return what a constraint makes of the problem, as Markdown; "" where that is not known."""
     problem = reading.problem
     if problem is None or reading.analysis is None or not isinstance(statement, tree.Statement):

@@ -9,7 +9,7 @@ from mtpp_dsl.core.text.source import shortened
 from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.language.syntax.keywords import Meaning
 
-__all__ = ["block", "code", "plain", "told"]
+__all__ = ["block", "code", "meaning_as_markdown", "plain"]
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&$]|^\s*[+-]|:(?=//)|(?<=www)\.|^\s*\d+[.)])")
 _TICKS = re.compile("`+")
@@ -49,7 +49,7 @@ def block(text: str) -> str:
     return f"{fence}mtpp\n{text}\n{fence}"
 
 
-def told(meaning: Meaning, docs: str = "") -> str:
+def meaning_as_markdown(meaning: Meaning, docs: str = "") -> str:
     """Return what a word means, with how it is written and where more of it is said.
 
     Args:

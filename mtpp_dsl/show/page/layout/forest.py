@@ -172,11 +172,13 @@ class _Builder:
             if len(members) == 1:
                 branches.append(self.leaf(members[0]))
             elif len(members) <= FEW // 2:
-                branches.append(_Branch(members, self._called(members, key, depth), [self.leaf(v) for v in members]))
+                branches.append(
+                    _Branch(members, self._module_name(members, key, depth), [self.leaf(v) for v in members])
+                )
             else:
                 within = edges[np.isin(edges, members).all(axis=1)] if len(groups) > 1 else edges
                 branches.append(
-                    _Branch(members, self._called(members, key, depth), self.grown(members, depth + 1, within))
+                    _Branch(members, self._module_name(members, key, depth), self.grown(members, depth + 1, within))
                 )
         return self._joined(branches, edges)
 
@@ -217,7 +219,7 @@ class _Builder:
                 bounds.append(min(near, key=lambda b: (passing[b], abs(b - middle))))
         return [branches[a:b] for a, b in zip(bounds, [*bounds[1:], count], strict=True)]
 
-    def _called(self, nodes: list[int], key: str, depth: int) -> str:
+    def _module_name(self, nodes: list[int], key: str, depth: int) -> str:
         """Return what the module of the paths with *key* at *depth* is called; of a list, which of it is here."""
         if key.startswith("["):
             return together([self.graph.names[v] for v in nodes])
