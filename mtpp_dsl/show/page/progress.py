@@ -33,8 +33,10 @@ def section(view: View) -> Section | None:
         return None
     drawn = len(entries) > 1
     shown = entries if len(entries) <= MOST_ROWS else [*entries[: MOST_ROWS // 2], *entries[-MOST_ROWS // 2 :]]
-    rows = [[f"{entry['time']:.3g} s", _shown(view, entry, "incumbent"), _shown(view, entry, "bound"), _gap(view, entry)]
-            for entry in shown]  # fmt: skip
+    rows = [
+        [f"{entry['time']:.3g} s", _shown(view, entry, "incumbent"), _shown(view, entry, "bound"), _gap(view, entry)]
+        for entry in shown
+    ]
     skipped = len(entries) - len(shown)
     closed = [("dot", "the gap closes")] if _closed(entries) is not None else []
     key = legend([("bottleneck", "best plan"), ("bound", "bound"), *closed])

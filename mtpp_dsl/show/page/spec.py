@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 from pygments.token import Comment, Keyword, Name, Number, String, _TokenType
 
 from mtpp_dsl.core.base.units import counted, format_share
 from mtpp_dsl.core.constraints import Linear, Memory
+from mtpp_dsl.core.problem.devices import Links
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.language.words.pygments_lexer import MtppLexer
-from mtpp_dsl.show.page.graph_lines import edge_notes, node_notes
 from mtpp_dsl.show.page.markup import Child, Markup, escape, name, tag
+from mtpp_dsl.show.page.nodes import devices_of, times_of
 from mtpp_dsl.show.page.spec_blocks import FOLDED, MAX_LINES, SpecBlock, addresses, blocks
+from mtpp_dsl.show.page.spec_text import family_of
 from mtpp_dsl.show.page.tables import fold
+from mtpp_dsl.show.page.traffic import tensor_size
 from mtpp_dsl.show.page.view import Mark, Section, SpecText, View
+from mtpp_dsl.show.report.names import fold_names
 
 __all__ = ["coloured_lines", "section"]
 
@@ -178,6 +184,90 @@ def _of_constraints(view: View, mark: Mark) -> Iterator[Child]:
     for penalty in view.answer["penalties"]:
         if penalty["constraint"] in labels:
             yield tag("a", f"{view.value(penalty['paid'])} are paid", href="#objectives")
+
+
+# What is said beside a line of a graph block of the nodes and edges that it makes.
+
+MAX_NAMES = 3
+"""Devices, or families of them, that are named."""
+MAX_NAME = 60
+
+
+def node_notes(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
+    """Yield where the nodes of a line are, and what they take there; nothing without a plan.
+
+    Args:
+        view: of the page.
+        mark: of nodes.
+        named: whether their name has to be said, as other nodes are made in the same line.
+    """
+    if view.plan is None:
+        return
+    places, times = devices_of(view), times_of(view)
+    devices = view.problem.devices
+    homes = [places[v] for v in mark.indices]
+    on = dict.fromkeys(d for home in homes for d in (home if isinstance(home, list) else [home]))
+    where = name(fold_names([devices[d].name for d in sorted(on)], MAX_NAMES), MAX_NAME)
+    took = sum(times[v] for v in mark.indices)
+    takes = f", {view.time(took)}" if np.isfinite(took) else ""
+    many = len(mark.indices) > 1
+    first = view.problem.graph.names[mark.indices[0]]
+    called: list[Child] = [name(family_of(first) if many else first, MAX_NAME), ": "] if named else []
+    amount = f"{takes} in sum" if many and takes else takes
+    yield tag("a", called, f"{counted(len(mark.indices), 'node')} on " if many else "on ", where, amount, href="#nodes")
+
+
+def edge_notes(view: View, mark: Mark, *, named: bool) -> Iterator[Child]:
+    """Yield between which devices the edges of a line are, and what they send; nothing where there is no one answer.
+
+    Args:
+        view: of the page.
+        mark: of edges.
+        named: whether their ends have to be said, as something else is made in the same line.
+    """
+    problem, plan = view.problem, view.plan
+    if plan is None or plan.batches is not None or plan.routes or problem.k < 2:
+        return
+    graph, edges = problem.graph, np.asarray(mark.indices)
+    own = problem.interconnect.keyword in ("links", "tree")
+    tails, heads = plan.assignment[graph.tails[edges]], plan.assignment[graph.heads[edges]]
+    away = edges[tails != heads]
+    ends = [name(graph.names[int(of[edges[0]])], MAX_NAME) for of in (graph.tails, graph.heads)]
+    called: list[Child] = [ends[0], " → ", ends[1], ": "] if named else []
+    if not len(away):
+        where = name(problem.devices[int(tails[0])].name, MAX_NAME)
+        yield [*called, "stays on ", where] if len(edges) == 1 else f"{len(edges):,} edges, each stays on one device"
+        return
+    if own:
+        size = float(graph.sizes[away].sum())
+    else:  # a tensor is sent once to each device that reads it
+        readers = {(int(graph.tails[e]), int(plan.assignment[graph.heads[e]])) for e in away.tolist()}
+        size = float(sum(graph.output[u] for u, _ in readers))
+    sized = not isinstance(problem.interconnect, Links) or problem.interconnect.transfers is None
+    sends = f", {tensor_size(problem, size)}" if sized else ""
+    if len(edges) == 1:
+        pair = [problem.devices[int(d)].name for d in (tails[0], heads[0])]
+        sentence: list[Child] = [
+            *called,
+            name(pair[0], MAX_NAME),
+            " → ",
+            name(pair[1], MAX_NAME),
+            sends,
+            _takes(view, away),
+        ]
+    else:
+        verb = "leads" if len(away) == 1 else "lead"
+        sentence = [f"{len(away):,} of {len(edges):,} edges {verb} to another device{sends}", _takes(view, away)]
+    yield tag("a", sentence, href="#network")
+
+
+def _takes(view: View, away: Ints) -> str:
+    """Return how long transfers of a schedule take, where each edge is sent by itself; "" elsewhere."""
+    schedule = view.plan.schedule if view.plan is not None else None
+    if schedule is None or not isinstance(view.problem.interconnect, Links):
+        return ""
+    took = float(np.nansum(schedule.arrived[away] - schedule.sent[away]))
+    return f", {view.time(took)}{' in sum' if len(away) > 1 else ''}"
 
 
 # The lines of a spec, with their words in the colours that editors give them.

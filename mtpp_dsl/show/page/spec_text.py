@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import PurePath
 
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.language.syntax.places import Places, SpecLines
-from mtpp_dsl.show.page.graph_lines import graph_marks
 from mtpp_dsl.show.page.view import Mark, SpecText
 
-__all__ = ["spec_text"]
+__all__ = ["family_of", "graph_marks", "spec_text"]
 
 MAX_FAMILIES = 2000
 """Families of nodes that are looked up one by one."""
+MAX_ITEMS = 3000
+"""A graph block of more lines has no notes beside them."""
 
 
 def spec_text(problem: Problem, places: Places, name: str, text: str, lost: Sequence[str] | None = None) -> SpecText:
@@ -64,7 +66,7 @@ def _included(source: Source, number: int, marks: tuple[Mark, ...], nodes: tuple
 
 def _of_nodes(problem: Problem, places: Places) -> list[SpecLines | None]:
     """Return [n] the lines that make each node; None where that is not known."""
-    families = [node.partition("[")[0].partition(".")[0] for node in problem.graph.names]
+    families = [family_of(node) for node in problem.graph.names]
     distinct = dict.fromkeys(families)
     if len(distinct) > MAX_FAMILIES:  # such a graph comes from elsewhere
         return [next(iter(places.graph), None)] * problem.graph.n
@@ -107,3 +109,64 @@ def _marks(problem: Problem, places: Places) -> Iterator[tuple[SpecLines, Mark]]
                 stated.setdefault(lines, []).append(number)
     for lines, numbers in stated.items():
         yield lines, Mark(lines.first_line, lines.last_line, "constraint", tuple(numbers))
+
+
+def graph_marks(problem: Problem, places: Places) -> Iterator[tuple[SpecLines, Mark]]:
+    """Yield a mark for each line of a graph block that makes nodes or edges, with the place of the line.
+
+    Where several lines may have made a node or an edge, none of them has a mark.
+    """
+    if sum(1 for _ in places.node_items()) + sum(1 for _ in places.edge_items()) > MAX_ITEMS:
+        return
+    names = problem.graph.names
+    nodes: dict[str, list[int]] = {}
+    for v, node in enumerate(names):
+        nodes.setdefault(family_of(node), []).append(v)
+    made: dict[str, list[SpecLines]] = {}
+    for base, lines in places.node_items():
+        made.setdefault(base, []).append(lines)
+    for base, statements in made.items():
+        if len(statements) == 1 and base in nodes:
+            lines = statements[0]
+            yield lines, Mark(lines.first_line, lines.last_line, "node", tuple(nodes[base]))
+    for lines, edges in _edges(problem, places):
+        yield lines, Mark(lines.first_line, lines.last_line, "edge", tuple(edges))
+
+
+def _edges(problem: Problem, places: Places) -> Iterator[tuple[SpecLines, list[int]]]:
+    """Yield the ``edge`` items with the edges that each has surely made; items of which that is not sure are left out.
+
+    Edges within one instance of a block are of the block.
+    """
+    graph = problem.graph
+    items = list(places.edge_items())
+    known = set(graph.names)
+    sure: dict[tuple[str, str], list[int]] = {}
+    loose: list[int] = []
+    for i, (ends, _) in enumerate(items):
+        called = [end if end is None or end in known else family_of(end) for end in ends]  # h[0] may be all of h[0, j]
+        for a, b in pairwise(called):
+            if a is None or b is None:
+                loose.append(i)
+            else:
+                sure.setdefault((a, b), []).append(i)
+    made: dict[int, list[int]] = {}
+    unsure: set[int] = set()
+    for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
+        tail, head = graph.names[u], graph.names[v]
+        if "." in tail and tail.partition(".")[0] == head.partition(".")[0]:
+            continue
+        ways = [(a, b) for a in dict.fromkeys((tail, family_of(tail))) for b in dict.fromkeys((head, family_of(head)))]
+        may = set(sure.get((tail, head), ())) or {i for way in ways for i in sure.get(way, ())} or set(loose)
+        if len(may) == 1:
+            made.setdefault(may.pop(), []).append(e)
+        else:
+            unsure |= may
+    for i, (_, lines) in enumerate(items):
+        if i in made and i not in unsure:
+            yield lines, made[i]
+
+
+def family_of(node: str) -> str:
+    """Return the name of a node without subscripts, and without what a block adds."""
+    return node.partition("[")[0].partition(".")[0]
