@@ -58,8 +58,8 @@ def test_memories_are_scaled_and_lifted() -> None:
     problem = _two()
     assert optimum(problem) is None  # a takes 11 MB of 4 MB
     assert optimum(with_memory(problem, 3.0)) == pytest.approx(0.011)
-    one = with_memory(problem, 3.0, [0])
-    assert (one.memory_limit / problem.memory_limit).tolist() == pytest.approx([3.0, 1.0])
+    one = with_memory(problem, 3.0, [0])  # the reserve stays
+    assert (one.memory_limit / problem.memory_limit).tolist() == pytest.approx([3.5, 1.0])
     with pytest.raises(Refused, match="reserve"):
         with_memory(problem, 0.1)
     with pytest.raises(Refused, match="a factor is a number above zero"):
