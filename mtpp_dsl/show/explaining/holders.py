@@ -117,6 +117,7 @@ def _shares(holder: Holder) -> str:
 
 
 def holder_words(holder: Holder, unit: Unit, objective: Objective) -> list[str]:
+    """Return what a holder adds to a cost, or how large it is, in words: a line, and further ones for its parts."""
     shown = unit.shown(holder.amount)
     match holder.role:
         case "path":
