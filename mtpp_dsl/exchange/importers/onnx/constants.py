@@ -75,7 +75,7 @@ class OnnxScope:
         for name in (*filter(None, node.input), *inner):
             if name not in known and not (self.outer and self.outer.has(name)):
                 raise UsageError(
-                    f"{self.file.name}: node {_called(i, node)} reads {name[:80]!r}, which nothing before it makes"
+                    f"{self.file.name}: node {_node_name(i, node)} reads {name[:80]!r}, which nothing before it makes"
                 )
         for name in filter(None, node.output):
             if name in known:
@@ -90,8 +90,8 @@ class OnnxScope:
 
     def constant(self, name: str) -> Constant | None:
         """Return the constant of that name here, or around this graph."""
-        found = self.constants.get(name)
-        return found if found or self.outer is None else self.outer.constant(name)
+        own = self.constants.get(name)
+        return own if own or self.outer is None else self.outer.constant(name)
 
     def key(self, name: str) -> Key:
         """Return where the shape of a tensor is noted."""
@@ -120,20 +120,20 @@ class OnnxScope:
             kind = self.shapes.types[key]
             stored, size = kind, bytes_of_tensor(kind, _entries(sizes))
             if node.op_type == "DequantizeLinear" and read[0]:  # stays as small as it is in the file
-                stored, size = read[0].kind, sum(each.bytes for each in read if each)
+                stored, size = read[0].kind, sum(constant.bytes for constant in read if constant)
             made.append(Constant(name, stored, sizes, size, kind))
-        self.constants.update({each.name: each for each in made})
+        self.constants.update({constant.name: constant for constant in made})
         return True
 
 
 def _entries(shape: tuple[int, ...]) -> int:
-    found = 1
+    entries = 1
     for size in shape:
-        found *= size
-    return found
+        entries *= size
+    return entries
 
 
-def _called(i: int, node: Any) -> str:
+def _node_name(i: int, node: Any) -> str:
     return f"{i} ({node.op_type[:40]})"
 
 

@@ -29,10 +29,10 @@ def made_by(op: str, attributes: Attributes, read: Sequence[Typed | None]) -> li
 
 
 def _shape(read: Sequence[Typed | None], number: int) -> tuple[int, ...]:
-    found = read[number]
-    if found is None or found[1] is None:
+    typed = read[number]
+    if typed is None or typed[1] is None:
         raise LookupError
-    return found[1]
+    return typed[1]
 
 
 def _same(_: Attributes, read: Sequence[Typed | None]) -> list[Typed | None]:
@@ -75,14 +75,14 @@ def _multi_head(_: Attributes, read: Sequence[Typed | None]) -> list[Typed | Non
 
 def _grouped(attributes: Attributes, read: Sequence[Typed | None]) -> list[Typed | None]:
     """GroupQueryAttention with separate keys and values: the result is as the queries, the caches grow by the new."""
-    found: list[Typed | None] = [read[0]]
+    outputs: list[Typed | None] = [read[0]]
     heads = int(attributes["kv_num_heads"])
     for number in (1, 2):
         new = _shape(read, number)
         past = read[number + 2] if len(read) > number + 2 else None
         before = past[1][2] if past is not None and past[1] is not None else 0
-        found.append(((read[number] or (1, None))[0], (new[0], heads, before + new[1], new[2] // heads)))
-    return found
+        outputs.append(((read[number] or (1, None))[0], (new[0], heads, before + new[1], new[2] // heads)))
+    return outputs
 
 
 def _wide(_: Attributes, read: Sequence[Typed | None]) -> list[Typed | None]:

@@ -102,8 +102,8 @@ def _call(scope: OnnxScope, node: Any) -> OnnxFormulaCall:
 def _dtype(scope: OnnxScope, node: Any, kind: str | None) -> str:
     """Return the type in which a node computes: that of the first input for products, else of the output."""
     name = node.input[0] if kind in _PRODUCTS and node.input else next(filter(None, node.output), "")
-    found = TYPES.get(_type(scope, name), "") if name else ""
-    return _UNSIGNED.get(found, found) if kind in _PRODUCTS else found
+    dtype = TYPES.get(_type(scope, name), "") if name else ""
+    return _UNSIGNED.get(dtype, dtype) if kind in _PRODUCTS else dtype
 
 
 def _traffic(scope: OnnxScope, node: Any) -> tuple[Amount, Amount]:
@@ -124,7 +124,7 @@ def _traffic(scope: OnnxScope, node: Any) -> tuple[Amount, Amount]:
 def _control(scope: OnnxScope, node: Any) -> OnnxCost:
     """Return the cost of a node with graphs within: If, Loop, Scan."""
     inner = [_whole(scope, node, name, graph) for name, graph in graphs_of(node)]
-    constants = tuple(each for cost in inner for each in cost.constants)
+    constants = tuple(constant for cost in inner for constant in cost.constants)
     read, write = _traffic(scope, node)
     dtype = next((cost.dtype for cost in inner if cost.dtype), "")
     rounds, note = _rounds(scope, node)
@@ -200,10 +200,10 @@ def _value(scope: OnnxScope, tensor: Any) -> int | None:
     if tensor.data_type not in (6, 7) or tensor.external_data or len(tensor.dims) > 1:
         return None
     try:
-        found = scope.file.onnx.numpy_helper.to_array(tensor).reshape(-1)
+        numbers = scope.file.onnx.numpy_helper.to_array(tensor).reshape(-1)
     except (ValueError, TypeError):
         return None
-    return int(found[0]) if len(found) == 1 else None
+    return int(numbers[0]) if len(numbers) == 1 else None
 
 
 def _largest(amounts: Sequence[Amount]) -> Amount:
@@ -220,13 +220,13 @@ def _whole(scope: OnnxScope, node: Any, name: str, graph: Any) -> OnnxCost:
     flop: Amount | None = 0
     read: Amount = 0
     write: Amount = 0
-    constants = {each.name: each for each in within.constants.values()}
+    constants = {constant.name: constant for constant in within.constants.values()}
     dtype = ""
     for _, call in within.calls:
         cost = cost_of(within, call)
         flop = None if flop is None or cost.flop is None else flop + cost.flop
         read, write = read + cost.read, write + cost.write
-        constants.update({each.name: each for each in cost.constants})
+        constants.update({constant.name: constant for constant in cost.constants})
         dtype = dtype or (cost.dtype if not _is_zero(cost.flop) else "")
     return OnnxCost("other", dtype, flop, read, write, None, tuple(constants.values()))
 

@@ -135,10 +135,10 @@ def graphs_of(node: Any) -> Iterator[tuple[str, Any]]:
 
 def _check(proto: Any, path: Path, left_out: Mapping[str, int]) -> None:
     """Refuse tensors of impossible sizes, and external data that lies outside the file's folder."""
-    for each in proto.opset_import:
-        _check_text(path, each.domain)
-    for each in proto.functions:
-        _check_text(path, each.domain, each.name, *each.input, *each.output)
+    for opset in proto.opset_import:
+        _check_text(path, opset.domain)
+    for opset in proto.functions:
+        _check_text(path, opset.domain, opset.name, *opset.input, *opset.output)
     waiting = [proto.graph, *proto.functions]
     while waiting:
         graph = waiting.pop()
@@ -251,7 +251,7 @@ class _Counts:
     """Counts the nodes that calls of functions come to."""
 
     def __init__(self, proto: Any, name: str) -> None:
-        self._functions = {(each.domain, each.name): each for each in proto.functions}
+        self._functions = {(function.domain, function.name): function for function in proto.functions}
         self._known: dict[tuple[str, str], int] = {}
         self._open: set[tuple[str, str]] = set()
         self._name = name

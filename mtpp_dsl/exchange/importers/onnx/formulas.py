@@ -53,8 +53,8 @@ class OnnxFormulaCall:
 
     def whole(self, name: str, usual: int = 0) -> int:
         """Return an attribute that is a whole number."""
-        found = self.attributes.get(name, usual)
-        return found if isinstance(found, int) else usual
+        attribute = self.attributes.get(name, usual)
+        return attribute if isinstance(attribute, int) else usual
 
 
 VIEWS = frozenset(("Identity", "Dropout", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Shape", "Size", "Optional"))

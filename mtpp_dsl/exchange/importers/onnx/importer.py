@@ -85,7 +85,7 @@ class _Import:
         tensors = self._tensors()
         numbers = {tensor.name: t for t, tensor in enumerate(tensors)}
         outputs = tuple(numbers[given.name] for given in graph.output if given.name in numbers)
-        opsets = {each.domain or "ai.onnx": str(each.version) for each in self.file.proto.opset_import}
+        opsets = {opset.domain or "ai.onnx": str(opset.version) for opset in self.file.proto.opset_import}
         source = Source(
             "onnx", self.file.name, self.file.sha256, {"onnx": self.file.onnx.__version__, **opsets}, self.sizes
         )
@@ -104,8 +104,8 @@ class _Import:
     def _operator(self, i: int, node: Any) -> None:
         cost = cost_of(self.scope, node)
         read = list(dict.fromkeys(name for name in (*node.input, *captured(node)) if name))
-        constants = [found for found in map(self.scope.constant, read) if found] + list(cost.constants)
-        constants = [each for each in constants if not _says_how(each)]
+        constants = [constant for constant in map(self.scope.constant, read) if constant] + list(cost.constants)
+        constants = [kept for kept in constants if not _says_how(kept)]
         tensors = [name for name in read if name in self.producer]
         again = self._again(cost, constants, tensors)
         path = path_of(node, constants)
@@ -114,7 +114,7 @@ class _Import:
         name = self.names.operator(path, node.op_type) if path else self._plain_name(node)
         if cost.note:
             self.notes[cost.note] += 1
-        small = sum(each.bytes for each in constants) if again else 0
+        small = sum(kept.bytes for kept in constants) if again else 0
         operator = Operator(
             name,
             op,
@@ -127,21 +127,21 @@ class _Import:
             self.flops.of(name, op, None if cost.flop is None else size_of(cost.flop)),
             size_of(cost.read + small),
             size_of(cost.write),
-            () if again else tuple(sorted({self._weight(each, name) for each in constants})),
+            () if again else tuple(sorted({self._weight(kept, name) for kept in constants})),
             None if again or cost.weight_read is None else size_of(cost.weight_read),
             recomputable=again,
         )
         self.operators.append(operator)
-        for each in tensors:
-            self.readers.setdefault(each, []).append(number)
-        for each in filter(None, node.output):
-            self.producer[each] = number
+        for tensor in tensors:
+            self.readers.setdefault(tensor, []).append(number)
+        for output in filter(None, node.output):
+            self.producer[output] = number
             if again:
-                self.again.add(each)
+                self.again.add(output)
 
     def _again(self, cost: OnnxCost, constants: list[Constant], tensors: list[str]) -> bool:
         """Return whether a stage can run an operator again: from numbers that every stage is given, without weights."""
-        if cost.kind in ("embedding", "other") or cost.random or sum(each.bytes for each in constants) > SMALL:
+        if cost.kind in ("embedding", "other") or cost.random or sum(constant.bytes for constant in constants) > SMALL:
             return False
         return all(name in self.again for name in tensors)
 
@@ -153,20 +153,20 @@ class _Import:
         self.counts[word] += 1
         return self.names.unique(f"{word}[{self.counts[word] - 1}]")
 
-    def _weight(self, found: Constant, reader: str) -> int:
+    def _weight(self, constant: Constant, reader: str) -> int:
         """Return the number of the weight of a constant; small ones have one for each reader."""
-        if found.name in self.shared:
-            return self.shared[found.name]
+        if constant.name in self.shared:
+            return self.shared[constant.name]
         number = len(self.weights)
-        if found.bytes > SMALL:
-            self.shared[found.name] = number
-        name = self.weight_names.unique(found.name or f"constant of {reader}")
-        self.weights.append(Weight(name, found.bytes, found.dtype, found.shape))
+        if constant.bytes > SMALL:
+            self.shared[constant.name] = number
+        name = self.weight_names.unique(constant.name or f"constant of {reader}")
+        self.weights.append(Weight(name, constant.bytes, constant.dtype, constant.shape))
         return number
 
     def _tensors(self) -> tuple[Tensor, ...]:
-        given = {each.name for each in self.file.proto.graph.output}
-        found, missing = [], []
+        given = {output.name for output in self.file.proto.graph.output}
+        tensors, missing = [], []
         for name, producer in self.producer.items():
             readers = tuple(self.readers.get(name, ()))
             shape = self.shapes.dims.get(("", name))
@@ -177,7 +177,7 @@ class _Import:
             elif readers or name in given or producer is None:
                 sizes: tuple[Amount, ...] = shape or ()
                 size = size_of(bytes_of(sizes, kind))
-                found.append(Tensor(name, producer, readers, size, TYPES[kind], tuple(map(size_of, sizes))))
+                tensors.append(Tensor(name, producer, readers, size, TYPES[kind], tuple(map(size_of, sizes))))
         if missing:
             more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
             names = self.shapes.symbols
@@ -190,17 +190,17 @@ class _Import:
                 f"{self.file.name}: nobody can tell the shapes of {', '.join(missing[:5])}{more}; "
                 f"{remedy}{'; or ' if remedy else ''}write the shapes into the file (value_info)"
             )
-        return tuple(found)
+        return tuple(tensors)
 
     def _warnings(self) -> list[str]:
-        found = self.flops.warnings()
-        found += [note if count == 1 else f"{note} ({count} times)" for note, count in self.notes.items()]
-        return found
+        warnings = self.flops.warnings()
+        warnings += [note if count == 1 else f"{note} ({count} times)" for note, count in self.notes.items()]
+        return warnings
 
 
-def _says_how(found: Constant) -> bool:
+def _says_how(constant: Constant) -> bool:
     """Return whether a constant is a shape, axes or the like, and no weight."""
-    return found.bytes <= NUMBERS and TYPES[found.made] in ("int32", "int64", "bool")
+    return constant.bytes <= NUMBERS and TYPES[constant.made] in ("int32", "int64", "bool")
 
 
 # The path of the module that a node of an ONNX file came from.

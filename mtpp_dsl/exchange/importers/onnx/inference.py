@@ -6,14 +6,17 @@ exporters compute shapes by operators. Graphs within nodes are gone through by t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.exchange.importers.onnx.contrib import DOMAIN, Typed, made_by
 from mtpp_dsl.exchange.importers.onnx.files import File, graphs_of
-from mtpp_dsl.exchange.importers.onnx.values import MOST, Array, value_of
 
 __all__ = ["UNKNOWN", "Key", "attributes_of", "infer", "inner_place"]
 
@@ -23,18 +26,31 @@ UNKNOWN = -1
 _BOOL, _INT64 = 9, 7
 _TENSOR = 4
 
+Array: TypeAlias = npt.NDArray[Any]
+MOST = 1024
+"""Tensors of more entries are not followed."""
+_SHAPE_OPERATORS = """
+    Identity Cast Gather Concat Slice Squeeze Unsqueeze Reshape Transpose Add Sub Mul Div Mod Min Max Pow Neg Abs Floor
+    Ceil Sqrt Not And Or Equal Less LessOrEqual Greater GreaterOrEqual Where Range ConstantOfShape Expand Tile NonZero
+    ReduceProd ReduceSum ReduceMax ReduceMin
+"""
+_COMPUTED = frozenset(_SHAPE_OPERATORS.split())
+"""The operators with which exporters compute shapes."""
+_BOUNDED = ("NonZero", "LessOrEqual", "GreaterOrEqual")
+"""Those of them whose outputs are small where their inputs are; the package onnx does not always know their shapes."""
+
 
 def attributes_of(node: Any, onnx: Any) -> dict[str, Any]:
     """Return the attributes of a node that are numbers, texts, lists of them, or small tensors as arrays."""
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for attribute in node.attribute:
         if attribute.type in (1, 2, 3, 6, 7, 8):
-            found[attribute.name] = onnx.helper.get_attribute_value(attribute)
+            attributes[attribute.name] = onnx.helper.get_attribute_value(attribute)
         elif attribute.type == _TENSOR:
             value = array_of(attribute.t, onnx)
             if value is not None:
-                found[attribute.name] = value
-    return found
+                attributes[attribute.name] = value
+    return attributes
 
 
 def array_of(tensor: Any, onnx: Any) -> Array | None:
@@ -45,10 +61,10 @@ def array_of(tensor: Any, onnx: Any) -> Array | None:
     if entries > MOST or tensor.external_data or tensor.data_location == 1 or tensor.data_type == 8:
         return None
     try:
-        found: Array = onnx.numpy_helper.to_array(tensor)
+        array: Array = onnx.numpy_helper.to_array(tensor)
     except Exception:  # of damaged files: the values are then not known
         return None
-    return found
+    return array
 
 
 def inner_place(place: str, node: Any, name: str) -> str:
@@ -64,9 +80,18 @@ def infer(file: File, given: Mapping[str, Typed], declared: Mapping[Key, Typed])
         given: types of the inputs of its graph.
         declared: what the file says of the others, for outputs of operators that nobody knows.
     """
-    found: dict[Key, Typed] = {}
-    _Graph(file, file.proto.graph, "", declared, found, None).run(given, {})
-    return found
+    types: dict[Key, Typed] = {}
+    _Graph(file, file.proto.graph, "", declared, types, None).run(given, {})
+    return types
+
+
+@lru_cache(10_000)
+def _reference(node: bytes, opset: int) -> Callable[..., list[Any]]:
+    """Return what computes the outputs of one node, of an operator of the standard."""
+    onnx = need("onnx", "onnx")
+    evaluator = need("onnx.reference", "onnx").ReferenceEvaluator(onnx.NodeProto.FromString(node), opsets={"": opset})
+    run: Callable[..., list[Any]] = evaluator.run
+    return run
 
 
 class _Graph:
@@ -78,24 +103,24 @@ class _Graph:
         graph: Any,
         place: str,
         declared: Mapping[Key, Typed],
-        found: dict[Key, Typed],
+        types: dict[Key, Typed],
         outer: _Graph | None,
     ) -> None:
         self.file, self.graph, self.place = file, graph, place
-        self.declared, self.found, self.outer = declared, found, outer
+        self.declared, self.types, self.outer = declared, types, outer
         self.values: dict[str, Array] = {}
-        self.opsets = {each.domain: each.version for each in file.proto.opset_import}
+        self.opsets = {opset.domain: opset.version for opset in file.proto.opset_import}
 
     def run(self, given: Mapping[str, Typed], values: Mapping[str, Array]) -> None:
         """Find the types of all tensors where the inputs have these types, and some of them these values."""
         self.values.update(values)
         for name, typed in given.items():
-            self.found[self.place, name] = typed
+            self.types[self.place, name] = typed
         for tensor in self.graph.initializer:
-            self.found[self.place, tensor.name] = tensor.data_type, tuple(tensor.dims)
+            self.types[self.place, tensor.name] = tensor.data_type, tuple(tensor.dims)
             self._note(tensor.name, array_of(tensor, self.file.onnx))
         for sparse in self.graph.sparse_initializer:
-            self.found[self.place, sparse.values.name] = sparse.values.data_type, tuple(sparse.dims)
+            self.types[self.place, sparse.values.name] = sparse.values.data_type, tuple(sparse.dims)
         for node in self.graph.node:
             self._node(node)
 
@@ -105,13 +130,13 @@ class _Graph:
 
     def type_of(self, name: str) -> Typed | None:
         """Return the type of a tensor here, or around this graph."""
-        found = self.found.get((self.place, name))
-        return found if found is not None or self.outer is None else self.outer.type_of(name)
+        typed = self.types.get((self.place, name))
+        return typed if typed is not None or self.outer is None else self.outer.type_of(name)
 
     def value(self, name: str) -> Array | None:
         """Return the value of a tensor here, or around this graph, where it is known."""
-        found = self.values.get(name)
-        return found if found is not None or self.outer is None else self.outer.value(name)
+        array = self.values.get(name)
+        return array if array is not None or self.outer is None else self.outer.value(name)
 
     def _node(self, node: Any) -> None:
         attributes = attributes_of(node, self.file.onnx)
@@ -127,7 +152,7 @@ class _Graph:
             if typed is None or typed[1] is None or UNKNOWN in typed[1]:
                 typed = self.declared.get((self.place, name), typed)
             if name and typed is not None:
-                self.found[self.place, name] = typed
+                self.types[self.place, name] = typed
         if node.output:
             self._note(node.output[0], self._value(node, attributes, read))
 
@@ -145,11 +170,29 @@ class _Graph:
         if node.op_type == "Constant":
             for name in ("value", "value_int", "value_ints", "value_float", "value_floats"):
                 if name in attributes:
-                    found = attributes[name]
+                    attribute = attributes[name]
                     kind = np.int64 if "int" in name else np.float32
-                    return found if name == "value" else np.array(found, kind)
+                    return attribute if name == "value" else np.array(attribute, kind)
             return None
-        return value_of(node.op_type, attributes, [self.value(name) if name else None for name in node.input])
+        return self._computed(node)
+
+    def _computed(self, node: Any) -> Array | None:
+        """Return the first output as the package onnx's own reference computes it, where it is known to be small."""
+        feeds = {name: self.value(name) for name in node.input if name}
+        typed = self.types.get((self.place, node.output[0]))
+        if node.op_type not in _COMPUTED or not feeds or any(array is None for array in feeds.values()):
+            return None
+        if node.op_type not in _BOUNDED and (
+            typed is None or typed[1] is None or min(typed[1], default=0) < 0 or prod(typed[1]) > MOST
+        ):
+            return None
+        try:
+            with np.errstate(all="ignore"):
+                run = _reference(node.SerializeToString(), self.opsets.get("", self.opsets.get("ai.onnx", 0)))
+                array = np.asarray(run(None, feeds)[0])
+        except Exception:  # of operators that do not take these values: they are then not known
+            return None
+        return array if array.size <= MOST else None
 
     def _standard(self, node: Any) -> Iterator[Typed | None]:
         """Yield what the package onnx says of the outputs of an operator of the standard, or another that it knows."""
@@ -167,20 +210,20 @@ class _Graph:
         try:
             schema = onnx.defs.get_schema(node.op_type, version, domain)
             imports = [onnx.helper.make_opsetid(domain, version)]
-            found = onnx.shape_inference.infer_node_outputs(
+            outputs = onnx.shape_inference.infer_node_outputs(
                 schema, node, types, data, opset_imports=imports, ir_version=self.file.proto.ir_version
             )
         except Exception:  # of C++, in its own words: the node's outputs are then unknown
             return
-        yield from (_typed(found[name]) if name in found else None for name in node.output)
+        yield from (_typed(outputs[name]) if name in outputs else None for name in node.output)
 
     def _inner(self, node: Any, name: str, graph: Any, given: Sequence[Typed | None]) -> list[Typed | None]:
         """Return the types of the outputs of a graph within a node, whose inputs have these types."""
-        within = _Graph(self.file, graph, inner_place(self.place, node, name), self.declared, self.found, self)
-        names = [each.name for each in graph.input]
-        types = {each: typed for each, typed in zip(names, given, strict=False) if typed is not None}
+        within = _Graph(self.file, graph, inner_place(self.place, node, name), self.declared, self.types, self)
+        names = [value.name for value in graph.input]
+        types = {input_name: typed for input_name, typed in zip(names, given, strict=False) if typed is not None}
         within.run(types, {})
-        return [within.type_of(each.name) for each in graph.output]
+        return [within.type_of(value.name) for value in graph.output]
 
     def _control(self, node: Any, attributes: Mapping[str, Any], read: Sequence[Typed | None]) -> list[Typed | None]:
         """Return the types of the outputs of If, Loop and Scan."""
@@ -223,10 +266,10 @@ class _Graph:
             given.append((typed[0], shape[:axis] + shape[axis + 1 :]))
         made = self._inner(node, "body", body, [*state, *given])
         outputs = list(attributes.get("scan_output_axes") or [])
-        found: list[Typed | None] = list(state)
+        types: list[Typed | None] = list(state)
         for number, typed in enumerate(made[len(state) :]):
-            found.append(_stacked(typed, outputs[number] if number < len(outputs) else 0, length))
-        return found
+            types.append(_stacked(typed, outputs[number] if number < len(outputs) else 0, length))
+        return types
 
 
 def _stacked(typed: Typed | None, axis: int, length: int) -> Typed | None:
@@ -246,16 +289,16 @@ def _merged(first: Typed | None, second: Typed | None) -> Typed | None:
 
 def _proto(typed: Typed, onnx: Any) -> Any:
     """Return a type as the package onnx takes it."""
-    found = onnx.TypeProto()
-    found.tensor_type.elem_type = typed[0]
+    proto = onnx.TypeProto()
+    proto.tensor_type.elem_type = typed[0]
     if typed[1] is not None:
-        shape = found.tensor_type.shape
+        shape = proto.tensor_type.shape
         shape.SetInParent()
         for size in typed[1]:
             dim = shape.dim.add()
             if size >= 0:
                 dim.dim_value = size
-    return found
+    return proto
 
 
 def _typed(proto: Any) -> Typed | None:

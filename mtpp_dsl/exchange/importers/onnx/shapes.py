@@ -64,13 +64,13 @@ def shapes_of(file: File, sizes: Mapping[str, int | str]) -> Shapes:
         )
     runs = [_run(file, dims, sample) for sample in fit.samples]
     types = {key: typed[0] for key, typed in runs[0].items()}
-    found: dict[Key, Shape] = {}
+    fitted_shapes: dict[Key, Shape] = {}
     for key in runs[0]:
         shapes = [run.get(key, (0, None))[1] for run in runs]
         fitted = _fitted(shapes, fit)
         if fitted is not None:
-            found[key] = fitted
-    return Shapes(types, found, tuple(symbols))
+            fitted_shapes[key] = fitted
+    return Shapes(types, fitted_shapes, tuple(symbols))
 
 
 def _run(file: File, dims: Mapping[Place, int | str], sample: Mapping[str, int]) -> dict[Key, Typed]:
@@ -80,30 +80,30 @@ def _run(file: File, dims: Mapping[Place, int | str], sample: Mapping[str, int])
 def _fitted(shapes: Sequence[tuple[int, ...] | None], fit: Fit) -> Shape | None:
     if any(shape is None or len(shape) != len(shapes[0] or ()) for shape in shapes):
         return None
-    found: list[Amount] = []
+    amounts: list[Amount] = []
     for numbers in zip(*(shape for shape in shapes if shape is not None), strict=True):
         if any(number < 0 or number > MAX_DIM for number in numbers):
             return None
         amount = fit(numbers)
         if amount is None:
             return None
-        found.append(amount)
-    return tuple(found)
+        amounts.append(amount)
+    return tuple(amounts)
 
 
 def _input_dims(file: File) -> dict[Place, int | str]:
     """Return the sizes of the inputs that are no weights, each a number, a symbol or a formula over symbols."""
     weights = {tensor.name for tensor in file.proto.graph.initializer}
-    found: dict[Place, int | str] = {}
+    sizes: dict[Place, int | str] = {}
     for i, given in enumerate(file.proto.graph.input):
         if given.name in weights or not given.type.HasField("tensor_type"):
             continue
         for axis, dim in enumerate(given.type.tensor_type.shape.dim):
-            found[i, axis] = _dim(dim, given.name, axis, file.name)
-    plain = {text for text in found.values() if isinstance(text, str) and _NAME.match(text)}
+            sizes[i, axis] = _dim(dim, given.name, axis, file.name)
+    plain = {text for text in sizes.values() if isinstance(text, str) and _NAME.match(text)}
     return {
         place: size if isinstance(size, int) else _formula(size, plain, file.proto.graph.input[place[0]].name, place[1])
-        for place, size in found.items()
+        for place, size in sizes.items()
     }
 
 
@@ -141,7 +141,7 @@ def _formula(text: str, plain: set[str], name: str, axis: int) -> str:
 
 def _bound(dims: dict[Place, int | str], sizes: Mapping[str, int | str], name: str) -> list[str]:
     """Put *sizes* in place of symbols in *dims*, and return the symbols that are left."""
-    every = sorted({each for size in dims.values() if isinstance(size, str) for each in symbols_of(size)})
+    every = sorted({symbol for size in dims.values() if isinstance(size, str) for symbol in symbols_of(size)})
     for given in sizes:
         if given not in every:
             listed = f"its symbols are: {', '.join(every[:12])}" if every else "all its sizes are numbers"
@@ -149,7 +149,7 @@ def _bound(dims: dict[Place, int | str], sizes: Mapping[str, int | str], name: s
     for place, size in dims.items():
         if isinstance(size, str) and symbols_of(size) & set(sizes):
             dims[place] = _replaced(size, sizes)
-    left = sorted({each for size in dims.values() if isinstance(size, str) for each in symbols_of(size)})
+    left = sorted({symbol for size in dims.values() if isinstance(size, str) for symbol in symbols_of(size)})
     if len(left) > MAX_SYMBOLS:
         raise UsageError(
             f"{name} has {len(left)} sizes without a value: {', '.join(left[:12])}; at most {MAX_SYMBOLS} can stay "
@@ -172,12 +172,12 @@ def _inferred(file: File, dims: Mapping[Place, Any], sample: Mapping[str, int]) 
     """Return the types and shapes of all tensors where the inputs have these sizes; sizes below zero are unknown."""
     given: dict[str, Typed] = {}
     weights = {tensor.name for tensor in file.proto.graph.initializer}
-    for i, each in enumerate(file.proto.graph.input):
-        if each.name in weights or not each.type.HasField("tensor_type"):
+    for i, graph_input in enumerate(file.proto.graph.input):
+        if graph_input.name in weights or not graph_input.type.HasField("tensor_type"):
             continue
-        typed = each.type.tensor_type
-        shape = tuple(_checked(dims[i, axis], file, each.name) for axis in range(len(typed.shape.dim)))
-        given[each.name] = typed.elem_type, shape if typed.HasField("shape") else None
+        typed = graph_input.type.tensor_type
+        shape = tuple(_checked(dims[i, axis], file, graph_input.name) for axis in range(len(typed.shape.dim)))
+        given[graph_input.name] = typed.elem_type, shape if typed.HasField("shape") else None
     return infer(file, given, dict(_declared(file.proto.graph, "", sample)))
 
 
@@ -189,8 +189,8 @@ def _checked(number: object, file: File, name: str) -> int:
 
 def _declared(graph: Any, place: str, sample: Mapping[str, int]) -> Iterator[tuple[Key, Typed]]:
     """Yield what the file says of the types of tensors that nodes make."""
-    for each in (*graph.output, *graph.value_info):
-        kind = each.type
+    for info in (*graph.output, *graph.value_info):
+        kind = info.type
         if kind.HasField("tensor_type") and kind.tensor_type.elem_type in TYPES:
             typed, shape = kind.tensor_type, None
             if typed.HasField("shape"):
@@ -198,7 +198,7 @@ def _declared(graph: Any, place: str, sample: Mapping[str, int]) -> Iterator[tup
                     dim.dim_value if dim.HasField("dim_value") else sample.get(dim.dim_param, UNKNOWN)
                     for dim in typed.shape.dim
                 )
-            yield (place, each.name), (typed.elem_type, shape)
+            yield (place, info.name), (typed.elem_type, shape)
     for node in graph.node:
         for name, inner in graphs_of(node):
             yield from _declared(inner, inner_place(place, node, name), sample)
@@ -246,21 +246,21 @@ class Fit:
         if all(number == numbers[0] for number in numbers):
             return numbers[0]
         known = numbers[: len(self._basis)]
-        found = [sum((a * b for a, b in zip(row, known, strict=True)), Fraction(0)) for row in self._inverse]
-        if any(number.denominator != 1 for number in found):
+        coefficients = [sum((a * b for a, b in zip(row, known, strict=True)), Fraction(0)) for row in self._inverse]
+        if any(number.denominator != 1 for number in coefficients):
             return None
         for point, number in zip(self._points, numbers, strict=True):
-            if sum(a * _at(powers, point) for a, powers in zip(found, self._basis, strict=True)) != number:
+            if sum(a * _at(powers, point) for a, powers in zip(coefficients, self._basis, strict=True)) != number:
                 return None
         named = [tuple(sorted((self._symbols[a], 1) for a in powers)) for powers in self._basis]
-        return Polynomial({powers: int(number) for powers, number in zip(named, found, strict=True)})
+        return Polynomial({powers: int(number) for powers, number in zip(named, coefficients, strict=True)})
 
 
 def _at(powers: tuple[int, ...], point: Sequence[int]) -> int:
-    found = 1
+    product = 1
     for a in powers:
-        found *= point[a]
-    return found
+        product *= point[a]
+    return product
 
 
 def _inverted(matrix: list[list[int]]) -> list[list[Fraction]]:

@@ -75,8 +75,8 @@ def strip(data: Data, name: str) -> Stripped:
     """
     walk = _Walk(data, name)
     kept = walk.message("model", 0, len(data), 0)
-    walk.found.data = bytes(data[:]) if kept is None else kept
-    return walk.found
+    walk.stripped.data = bytes(data[:]) if kept is None else kept
+    return walk.stripped
 
 
 class _Walk:
@@ -84,7 +84,7 @@ class _Walk:
 
     def __init__(self, data: Data, name: str) -> None:
         self.data, self.name = data, name
-        self.found = Stripped()
+        self.stripped = Stripped()
         self.fields = self.kept = 0
 
     def wrong(self, what: str) -> UsageError:
@@ -92,13 +92,13 @@ class _Walk:
 
     def number(self, at: int, end: int) -> tuple[int, int]:
         """Return the whole number that begins at a byte, and where it ends."""
-        found = shift = 0
+        number = shift = 0
         while at < end and shift < 70:
             byte = self.data[at]
             at += 1
-            found |= (byte & 127) << shift
+            number |= (byte & 127) << shift
             if byte < 128:
-                return found, at
+                return number, at
             shift += 7
         raise self.wrong(f"it breaks off, or is damaged, at byte {at:,}")
 
@@ -135,8 +135,8 @@ class _Walk:
         if depth > MAX_DEPTH * 3:
             raise self.wrong(f"graphs are nested more than {MAX_DEPTH} deep")
         inner, dropped = _INNER[kind], _DROPPED[kind]
-        self.found.nodes += kind == _NODE
-        if self.found.nodes > MAX_NODES:
+        self.stripped.nodes += kind == _NODE
+        if self.stripped.nodes > MAX_NODES:
             raise self.wrong(f"it has more than {MAX_NODES:,} nodes")
         pieces: list[bytes] = []
         since, changed = start, False
@@ -190,7 +190,7 @@ class _Walk:
                 raise self.wrong(f"its names, shapes and types take more than {MAX_KEPT >> 20} MiB")
             pieces.append(self.data[begin:after])
         if raw:
-            self.found.left_out[called] = raw
+            self.stripped.left_out[called] = raw
         return b"".join(pieces)
 
 
@@ -199,9 +199,9 @@ def _field(number: int, content: bytes) -> bytes:
 
 
 def _encoded(number: int) -> bytes:
-    found = bytearray()
+    encoded = bytearray()
     while number > 127:
-        found.append(number & 127 | 128)
+        encoded.append(number & 127 | 128)
         number >>= 7
-    found.append(number)
-    return bytes(found)
+    encoded.append(number)
+    return bytes(encoded)
