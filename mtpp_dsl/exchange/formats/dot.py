@@ -51,13 +51,13 @@ class DotFile:
         Raises:
             UsageError: it is missing or broken, or says what no graph has; names the file and the line.
         """
-        found = read_dot(read_text(path), f"{path}")
-        rows = GraphRows(names=list(found.nodes))
+        dot = read_dot(read_text(path), f"{path}")
+        rows = GraphRows(names=list(dot.nodes))
         index = {name: v for v, name in enumerate(rows.names)}
         unknown: dict[str, None] = {}
-        for given in found.nodes.values():
+        for given in dot.nodes.values():
             rows.nodes.append(_known(given, unknown))
-        for tail, head, given in found.edges:
+        for tail, head, given in dot.edges:
             rows.edges.append((index[tail], index[head]))
             rows.sizes.append(given.get("size"))
             unknown |= {what: None for what in given if what != "size" and what not in DRAWING}
@@ -183,7 +183,7 @@ class _Reader:
     """Reads one file, by recursive descent over clusters."""
 
     def __init__(self, text: str, place: str) -> None:
-        self.text, self.place, self.found = text, place, DotGraph()
+        self.text, self.place, self.dot = text, place, DotGraph()
         self.tokens = self._all_tokens()
         self.kind, self.token, self.at = "", "", 0
         self.depth = 0
@@ -260,7 +260,7 @@ class _Reader:
         self._statements({}, {})
         if self.kind != "end":
             raise self._wrong(self.at, f"not DOT: expected the end after the graph, found {self._shown()}")
-        return self.found
+        return self.dot
 
     def _statements(self, nodes: dict[str, str], edges: dict[str, str]) -> dict[str, None]:
         """Read statements up to the closing brace; return the nodes that they mention, in their order.
@@ -303,16 +303,16 @@ class _Reader:
         given = self._attributes() if self.kind == "sign" and self.token == "[" else {}
         if len(ends) == 1:
             if isinstance(ends[0], str):
-                self.found.nodes[self._mention(ends[0], nodes)] |= given
+                self.dot.nodes[self._mention(ends[0], nodes)] |= given
                 inside[ends[0]] = None
             else:
                 inside |= ends[0]
             return
         sets = [{self._mention(end, nodes): None} if isinstance(end, str) else end for end in ends]
         for tails, heads in pairwise(sets):
-            if len(self.found.edges) + len(tails) * len(heads) > MAX_EDGES:
+            if len(self.dot.edges) + len(tails) * len(heads) > MAX_EDGES:
                 raise self._wrong(self.at, f"there are more than {MAX_EDGES:,} edges, the most that are read")
-            self.found.edges += [(tail, head, edges | given) for tail in tails for head in heads]
+            self.dot.edges += [(tail, head, edges | given) for tail in tails for head in heads]
         for end in sets:
             inside |= end
 
@@ -332,26 +332,26 @@ class _Reader:
 
     def _mention(self, name: str, usual: dict[str, str]) -> str:
         """Make a node known, with the attributes that nodes have here; return its name."""
-        if name not in self.found.nodes:
-            if len(self.found.nodes) >= MAX_NODES:
+        if name not in self.dot.nodes:
+            if len(self.dot.nodes) >= MAX_NODES:
                 raise self._wrong(self.at, f"there are more than {MAX_NODES:,} nodes, the most that are read")
-            self.found.nodes[name] = dict(usual)
+            self.dot.nodes[name] = dict(usual)
         return name
 
     def _attributes(self) -> dict[str, str]:
         """Read lists of attributes."""
-        found: dict[str, str] = {}
+        attributes: dict[str, str] = {}
         while self._take("["):
             while not self._take("]"):
                 name = self._id()
-                found[name] = self._id() if self._take("=") else "true"
-                if len(found) > MAX_ATTRIBUTES:
+                attributes[name] = self._id() if self._take("=") else "true"
+                if len(attributes) > MAX_ATTRIBUTES:
                     raise self._wrong(
                         self.at, f"there are more than {MAX_ATTRIBUTES} attributes, the most that are read"
                     )
                 if not self._take(","):
                     self._take(";")
-        return found
+        return attributes
 
 
 def _expected(text: str, at: int) -> str:

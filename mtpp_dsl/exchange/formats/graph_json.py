@@ -72,12 +72,12 @@ class GraphJson:
         if "phases" not in file:
             return Workload(_graph(file, file))
         graphs, weights = {}, {}
-        for each in file.records("phases", most=100):
-            _only(each, ("name", "weight", "nodes", "edges"))
-            name = each.text("name")
+        for phase in file.records("phases", most=100):
+            _only(phase, ("name", "weight", "nodes", "edges"))
+            name = phase.text("name")
             if name in graphs:
-                raise each.error("name", f"a second {name[:60]!r}")
-            graphs[name], weights[name] = _graph(each, file), each.number("weight", 1.0)
+                raise phase.error("name", f"a second {name[:60]!r}")
+            graphs[name], weights[name] = _graph(phase, file), phase.number("weight", 1.0)
         try:
             return Workload(phased_graph(graphs, weights))
         except UsageError as error:
@@ -90,8 +90,8 @@ class GraphJson:
             UsageError: the graph has times of batches or of single devices, or a law, which come from specs.
         """
         graph = workload.graph
-        for each in (graph, *(phase.graph for phase in graph.phases)):
-            if each.batch_times or each.device_times or each.law:
+        for one_graph in (graph, *(phase.graph for phase in graph.phases)):
+            if one_graph.batch_times or one_graph.device_times or one_graph.law:
                 raise UsageError(
                     "JSON of graphs cannot say times of batches or of single devices, nor laws: keep the spec"
                 )
@@ -123,8 +123,10 @@ def _body(graph: Graph) -> str:
         for what in (*COSTS, "dtype", "weight_type"):
             row.pop(what, None)
         operators = _operators(graph, v)
-        said = {"times": {kind: "inf" if time == np.inf else time for kind, time in times.items()}} if times else {}
-        lines.append(_dumped({"name": name} | row | said | ({"operators": operators} if operators else {})))
+        own_times = (
+            {"times": {kind: "inf" if time == np.inf else time for kind, time in times.items()}} if times else {}
+        )
+        lines.append(_dumped({"name": name} | row | own_times | ({"operators": operators} if operators else {})))
     edges = [
         _dumped({"source": rows.names[u], "target": rows.names[v]} | ({} if size is None else {"size": size}))
         for (u, v), size in zip(rows.edges, rows.sizes, strict=True)
@@ -134,15 +136,15 @@ def _body(graph: Graph) -> str:
 
 def _operators(graph: Graph, v: int) -> list[dict[str, Any]]:
     """Return what the operators of a node do, one after the other."""
-    costs, found = graph.costs, []
+    costs, items = graph.costs, []
     for item in costs.items_of(v) if costs is not None else ():
         row: dict[str, Any] = {
             what: float(getattr(costs, what)[item]) for what in COSTS if not np.isnan(getattr(costs, what)[item])
         }
         assert costs is not None
         words = (costs.kinds[item], costs.dtypes[item], costs.weight_types[item], costs.names[item])
-        found.append(row | {what: word for what, word in zip(_ITEM[3:], words, strict=True) if word})
-    return found
+        items.append(row | {what: word for what, word in zip(_ITEM[3:], words, strict=True) if word})
+    return items
 
 
 def _only(record: JsonRecord, known: tuple[str, ...]) -> None:
@@ -200,11 +202,11 @@ def _with_costs(graph: Graph, owners: list[int], items: list[JsonRecord]) -> Gra
 def _units(file: JsonRecord) -> dict[str, str]:
     given = JsonRecord(f"{file.place}: units", file.data.get("units") or {})
     _only(given, tuple(_UNITS))
-    found = {what: given.text(what, known[0] if not given.data else "") for what, known in _UNITS.items()}
-    for what, unit in found.items():
+    units = {what: given.text(what, known[0] if not given.data else "") for what, known in _UNITS.items()}
+    for what, unit in units.items():
         if unit not in _UNITS[what]:
             raise given.error(what, f"expected {' or '.join(map(repr, _UNITS[what]))}, found {unit[:20]!r}")
-    return found
+    return units
 
 
 def _value(node: JsonRecord, what: str) -> Any:

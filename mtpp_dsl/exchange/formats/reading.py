@@ -35,17 +35,17 @@ def read(path: Path | str, format_name: str | None = None, options: Mapping[str,
     names = [format_name] if format_name is not None else _by_suffix(path)
     if len(names) == 1:
         return _read_as(path, names[0], options or {})
-    found: dict[str, Workload] = {}
+    workloads: dict[str, Workload] = {}
     refused: dict[str, str] = {}
     for name in names:
         try:
-            found[name] = _read_as(path, name, options or {})
+            workloads[name] = _read_as(path, name, options or {})
         except UsageError as error:
             refused[name] = str(error)
-    if len(found) == 1:
-        return next(iter(found.values()))
-    if found:
-        raise UsageError(f"{path} could be {' or '.join(found)}; say which with (format = …)")
+    if len(workloads) == 1:
+        return next(iter(workloads.values()))
+    if workloads:
+        raise UsageError(f"{path} could be {' or '.join(workloads)}; say which with (format = …)")
     reasons = "".join(f"\n  {name}: {reason}" for name, reason in refused.items())
     raise UsageError(f"{path} is in none of the formats {', '.join(refused)}:{reasons}")
 

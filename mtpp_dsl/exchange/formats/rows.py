@@ -62,7 +62,7 @@ class WeightsReader:
         """
         dimension = UNITS.get(unit, (1, NONE))[1]
         if dimension not in self.dimensions:
-            units = [each for each, (_, of) in UNITS.items() if of in self.dimensions]
+            units = [name for name, (_, of) in UNITS.items() if of in self.dimensions]
             raise UsageError(
                 f"{what} cannot be in {unit[:20]!r}, but in {', '.join(units[:8])}{unit_hint(unit, self.dimensions)}"
             )
@@ -316,20 +316,20 @@ class _Reading:
         values = [short(row.get(what)) for row in self.rows.nodes]
         ends = [np.inf if value in ("inf", np.inf) and TIME_ON in what else None for value in values]
         values = [value if end is None else None for value, end in zip(values, ends, strict=True)]
-        found = reader.read(what, self.rows.names, values)
+        numbers = reader.read(what, self.rows.names, values)
         return [
             end if end is not None else absent if value is None else value
-            for value, end in zip(found, ends, strict=True)
+            for value, end in zip(numbers, ends, strict=True)
         ]
 
     def words(self, what: str, known: Sequence[str] = ()) -> list[str]:
         """Return [n] a word of all nodes, one of those *known* where these are given."""
-        found = [row.get(what, "") for row in self.rows.nodes]
-        for name, word in zip(self.rows.names, found, strict=True):
+        words = [row.get(what, "") for row in self.rows.nodes]
+        for name, word in zip(self.rows.names, words, strict=True):
             if not isinstance(word, str) or len(word) > MAX_NAME or (known and word not in known):
                 one = f", one of {', '.join(known[1:])}" if known else f" of at most {MAX_NAME:,} characters"
                 raise UsageError(f"{what} of {name} is {str(word)[:40]!r}; it must be a text{one}")
-        return found
+        return words
 
     def color(self, name: str, row: Mapping[str, Any]) -> int:
         """Return the colour class of a node; -1 for none."""
@@ -346,13 +346,13 @@ class _Reading:
         if not owners:
             return None
         readers = {"flop": WeightsReader((WORK,), None, "operations"), "read": self.bytes(), "write": self.bytes()}
-        found = {what: _nans(self.column(what, reader)) for what, reader in readers.items()}
+        amounts = {what: _nans(self.column(what, reader)) for what, reader in readers.items()}
         words = {what: self.words(what) for what in ("kind", "dtype", "weight_type")}
         return Costs.create(
             owners,
-            flop=found["flop"][owners],
-            read=found["read"][owners],
-            write=found["write"][owners],
+            flop=amounts["flop"][owners],
+            read=amounts["read"][owners],
+            write=amounts["write"][owners],
             kinds=[words["kind"][v] for v in owners],
             dtypes=[words["dtype"][v] for v in owners],
             weight_types=[words["weight_type"][v] for v in owners],

@@ -33,5 +33,5 @@ class Workload(Short, Picklable):
 
 def says_format(path: Path, word: str) -> bool:
     """Return whether a JSON file begins with the field ``"format": "word"``."""
-    found = re.match(rb'(?:\xef\xbb\xbf)?\s*\{\s*"format"\s*:\s*"([^"]*)"', read_head(path))
-    return found is not None and found[1] == word.encode()
+    match = re.match(rb'(?:\xef\xbb\xbf)?\s*\{\s*"format"\s*:\s*"([^"]*)"', read_head(path))
+    return match is not None and match[1] == word.encode()

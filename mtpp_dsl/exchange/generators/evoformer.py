@@ -127,7 +127,7 @@ class _Block:
     def _bias(self, label: str, normed: int, heads: int) -> int:
         """Add the bias that pairs give to scores, a number for every head."""
         bias = self.net.product(label, normed, self.residues**2, self.pair, heads)
-        return self.net.wise("transpose", f"{label} transpose", [bias], self.residues**2 * heads, each=0)
+        return self.net.wise("transpose", f"{label} transpose", [bias], self.residues**2 * heads, per_number=0)
 
     def _attend(
         self, label: str, x: int | None, attention: Attention, *, bias: int | None = None, turned: bool = False
@@ -136,10 +136,10 @@ class _Block:
         net, size = self.net, attention.rows * attention.width
         y = net.norm(f"{label} layernorm", _reads(x), attention.rows, attention.width)
         if turned:
-            y = net.wise("transpose", f"{label} turn", [y], size, each=0)
+            y = net.wise("transpose", f"{label} turn", [y], size, per_number=0)
         y = attention.add(label, y, bias=bias)
         if turned:
-            y = net.wise("transpose", f"{label} turn back", [y], size, each=0)
+            y = net.wise("transpose", f"{label} turn back", [y], size, per_number=0)
         return net.wise("add", f"{label} residual", [*_reads(x), y], size)
 
     def _transition(self, label: str, x: int, rows: int, width: int) -> int:
@@ -148,7 +148,7 @@ class _Block:
         y = self.net.linear(f"{label} wide", y, rows, width, 4 * width)
         y = self.net.wise("relu", f"{label} relu", [y], 4 * rows * width)
         y = self.net.product(f"{label} narrow", y, rows, 4 * width, width)
-        return self.net.wise("add", f"{label} residual", [x, y], rows * width, each=2, weights=width)
+        return self.net.wise("add", f"{label} residual", [x, y], rows * width, per_number=2, weights=width)
 
     def _outer(self, label: str, m: int, z: int | None) -> int:
         """Add the mean over sequences of the outer products of their rows (Algorithm 10)."""
@@ -177,7 +177,7 @@ class _Block:
         net, width, pairs = self.net, self.pair, self.residues**2
         y = net.linear(label, x, pairs, width, width)
         gate = net.linear(f"{label} gate", by, pairs, width, width)
-        gate = net.wise("sigmoid", f"{label} gate", [gate], pairs * width, each=4)
+        gate = net.wise("sigmoid", f"{label} gate", [gate], pairs * width, per_number=4)
         return net.wise("mul", f"{label} gated", [y, gate], pairs * width)
 
     def _triangle(self, label: str, z: int, *, turned: bool) -> int:
@@ -185,14 +185,14 @@ class _Block:
         net, pairs = self.net, self.residues**2
         y = net.norm(f"{label} layernorm", [z], pairs, self.pair)
         if turned:
-            y = net.wise("transpose", f"{label} turn", [y], pairs * self.pair, each=0)
+            y = net.wise("transpose", f"{label} turn", [y], pairs * self.pair, per_number=0)
         bias = self._bias(f"{label} bias", y, self.pair_heads)
         attention = Attention(
             net, pairs, self.residues, self.pair, self.pair, self.pair_heads, self.pair_parts, biased=False, gated=True
         )
         y = attention.add(label, y, bias=bias)
         if turned:
-            y = net.wise("transpose", f"{label} turn back", [y], pairs * self.pair, each=0)
+            y = net.wise("transpose", f"{label} turn back", [y], pairs * self.pair, per_number=0)
         return net.wise("add", f"{label} residual", [z, y], pairs * self.pair)
 
 

@@ -75,15 +75,15 @@ def parameters(name: str, function: Callable[..., object]) -> tuple[Parameter, .
         PluginError: one has no default, or an annotation other than int, float, str or bool.
     """
     hints = get_type_hints(function)
-    found = []
+    declared = []
     for word, parameter in inspect.signature(function).parameters.items():
         kind = _plain(hints.get(word))
         if kind is None or parameter.default is inspect.Parameter.empty:
             raise PluginError(
                 f"generator {name!r}: its parameter {word!r} needs a default and an annotation int, float, str or bool"
             )
-        found.append(Parameter(word, kind, parameter.default))
-    return tuple(found)
+        declared.append(Parameter(word, kind, parameter.default))
+    return tuple(declared)
 
 
 def _plain(hint: Any) -> type | None:

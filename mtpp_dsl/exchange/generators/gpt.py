@@ -121,9 +121,9 @@ class _Stack:
         x = self.net.wise("add", f"{label} residual", [*reads, attended], size)
         normed = self._norm(f"{label} layernorm", [x])
         wide = self._linear(f"{label} wide", normed, self.hidden, 4 * self.hidden)
-        active = self.net.wise("gelu", f"{label} gelu", [wide], 4 * size, each=8)
+        active = self.net.wise("gelu", f"{label} gelu", [wide], 4 * size, per_number=8)
         narrow = self._product(f"{label} narrow", active, 4 * self.hidden, self.hidden)
-        return self.net.wise("add", f"{label} residual", [x, narrow], size, each=2, weights=self.hidden)
+        return self.net.wise("add", f"{label} residual", [x, narrow], size, per_number=2, weights=self.hidden)
 
     def fused(self, label: str, x: int | None) -> int:
         """Add a layer of fused operators that reads *x*; return its last operator."""
@@ -145,7 +145,7 @@ class _Stack:
             y = self.net.add(kind, f"{label} shard {shard}", [normed], rows * width, flop, weights)
             parts.append(self._product(f"{label} shard {shard} back", y, width, hidden))
         return self.net.wise(
-            "add", f"{label} sum", [*reads, *parts], rows * hidden, each=self.shards + 1, weights=hidden
+            "add", f"{label} sum", [*reads, *parts], rows * hidden, per_number=self.shards + 1, weights=hidden
         )
 
     def _heads(self, label: str, x: int) -> int:
@@ -156,11 +156,11 @@ class _Stack:
         query, key, value = (
             self._linear(f"{label} {what}", x, self.hidden, width) for what in ("query", "key", "value")
         )
-        key = self.net.wise("transpose", f"{label} transpose", [key], size, each=0)
+        key = self.net.wise("transpose", f"{label} transpose", [key], size, per_number=0)
         score = self.net.add("matmul", f"{label} scores", [query, key], scores, products)
         score = self.net.wise("mul", f"{label} scale", [score], scores)
         score = self.net.wise("add", f"{label} mask", [score], scores)
-        score = self.net.wise("softmax", f"{label} softmax", [score], scores, each=5)
+        score = self.net.wise("softmax", f"{label} softmax", [score], scores, per_number=5)
         return self.net.add("matmul", f"{label} context", [score, value], size, products)
 
     def _norm(self, label: str, reads: list[int]) -> int:

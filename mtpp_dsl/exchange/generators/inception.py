@@ -181,9 +181,11 @@ class _Net:
         """Add a convolution with its normalisation; of the image (channels, side) *given* where x is None."""
         inner, side = given if x is None else (x.channels, x.side)
         side = side if padded and stride == 1 else (side - span[0]) // stride + 1
-        size, each = self.batch * channels * side * side, inner * span[0] * span[1]
+        size, factors = self.batch * channels * side * side, inner * span[0] * span[1]
         reads = [] if x is None else [x.node]
-        node = self.operators.add("conv", label, reads, size, (2.0 * each + 3) * size, channels * each + 2 * channels)
+        node = self.operators.add(
+            "conv", label, reads, size, (2.0 * factors + 3) * size, channels * factors + 2 * channels
+        )
         return _Tensor(node, channels, side)
 
     def pool(self, kind: str, label: str, x: _Tensor, span: int, stride: int) -> _Tensor:

@@ -68,14 +68,21 @@ class Operators:
         return v
 
     def wise(
-        self, kind: str, label: str, reads: Sequence[int], numbers: float, *, each: float = 1, weights: float = 0.0
+        self,
+        kind: str,
+        label: str,
+        reads: Sequence[int],
+        numbers: float,
+        *,
+        per_number: float = 1,
+        weights: float = 0.0,
     ) -> int:
-        """Add an operator that computes *each* FLOP for every number of its tensor."""
-        return self.add(kind, label, reads, numbers, each * numbers, weights)
+        """Add an operator that computes *per_number* FLOP for every number of its tensor."""
+        return self.add(kind, label, reads, numbers, per_number * numbers, weights)
 
     def norm(self, label: str, reads: Sequence[int], rows: int, width: int) -> int:
         """Add a ``layernorm`` of rows."""
-        return self.wise("layernorm", label, reads, rows * width, each=8, weights=2 * width)
+        return self.wise("layernorm", label, reads, rows * width, per_number=8, weights=2 * width)
 
     def product(self, label: str, x: int, rows: int, inner: int, outer: int) -> int:
         """Add the ``matmul`` of rows with a matrix of weights, [inner] by [outer]."""
@@ -170,7 +177,7 @@ class Attention:
         size, scores = self.rows * inner, self.rows * self.span * (self.heads // self.parts)
         products = 2.0 * self.rows * self.span * inner
         query, key, value = (self._rows(f"{label} {what}", x, inner) for what in ("query", "key", "value"))
-        key = net.wise("transpose", f"{label} transpose", [key], size, each=0)
+        key = net.wise("transpose", f"{label} transpose", [key], size, per_number=0)
         score = net.add("matmul", f"{label} scores", [query, key], scores, products)
         score = net.wise("mul", f"{label} scale", [score], scores)
         if table or bias is not None:
@@ -178,12 +185,12 @@ class Attention:
             score = net.wise("add", f"{label} bias", added, scores, weights=table)
         if masked:
             score = net.wise("add", f"{label} mask", [score], scores)
-        score = net.wise("softmax", f"{label} softmax", [score], scores, each=5)
+        score = net.wise("softmax", f"{label} softmax", [score], scores, per_number=5)
         context = net.add("matmul", f"{label} context", [score, value], size, products)
         if not self.gated:
             return context
         gate = net.linear(f"{label} gate", x, self.rows, self.width, inner)
-        gate = net.wise("sigmoid", f"{label} gate", [gate], size, each=4)
+        gate = net.wise("sigmoid", f"{label} gate", [gate], size, per_number=4)
         return net.wise("mul", f"{label} gated", [context, gate], size)
 
     def _rows(self, label: str, x: int, inner: int) -> int:

@@ -53,7 +53,7 @@ def resnet(
     x = net.conv("stem", None, 3, width, 7, side)
     x = net.wise("relu", "stem relu", [x], width, side)
     side //= 2
-    x = net.wise("maxpool", "stem pool", [x], width, side, each=9)
+    x = net.wise("maxpool", "stem pool", [x], width, side, per_number=9)
     channels = width
     for stage in range(4):
         if stage:
@@ -62,7 +62,7 @@ def resnet(
         for block in range(blocks):
             x = net.block(f"stage {stage} block {block}", x, channels, inner, side, around=block == 0)
             channels = WIDEN * inner
-    x = net.wise("avgpool", "pool", [x], channels, 1, each=side * side)
+    x = net.wise("avgpool", "pool", [x], channels, 1, per_number=side * side)
     net.operators.add("matmul", "classes", [x], batch * CLASSES, 2.0 * batch * channels * CLASSES, channels * CLASSES)
     return net.operators.graph()
 
@@ -93,7 +93,7 @@ class _Net:
         reads = [] if x is None else [x]
         weights = inner * outer * span * span
         y = self.operators.add("conv", label, reads, size, 2.0 * size * inner * span * span, weights)
-        return self.wise("bn", f"{label} bn", [y], outer, side, each=2, weights=2 * outer)
+        return self.wise("bn", f"{label} bn", [y], outer, side, per_number=2, weights=2 * outer)
 
     def wise(
         self,
@@ -103,9 +103,9 @@ class _Net:
         channels: int,
         side: int,
         *,
-        each: float = 1,
+        per_number: float = 1,
         weights: float = 0.0,
     ) -> int:
         """Add an operator of so much FLOP for each number of its output."""
         size = self.batch * channels * side * side
-        return self.operators.add(kind, label, reads, size, each * size, weights)
+        return self.operators.add(kind, label, reads, size, per_number * size, weights)

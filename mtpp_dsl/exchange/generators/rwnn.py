@@ -90,15 +90,15 @@ def rwnn(
         edges += zip(outputs, (first + v for v in heads), strict=False)  # the first module has none before it
         outputs = [first + v for v in tails]
     n = nodes * modules
-    found = weights(work, output, params, spread, n, random)
+    drawn_weights = weights(work, output, params, spread, n, random)
     return Graph.create(
         [f"v[{v}]" for v in range(n)],
         edges,
         labels=[f"module {v // nodes}, node {v % nodes}" for v in range(n)],
-        times=_times(found["work"], types, affinity, random),
+        times=_times(drawn_weights["work"], types, affinity, random),
         work_unit="s",
         size_unit="B",
-        **found,
+        **drawn_weights,
     )
 
 

@@ -105,9 +105,9 @@ class _Net:
 
     def patches(self, resolution: int) -> int:
         """Add what makes rows of the image, which every device is given."""
-        size, each = self.rows * self.width, COLOURS * PATCH * PATCH
+        size, factors = self.rows * self.width, COLOURS * PATCH * PATCH
         read = self.batch * COLOURS * resolution**2
-        x = self.operators.add("conv", "patches", [], size, 2.0 * each * size + read, (each + 1) * self.width)
+        x = self.operators.add("conv", "patches", [], size, 2.0 * factors * size + read, (factors + 1) * self.width)
         return self.operators.norm("patches layernorm", [x], self.rows, self.width)
 
     def merge(self, label: str, x: int) -> int:
@@ -139,9 +139,9 @@ class _Net:
         x = net.wise("add", f"{label} residual", [x, y], size)
         y = net.norm(f"{label} layernorm", [x], rows, width)
         y = net.linear(f"{label} wide", y, rows, width, 4 * width)
-        y = net.wise("gelu", f"{label} gelu", [y], 4 * size, each=8)
+        y = net.wise("gelu", f"{label} gelu", [y], 4 * size, per_number=8)
         y = net.product(f"{label} narrow", y, rows, 4 * width, width)
-        return net.wise("add", f"{label} residual", [x, y], size, each=2, weights=width)
+        return net.wise("add", f"{label} residual", [x, y], size, per_number=2, weights=width)
 
     def classes(self, x: int) -> None:
         """Add what makes scores of classes of rows."""

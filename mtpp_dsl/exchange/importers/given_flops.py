@@ -37,9 +37,9 @@ class Flops:
 
     def warnings(self) -> list[str]:
         """Return what the user should be told: what nobody counts, and what was given for nothing."""
-        found = [f"--flop {name}: the model has no such operator" for name in self._given if name not in self._used]
+        warnings = [f"--flop {name}: the model has no such operator" for name in self._given if name not in self._used]
         if self._unknown:
             listed = ", ".join(f"{op} ({count})" if count > 1 else op for op, count in self._unknown.most_common(12))
             first = next(iter(self._unknown))
-            found.insert(0, f"nobody can count the operations of {listed}: give them, as --flop '{first}=FORMULA'")
-        return found
+            warnings.insert(0, f"nobody can count the operations of {listed}: give them, as --flop '{first}=FORMULA'")
+        return warnings

@@ -73,14 +73,14 @@ def from_hf(
     if backward_ratio is not None and "train" not in names:
         raise UsageError("a ratio of the backward pass is for phase train")
     asked = InputRequest(batch, seq, dtype, layers, flops, training_of(optimizer, backward_ratio))
-    said, digest = _said(config)
+    settings, digest = _settings_of(config)
     if len(set(names)) < len(names):
         raise UsageError(f"the phases {', '.join(names)} name one twice")
-    models = {name: _of_phase(said, name, asked, digest) for name in names}
+    models = {name: _of_phase(settings, name, asked, digest) for name in names}
     return joined(models) if len(models) > 1 else models[names[0]]
 
 
-def _said(config: Any) -> tuple[Mapping[str, Any], str]:
+def _settings_of(config: Any) -> tuple[Mapping[str, Any], str]:
     """Return what a configuration says, and the SHA-256 of the file that it was read from, if any."""
     if isinstance(config, (str, Path)):
         return read_configuration(Path(config))
@@ -91,7 +91,9 @@ def _said(config: Any) -> tuple[Mapping[str, Any], str]:
     raise UsageError(f"a configuration is a path, a mapping or one of transformers, not {type(config).__name__}")
 
 
-def make_model(said: Mapping[str, Any], asked: InputRequest, attention: str = ATTENTION, device: str = "meta") -> Any:
+def make_model(
+    settings: Mapping[str, Any], asked: InputRequest, attention: str = ATTENTION, device: str = "meta"
+) -> Any:
     """Return the module of a configuration on *device*; on "meta" without memory, elsewhere with random weights.
 
     Raises:
@@ -101,7 +103,7 @@ def make_model(said: Mapping[str, Any], asked: InputRequest, attention: str = AT
 
     package = transformers()
     register_attention()
-    config = configuration(said, asked.layers)
+    config = configuration(settings, asked.layers)
     kind = _class_of(package, config)
     _refuse_several_inputs(kind, config)
     try:
@@ -114,11 +116,13 @@ def make_model(said: Mapping[str, Any], asked: InputRequest, attention: str = AT
 
 
 def _dtype(torch: Any, config: Any, asked: str | None) -> Any:
-    said = getattr(config, "dtype", None) or "float32"
-    name = asked or str(said).removeprefix("torch.")
+    declared = getattr(config, "dtype", None) or "float32"
+    name = asked or str(declared).removeprefix("torch.")
     if TYPES.get(name, "") not in ("float64", "float32", "float16", "bfloat16"):
         # transformers looks up in torch what the file says, and finds functions there too
-        where = f"--dtype {name!r}" if asked else f'"dtype": "{getattr(said, "__name__", name)}" of the configuration'
+        where = (
+            f"--dtype {name!r}" if asked else f'"dtype": "{getattr(declared, "__name__", name)}" of the configuration'
+        )
         raise UsageError(
             f"{where}: weights are bf16, fp16, fp32 or fp64; say another with --dtype, or as weight_type in the spec"
         )
@@ -128,9 +132,9 @@ def _dtype(torch: Any, config: Any, asked: str | None) -> Any:
 def _class_of(package: Any, config: Any) -> Any:
     """Return the class of the architecture that a configuration names, else the most usual one of its type."""
     for name in config.architectures or ():
-        found = getattr(package, name, None) if isinstance(name, str) and name.isidentifier() else None
-        if isinstance(found, type) and issubclass(found, package.PreTrainedModel):
-            return found
+        named = getattr(package, name, None) if isinstance(name, str) and name.isidentifier() else None
+        if isinstance(named, type) and issubclass(named, package.PreTrainedModel):
+            return named
     models = [getattr(package, f"AutoModel{name}")._model_mapping for name in _AUTO]
     if config.is_encoder_decoder:
         models = [models[0], models[-1]]  # its decoder alone is another model
@@ -138,8 +142,8 @@ def _class_of(package: Any, config: Any) -> Any:
         models = models[2:]
     for mapping in models:
         if type(config) in mapping:
-            found = mapping[type(config)]
-            return found[0] if isinstance(found, (list, tuple)) else found
+            mapped = mapping[type(config)]
+            return mapped[0] if isinstance(mapped, (list, tuple)) else mapped
     raise UsageError(f"transformers has no model for a configuration of {config.model_type}")
 
 
@@ -159,13 +163,13 @@ def _refuse_several_inputs(kind: type, config: Any) -> None:
         )
 
 
-def _of_phase(said: Mapping[str, Any], phase: str, asked: InputRequest, digest: str) -> Model:
+def _of_phase(settings: Mapping[str, Any], phase: str, asked: InputRequest, digest: str) -> Model:
     """Return the model of one phase, with the first implementation of attention that can be exported."""
     package = transformers()
     first: UsageError | None = None
     for attention in IMPLEMENTATIONS:
         try:
-            return _exported(package, said, phase, asked, digest, attention)
+            return _exported(package, settings, phase, asked, digest, attention)
         except NotThisPhase:
             raise
         except UsageError as error:
@@ -181,11 +185,11 @@ def _chosen(asked: InputRequest, training: Training | None) -> dict[str, Any]:
 
 
 def _exported(
-    package: Any, said: Mapping[str, Any], phase: str, asked: InputRequest, digest: str, attention: str
+    package: Any, settings: Mapping[str, Any], phase: str, asked: InputRequest, digest: str, attention: str
 ) -> Model:
     import torch
 
-    module = make_model(said, asked, attention)
+    module = make_model(settings, asked, attention)
     module = module.train() if phase == "train" else module.eval()
     config = module.config
     step = step_of(module, phase)
@@ -202,22 +206,22 @@ def _exported(
         as_step(module, step, places), given, source=source, flops=asked.flops, kept=kept, training=training
     )
     names = input_names(module)
-    tensors = tuple(replace(each, name=names.get(each.name, each.name)) for each in model.tensors)
-    return replace(model, tensors=tensors, warnings=(*model.warnings, *_said_of(config, said, attention)))
+    tensors = tuple(replace(tensor, name=names.get(tensor.name, tensor.name)) for tensor in model.tensors)
+    return replace(model, tensors=tensors, warnings=(*model.warnings, *_warnings_of(config, settings, attention)))
 
 
-def _said_of(config: Any, said: Mapping[str, Any], attention: str) -> list[str]:
+def _warnings_of(config: Any, settings: Mapping[str, Any], attention: str) -> list[str]:
     """Return what the user should be told of a configuration."""
-    found = []
-    if "quantization_config" in said:
-        found.append(
+    warnings = []
+    if "quantization_config" in settings:
+        warnings.append(
             "quantization_config is not looked at: say weight_type = int4 or so where the spec names the graph"
         )
     if attention != ATTENTION:
-        found.append(f"attention is that of transformers ({attention}), with masks as tensors")
+        warnings.append(f"attention is that of transformers ({attention}), with masks as tensors")
     if config.is_encoder_decoder:
-        found.append("encoder and decoder both read seq tokens; caches of keys and values are not counted")
-    return found
+        warnings.append("encoder and decoder both read seq tokens; caches of keys and values are not counted")
+    return warnings
 
 
 EXTRA = "hf"
@@ -260,44 +264,44 @@ def read_configuration(path: Path) -> tuple[dict[str, Any], str]:
             f"'hf download {path} config.json --local-dir .', and name it"
         )
     data = read_bytes(file, MAX_BYTES)
-    said = parse_json(data, str(file))
-    if not isinstance(said, dict):
+    settings = parse_json(data, str(file))
+    if not isinstance(settings, dict):
         raise UsageError(f"{str(file)!r} is no configuration: it must be a JSON object")
-    return said, sha256(data).hexdigest()
+    return settings, sha256(data).hexdigest()
 
 
-def configuration(said: Mapping[str, Any], layers: int | None = None) -> Any:
+def configuration(settings: Mapping[str, Any], layers: int | None = None) -> Any:
     """Return the configuration of transformers for what a ``config.json`` says.
 
     Args:
-        said: the JSON object.
+        settings: the JSON object.
         layers: so many layers in place of its own.
 
     Raises:
         UsageError: ``model_type`` is absent, or transformers does not know it; a number is out of all reason.
     """
     package = transformers()
-    kind = said.get("model_type")
+    kind = settings.get("model_type")
     if not isinstance(kind, str) or not kind:
         raise UsageError('the configuration has no "model_type", such as "llama"; it says which architecture it is of')
     known = package.models.auto.configuration_auto.CONFIG_MAPPING_NAMES
     if kind not in known:
-        own = "; the code that its auto_map names is never run" if "auto_map" in said else ""
+        own = "; the code that its auto_map names is never run" if "auto_map" in settings else ""
         raise UsageError(
             f"transformers {package.__version__} has no architecture {kind[:60]!r}{did_you_mean(kind, known)}{own}"
         )
-    _check(said)
-    plain = {name: each for name, each in _plain(said).items() if name != "model_type"}
+    _check(settings)
+    plain = {name: setting for name, setting in _plain(settings).items() if name != "model_type"}
     try:
-        found = package.AutoConfig.for_model(kind, **plain)
+        made_config = package.AutoConfig.for_model(kind, **plain)
     except Exception as error:  # of the configuration's class
         raise UsageError(f"transformers does not take this configuration of {kind}: {_first_line(error)}") from error
     if layers is not None:
-        _cut(found, layers)
-    count = getattr(found.get_text_config(), "num_hidden_layers", 0) or 0
+        _cut(made_config, layers)
+    count = getattr(made_config.get_text_config(), "num_hidden_layers", 0) or 0
     if not isinstance(count, int) or not 0 <= count <= MAX_LAYERS:
         raise UsageError(f"the configuration has {count!r} layers; at most {MAX_LAYERS:,} are read")
-    return found
+    return made_config
 
 
 @contextmanager
@@ -322,23 +326,25 @@ def few_modules() -> Iterator[None]:
         handle.remove()
 
 
-def _plain(said: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is handed on of a configuration, also of those within it."""
     return {
-        name: _plain(each) if isinstance(each, Mapping) else each for name, each in said.items() if name not in LEFT_OUT
+        name: _plain(setting) if isinstance(setting, Mapping) else setting
+        for name, setting in settings.items()
+        if name not in LEFT_OUT
     }
 
 
-def _check(said: Any, depth: int = 0) -> None:
+def _check(settings: Any, depth: int = 0) -> None:
     """Refuse numbers that no model has, and nesting that none needs."""
     if depth > MAX_DEPTH:
         raise UsageError(f"the configuration is nested more deeply than {MAX_DEPTH} levels")
-    for name, each in said.items() if isinstance(said, Mapping) else (("", one) for one in said):
-        if isinstance(each, (Mapping, list)):
-            _check(each, depth + 1)
-        elif isinstance(each, int) and abs(each) > _most(name):
+    for name, setting in settings.items() if isinstance(settings, Mapping) else (("", one) for one in settings):
+        if isinstance(setting, (Mapping, list)):
+            _check(setting, depth + 1)
+        elif isinstance(setting, int) and abs(setting) > _most(name):
             raise UsageError(
-                f"the configuration has {name or 'the number'} {each!s:.30}; at most {_most(name):,} is read"
+                f"the configuration has {name or 'the number'} {setting!s:.30}; at most {_most(name):,} is read"
             )
 
 
@@ -350,13 +356,13 @@ def _most(name: str) -> int:
     return MAX_COUNT if few else MAX_NUMBER
 
 
-def _cut(found: Any, layers: int) -> None:
+def _cut(config: Any, layers: int) -> None:
     """Give a configuration another number of layers."""
     if layers > MAX_LAYERS:  # before a list of so many types is made
         raise UsageError(f"--layers {layers:,}: at most {MAX_LAYERS:,} are read")
-    inner = found.get_text_config()
+    inner = config.get_text_config()
     if not hasattr(inner, "num_hidden_layers"):
-        raise UsageError(f"--layers: a configuration of {found.model_type} says nothing of its number of layers")
+        raise UsageError(f"--layers: a configuration of {config.model_type} says nothing of its number of layers")
     types = getattr(inner, "layer_types", None)
     if types:
         inner.layer_types = [types[at % len(types)] for at in range(layers)]

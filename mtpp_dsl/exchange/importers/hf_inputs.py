@@ -76,7 +76,7 @@ def step_of(module: Any, phase: str) -> str:
 
 def _keeping_states(module: Any) -> str:
     """Return the name of a kind of layers that keep something else than keys and values; "" where there is none."""
-    names = (type(each).__name__ for each in module.modules())
+    names = (type(part).__name__ for part in module.modules())
     return next((name for name in names if KEEPING.search(name)), "")
 
 
@@ -164,7 +164,7 @@ def _decode(module: Any, symbols: Mapping[str, Symbol]) -> _Inputs:
     stacks: dict[tuple[Any, ...], int] = {}  # layers whose caches are alike: how many there are
     places = []
     for at in range(0, len(kept), 2):
-        sizes = [(tuple(each.shape[1::2]), each.dtype) for each in kept[at : at + 2]]
+        sizes = [(tuple(tensor.shape[1::2]), tensor.dtype) for tensor in kept[at : at + 2]]
         key = (*sizes, limits.get(at, {}).get("seq", "seq"))
         places.append((list(stacks).index(key) if key in stacks else len(stacks), stacks.get(key, 0)))
         stacks[key] = stacks.get(key, 0) + 1
@@ -200,11 +200,11 @@ def _positions(module: Any) -> int | None:
     import torch
 
     most = getattr(module.config.get_text_config(), "max_position_embeddings", None)
-    tables = [each for each in module.modules() if isinstance(each, torch.nn.Embedding)]
+    tables = [table for table in module.modules() if isinstance(table, torch.nn.Embedding)]
     if not isinstance(most, int) or module.main_input_name != "input_ids":
         return None
-    own = [each for each in tables if each is not module.get_input_embeddings()]
-    return most if any(most <= each.num_embeddings <= most + 8 for each in own) else None
+    own = [table for table in tables if table is not module.get_input_embeddings()]
+    return most if any(most <= table.num_embeddings <= most + 8 for table in own) else None
 
 
 def input_names(module: Any) -> dict[str, str]:

@@ -138,8 +138,8 @@ def as_step(model: Any, phase: str, places: Sequence[tuple[int, int]] = ()) -> A
     def forward(self: Any, **inputs: Any) -> Any:
         return plain.forward(self, **inputs, return_dict=True)
 
-    def first(found: Any) -> Any:
-        return next(value for value in found.values() if hasattr(value, "element_size"))
+    def first(outputs: Any) -> Any:
+        return next(value for value in outputs.values() if hasattr(value, "element_size"))
 
     class Forward(plain):  # type: ignore[misc, valid-type]
         def forward(self, main: Any, second: Any = None) -> Any:
@@ -153,14 +153,14 @@ def as_step(model: Any, phase: str, places: Sequence[tuple[int, int]] = ()) -> A
     class Prefill(plain):  # type: ignore[misc, valid-type]
         def forward(self, main: Any) -> Any:
             cache = Cache(layer_class_to_replicate=layer)
-            found = forward(self, input_ids=main, past_key_values=cache, use_cache=True)
-            return (first(found), *_kept(cache))
+            returned = forward(self, input_ids=main, past_key_values=cache, use_cache=True)
+            return (first(returned), *_kept(cache))
 
     class Decode(plain):  # type: ignore[misc, valid-type]
         def forward(self, main: Any, past: Any) -> Any:
             cache = Cache(layers=[layer(past[2 * stack : 2 * stack + 2], at) for stack, at in places])
-            found = forward(self, input_ids=main, past_key_values=cache, use_cache=True)
-            return (first(found), *_kept(cache))
+            returned = forward(self, input_ids=main, past_key_values=cache, use_cache=True)
+            return (first(returned), *_kept(cache))
 
     class Train(plain):  # type: ignore[misc, valid-type]
         def forward(self, main: Any, labels: Any) -> Any:

@@ -52,7 +52,7 @@ def joined(models: Mapping[str, Model]) -> Model:
 def _aligned(models: Mapping[str, Model]) -> dict[str, Model]:
     """Return the models with the names of the first one's operators where theirs are the same."""
     (head, first), *others = models.items()
-    found = {head: first}
+    aligned = {head: first}
     taken = {operator.name for operator in first.operators}
     own = _by_path(first)
     for phase, model in others:
@@ -73,31 +73,31 @@ def _aligned(models: Mapping[str, Model]) -> dict[str, Model]:
                     name = f"{name}_{phase}"
                 taken.add(name)
             renamed.append(replace(operator, name=name))
-        found[phase] = replace(model, operators=tuple(renamed))
-    return found
+        aligned[phase] = replace(model, operators=tuple(renamed))
+    return aligned
 
 
 def _by_path(model: Model) -> dict[str, list[int]]:
     """Return the numbers of the operators of each module path."""
-    found: dict[str, list[int]] = {}
+    numbers: dict[str, list[int]] = {}
     for number, operator in enumerate(model.operators):
-        found.setdefault(operator.path, []).append(number)
-    return found
+        numbers.setdefault(operator.path, []).append(number)
+    return numbers
 
 
 def _weights(models: Mapping[str, Model]) -> tuple[list[Weight], dict[str, dict[int, int]]]:
     """Return the weights of all phases, and for each phase the number in that list of each of its own."""
-    found: dict[str, Weight] = {}
+    weights: dict[str, Weight] = {}
     for phase, model in models.items():
         for weight in model.weights:
-            if found.setdefault(weight.name, weight) != weight:
+            if weights.setdefault(weight.name, weight) != weight:
                 raise UsageError(f"the weight {weight.name!r} is another one in phase {phase!r}")
-    places = {name: number for number, name in enumerate(found)}
+    places = {name: number for number, name in enumerate(weights)}
     numbers = {
         phase: {number: places[weight.name] for number, weight in enumerate(model.weights)}
         for phase, model in models.items()
     }
-    return list(found.values()), numbers
+    return list(weights.values()), numbers
 
 
 def _order(models: Mapping[str, Model]) -> list[str]:
@@ -120,15 +120,15 @@ def _order(models: Mapping[str, Model]) -> list[str]:
     except CycleError as error:
         names = " before ".join(map(str, error.args[1][:4]))
         raise UsageError(f"the phases run operators of one name in different orders: {names}") from error
-    found: list[str] = []
+    ordered: list[str] = []
     waiting: list[tuple[float, str]] = []
     while sorter.is_active():
         for name in sorter.get_ready():
             heappush(waiting, (rank[name], name))
         _, name = heappop(waiting)
-        found.append(name)
+        ordered.append(name)
         sorter.done(name)
-    return found
+    return ordered
 
 
 def _operator(name: str, models: Mapping[str, Model], numbers: Mapping[str, Mapping[int, int]]) -> Operator:
@@ -139,7 +139,7 @@ def _operator(name: str, models: Mapping[str, Model], numbers: Mapping[str, Mapp
     for what in AMOUNTS:
         sizes = {phase: getattr(one, what) for phase, one in there.items()}
         amounts[what] = None if None in sizes.values() else _amount(sizes, len(models))
-    held = sorted({numbers[phase][number] for phase, one in there.items() for number in one.weights})
+    weights = sorted({numbers[phase][number] for phase, one in there.items() for number in one.weights})
     read = {phase: None if one.weight_read is None else _plain(one.weight_read) for phase, one in there.items()}
     if all(size is None for size in read.values()) and len(there) == len(models):
         amounts["weight_read"] = None
@@ -151,7 +151,7 @@ def _operator(name: str, models: Mapping[str, Model], numbers: Mapping[str, Mapp
             {phase: whole[phase] if size is None else size for phase, size in read.items()}, len(models)
         )
     again = all(one.recomputable for one in there.values())
-    return replace(first, weights=tuple(held), recomputable=again, **amounts)
+    return replace(first, weights=tuple(weights), recomputable=again, **amounts)
 
 
 def _amount(sizes: Mapping[str, Size], phases: int) -> Amount:
@@ -163,7 +163,7 @@ def _amount(sizes: Mapping[str, Size], phases: int) -> Amount:
 
 def _tensors(models: Mapping[str, Model], at: Mapping[str, int]) -> tuple[list[Tensor], tuple[int, ...]]:
     """Return the tensors of all phases: one for those of the same producer, place and readers."""
-    found: dict[tuple[Any, ...], dict[str, Tensor]] = {}
+    groups: dict[tuple[Any, ...], dict[str, Tensor]] = {}
     given: list[tuple[Any, ...]] = []
     for phase, model in models.items():
         seen: dict[int | None, int] = {}
@@ -173,13 +173,13 @@ def _tensors(models: Mapping[str, Model], at: Mapping[str, int]) -> tuple[list[T
             place: object = seen.get(producer, 0) if producer is not None else tensor.name
             seen[producer] = seen.get(producer, 0) + 1
             key = (producer, place, readers)
-            found.setdefault(key, {})[phase] = tensor
+            groups.setdefault(key, {})[phase] = tensor
             if number in model.outputs:
                 given.append(key)
     tensors: list[Tensor] = []
     names = set[str]()
     numbers: dict[tuple[Any, ...], int] = {}
-    for key, there in found.items():
+    for key, there in groups.items():
         first = next(iter(there.values()))
         name, phase = first.name, next(iter(there))
         name = name if name not in names else f"{name} ({phase})"
@@ -199,21 +199,21 @@ def _plain(amount: Amount) -> Size:
 
 def _symbols(models: Mapping[str, Model]) -> dict[str, Symbol]:
     """Return the symbols of all phases, each with the values that it may have in all of them."""
-    found: dict[str, Symbol] = {}
+    symbols: dict[str, Symbol] = {}
     for model in models.values():
         for name, symbol in model.symbols.items():
-            other = found.get(name, symbol)
+            other = symbols.get(name, symbol)
             most = [one for one in (symbol.most, other.most) if one is not None]
-            found[name] = replace(other, least=max(symbol.least, other.least), most=min(most) if most else None)
-    return found
+            symbols[name] = replace(other, least=max(symbol.least, other.least), most=min(most) if most else None)
+    return symbols
 
 
 def _warnings(models: Mapping[str, Model]) -> tuple[str, ...]:
     """Return the warnings of all phases: those of one phase alone say which."""
-    found: dict[str, list[str]] = {}
+    phases_of: dict[str, list[str]] = {}
     for phase, model in models.items():
         for warning in model.warnings:
-            found.setdefault(warning, []).append(phase)
+            phases_of.setdefault(warning, []).append(phase)
     return tuple(
-        text if len(phases) == len(models) else f"{', '.join(phases)}: {text}" for text, phases in found.items()
+        text if len(phases) == len(models) else f"{', '.join(phases)}: {text}" for text, phases in phases_of.items()
     )

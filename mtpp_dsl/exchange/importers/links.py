@@ -90,14 +90,14 @@ def statements(links: Sequence[Joined]) -> str:
 
 def _merged(links: Iterable[Joined]) -> Iterable[Joined]:
     """Return the links in their order, a pair of equal ones as one both ways where the first of them stands."""
-    found: dict[tuple[str, str], Joined] = {}
+    merged: dict[tuple[str, str], Joined] = {}
     for link in links:
-        back = found.get((link.second, link.first))
+        back = merged.get((link.second, link.first))
         if back is not None and not link.both and (back.options, back.remark) == (link.options, link.remark):
-            found[link.second, link.first] = replace(back, both=True)
+            merged[link.second, link.first] = replace(back, both=True)
         else:
-            found[link.first, link.second] = link
-    return found.values()
+            merged[link.first, link.second] = link
+    return merged.values()
 
 
 MAX_BYTES = 64 * 2**20
@@ -170,18 +170,18 @@ def _columns(header: Sequence[str], unit: str | None, place: str) -> _Columns:
     places: dict[str, int] = {}
     units = {"bandwidth": unit or "", "latency": ""}
     for i, cell in enumerate(header):
-        said = _HEADER.fullmatch(cell.strip())
-        name = said[1].lower() if said else cell.strip()
+        match = _HEADER.fullmatch(cell.strip())
+        name = match[1].lower() if match else cell.strip()
         if name not in COLUMNS:
             raise UsageError(f"{place}: unknown column {name[:40]!r}{did_you_mean(name, COLUMNS)}; {_FORMS}")
         if name in places:
             raise UsageError(f"{place}: the column {name} is there twice")
         places[name] = i
-        if said is not None and said[2] is not None:
-            _check_unit(said[2], {"bandwidth": RATE, "latency": TIME}.get(name), place)
-            if name == "bandwidth" and unit is not None and unit != said[2]:
-                raise UsageError(f"{place}: the bandwidths are in {said[2]}, and --unit says {unit}")
-            units[name] = said[2]
+        if match is not None and match[2] is not None:
+            _check_unit(match[2], {"bandwidth": RATE, "latency": TIME}.get(name), place)
+            if name == "bandwidth" and unit is not None and unit != match[2]:
+                raise UsageError(f"{place}: the bandwidths are in {match[2]}, and --unit says {unit}")
+            units[name] = match[2]
     missing = [name for name in NEEDED if name not in places]
     if missing or not {"bandwidth", "latency"} & set(places):
         raise UsageError(f"{place}: there is no column {missing[0] if missing else 'bandwidth'}; {_FORMS}")

@@ -56,14 +56,14 @@ def layer_numbers(paths: Sequence[str]) -> list[int | None]:
     >>> layer_numbers(["attn.0", "mlp.0", "attn.1", "mlp.1"])
     [0, 0, 1, 1]
     """
-    found = [_first_number(path) for path in paths]
+    firsts = [_first_number(path) for path in paths]
     ranges: dict[str, list[int]] = {}
     numbers: dict[str, set[int]] = {}
-    for at, one in enumerate(found):
+    for at, one in enumerate(firsts):
         if one is not None:
             numbers.setdefault(one[0], set()).add(one[1])
             ranges.setdefault(one[0], [at, at])[1] = at
-    stacks = [name for name, held in numbers.items() if len(held) > 1 and held == set(range(len(held)))]
+    stacks = [name for name, members in numbers.items() if len(members) > 1 and members == set(range(len(members)))]
     first: dict[str, int] = {}
     begun, following, end = 0, 0, -1
     for name in sorted(stacks, key=lambda name: ranges[name][0]):
@@ -72,7 +72,7 @@ def layer_numbers(paths: Sequence[str]) -> list[int | None]:
         first[name] = begun
         following = max(following, begun + len(numbers[name]))
         end = max(end, ranges[name][1])
-    return [None if one is None or one[0] not in first else first[one[0]] + one[1] for one in found]
+    return [None if one is None or one[0] not in first else first[one[0]] + one[1] for one in firsts]
 
 
 def _first_number(path: str) -> tuple[str, int] | None:

@@ -38,10 +38,10 @@ class Polynomial:
             raise UsageError("a size of the model is out of range")
 
     def __add__(self, other: Amount) -> Polynomial:
-        found = dict(self.terms)
+        terms = dict(self.terms)
         for powers, number in _terms(other).items():
-            found[powers] = found.get(powers, 0) + number
-        return Polynomial(found)
+            terms[powers] = terms.get(powers, 0) + number
+        return Polynomial(terms)
 
     __radd__ = __add__
 
@@ -52,12 +52,12 @@ class Polynomial:
         return (-1) * self + other
 
     def __mul__(self, other: Amount) -> Polynomial:
-        found: dict[Monomial, int] = {}
+        terms: dict[Monomial, int] = {}
         for left, a in self.terms.items():
             for right, b in _terms(other).items():
                 powers = _joined(left, right)
-                found[powers] = found.get(powers, 0) + a * b
-        return Polynomial(found)
+                terms[powers] = terms.get(powers, 0) + a * b
+        return Polynomial(terms)
 
     __rmul__ = __mul__
 
@@ -100,16 +100,16 @@ def product(amounts: Iterable[Amount]) -> Amount:
         UsageError: it is beyond :data:`MAX_AMOUNT`.
     """
     numbers: list[int] = []
-    found: Polynomial | None = None
+    polynomial: Polynomial | None = None
     for amount in amounts:
         if isinstance(amount, int):
             numbers.append(amount)
         else:
-            found = amount if found is None else found * amount
+            polynomial = amount if polynomial is None else polynomial * amount
     number = prod(numbers)
     if abs(number) > MAX_AMOUNT:
         raise UsageError("a size of the model is out of range")
-    return number if found is None else found * number
+    return number if polynomial is None else polynomial * number
 
 
 def whole_quotient(amount: Amount, divisor: int) -> Amount:
@@ -122,8 +122,8 @@ def whole_quotient(amount: Amount, divisor: int) -> Amount:
     return symbol(f"(({size_of(amount)}) // {divisor})")
 
 
-def _simple(found: Polynomial) -> Amount:
-    return found.terms.get((), 0) if set(found.terms) <= {()} else found
+def _simple(polynomial: Polynomial) -> Amount:
+    return polynomial.terms.get((), 0) if set(polynomial.terms) <= {()} else polynomial
 
 
 def size_of(amount: Amount) -> int | str:

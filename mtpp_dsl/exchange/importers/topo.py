@@ -83,11 +83,11 @@ def links_of_topology(
     given = {code: _rate(code, rate) for code, rate in (rates or {}).items()}
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", family, re.ASCII):
         raise UsageError(f"{family[:40]!r} is no name of a family of devices")
-    found = read_topology(path)
-    kinds = _types(found, family, types)
-    links = list(_links(found, family, kinds, given))
-    head = [f"# Links of {len(found.gpus)} GPUs, from {comment_text(path.name)} (nvidia-smi topo -m).\n"]
-    head += [f"# {line}\n" for line in _near(found, family)]
+    topology = read_topology(path)
+    kinds = _types(topology, family, types)
+    links = list(_links(topology, family, kinds, given))
+    head = [f"# Links of {len(topology.gpus)} GPUs, from {comment_text(path.name)} (nvidia-smi topo -m).\n"]
+    head += [f"# {line}\n" for line in _near(topology, family)]
     if any("_of[" in link.options for link in links):
         if not types:
             head.append(f"# The devices {family}[…] need the types of the library, such as type = a100_80gb.\n")
@@ -102,28 +102,28 @@ def _rate(code: str, rate: str) -> str:
         raise UsageError(
             f"{place}: there is no {code[:20]!r}{did_you_mean(code, CODES)} (there are: {', '.join(CODES)})"
         )
-    said = re.fullmatch(r"([0-9.eE+-]+)\s*([A-Za-zµ/]*)", rate.strip())
-    if said is None or (said[2] and UNITS.get(said[2], (0, None))[1] != RATE):
+    match = re.fullmatch(r"([0-9.eE+-]+)\s*([A-Za-zµ/]*)", rate.strip())
+    if match is None or (match[2] and UNITS.get(match[2], (0, None))[1] != RATE):
         raise UsageError(f"{place}: write a bandwidth, such as {code}=20GB/s")
-    return f"{checked_number(said[1], 'bandwidth', place, least='above')} {said[2]}".strip()
+    return f"{checked_number(match[1], 'bandwidth', place, least='above')} {match[2]}".strip()
 
 
-def _types(found: Topology, family: str, types: Sequence[str]) -> dict[int, str]:
+def _types(topology: Topology, family: str, types: Sequence[str]) -> dict[int, str]:
     """Return for each GPU its type in an expression: that of the library, as a string, or the device's own."""
     known = {name for name, entry in entries().items() if entry.kind == "type"}
     for name in types:
         if name not in known:
             raise UsageError(f"the library has no type {name[:60]!r}{near(name, 'type')}")
-    if len(types) > 1 and len(types) != len(found.gpus):
-        raise UsageError(f"there are {len(found.gpus)} GPUs and {len(types)} types; give one for all, or one each")
+    if len(types) > 1 and len(types) != len(topology.gpus):
+        raise UsageError(f"there are {len(topology.gpus)} GPUs and {len(types)} types; give one for all, or one each")
     if not types:
-        return {gpu: f"type({family}[{gpu}])" for gpu in found.gpus}
-    each = types if len(types) > 1 else [types[0]] * len(found.gpus)
-    return {gpu: f'"{name}"' for gpu, name in zip(found.gpus, each, strict=True)}
+        return {gpu: f"type({family}[{gpu}])" for gpu in topology.gpus}
+    gpu_types = types if len(types) > 1 else [types[0]] * len(topology.gpus)
+    return {gpu: f'"{name}"' for gpu, name in zip(topology.gpus, gpu_types, strict=True)}
 
 
-def _links(found: Topology, family: str, kinds: Mapping[int, str], given: Mapping[str, str]) -> Iterator[Joined]:
-    for (first, second), code in found.codes.items():
+def _links(topology: Topology, family: str, kinds: Mapping[int, str], given: Mapping[str, str]) -> Iterator[Joined]:
+    for (first, second), code in topology.codes.items():
         many = _NVLINKS.fullmatch(code)
         if many:
             rate = f"{many[1]} * {given.get('NV') or _slower('nvlink_lane_of', kinds[first], kinds[second], 'NV')}"
@@ -149,17 +149,17 @@ def _slower(table: str, first: str, second: str, code: str) -> str:
     )
 
 
-def _near(found: Topology, family: str) -> Iterator[str]:
+def _near(topology: Topology, family: str) -> Iterator[str]:
     """Yield what the table says of each GPU beside its links: its nearest network card, its CPUs and NUMA nodes."""
-    for gpu in found.gpus:
+    for gpu in topology.gpus:
         parts = []
-        codes = found.nics.get(gpu, {})
+        codes = topology.nics.get(gpu, {})
         best = next((code for code in _NEAREST if code in codes.values()), None)
         if best is not None:
-            names = [found.cards.get(nic, nic) for nic, code in codes.items() if code == best]
+            names = [topology.cards.get(nic, nic) for nic, code in codes.items() if code == best]
             parts.append(f"{best} to {', '.join(names)}")
-        if found.affinity.get(gpu):
-            parts.append(f"CPU and NUMA affinity {found.affinity[gpu]}")
+        if topology.affinity.get(gpu):
+            parts.append(f"CPU and NUMA affinity {topology.affinity[gpu]}")
         if parts:
             yield comment_text(f"{family}[{gpu}]: {'; '.join(parts)}")
 
@@ -226,7 +226,7 @@ def _topology(
     columns: Sequence[str], rows: Mapping[str, Sequence[str]], cards: Mapping[str, str], name: str
 ) -> Topology:
     """Return the table that rows give, each with its words in the order of the columns, then the rest of its line."""
-    numbers = {word: int(said[1]) for word in columns if (said := _GPU.fullmatch(word))}
+    numbers = {word: int(match[1]) for word in columns if (match := _GPU.fullmatch(word))}
     missing = [word for word in numbers if word not in rows]
     if missing:
         raise UsageError(f"{name}: the table has no row of {missing[0]}; it is cut off")

@@ -60,19 +60,21 @@ def parts_of(drawn: Drawn, *, flops: Mapping[str, Size], kept: Kept = Kept()) ->
     """
     again, constants = recomputable(drawn)
     read = {value.root[1] for call in drawn.calls for value in call.values if value and value.root[0] == "weight"}
-    held = [at for at in range(len(drawn.weights)) if at in read and at not in constants]
-    numbers = {at: number for number, at in enumerate(held)}
+    kept_weights = [at for at in range(len(drawn.weights)) if at in read and at not in constants]
+    numbers = {at: number for number, at in enumerate(kept_weights)}
     writer = _Writer(drawn, flops, kept, numbers)
     operators = [writer.operator(call) for call in drawn.calls]
     _add_caches(drawn, kept, operators)
-    operators = [replace(each, recomputable=True) if at in again else each for at, each in enumerate(operators)]
+    operators = [
+        replace(operator, recomputable=True) if at in again else operator for at, operator in enumerate(operators)
+    ]
     tensors, places = _tensors(drawn)
     outputs = [_key(value) for at, value in enumerate(drawn.outputs) if value is not None and at not in kept.outputs]
     warnings = [*drawn.exported.warnings, *writer.warnings(), *_unread(drawn, read)]
     return AssembledParts(
         tuple(_with_layers(operators)),
         tuple(tensors),
-        tuple(drawn.weights[at] for at in held),
+        tuple(drawn.weights[at] for at in kept_weights),
         tuple(dict.fromkeys(places[key] for key in outputs if key in places)),
         tuple(warnings),
         places,
@@ -160,15 +162,17 @@ class _Writer:
 
     def warnings(self) -> list[str]:
         """Return what to tell the user: what nobody counts, and what he gave for nothing."""
-        said = [
+        warnings = [
             f"nobody counts the FLOP of {op} ({times} times); give them: --flop '{op}=FORMULA'"
             for op, times in sorted(self.uncounted.items())
         ]
-        said += [
+        warnings += [
             f"sizes of {op} depend on the data ({times} times): nobody counts it; give its cost: --flop '{op}=FORMULA'"
             for op, times in sorted(self.depends.items())
         ]
-        return said + [f"--flop {name}: the model has no such operator" for name in self.flops if name not in self.used]
+        return warnings + [
+            f"--flop {name}: the model has no such operator" for name in self.flops if name not in self.used
+        ]
 
 
 def _add_caches(drawn: Drawn, kept: Kept, operators: list[Operator]) -> None:
@@ -206,8 +210,8 @@ def _tensors(drawn: Drawn) -> tuple[list[Tensor], dict[tuple[Any, ...], int]]:
             values.setdefault(drawn_value.made, drawn_value)
             readers.setdefault(drawn_value.made, set())
     keys = sorted(values, key=lambda key: (-1, key[1]) if key[0] == "input" else key)
-    found = [_tensor(drawn, values[key], readers[key]) for key in keys]
-    return found, {key: number for number, key in enumerate(keys)}
+    tensors = [_tensor(drawn, values[key], readers[key]) for key in keys]
+    return tensors, {key: number for number, key in enumerate(keys)}
 
 
 def _first(drawn: Drawn, number: int) -> Value:
@@ -233,10 +237,15 @@ def _tensor(drawn: Drawn, value: Value, readers: Iterable[int]) -> Tensor:
 
 def _with_layers(operators: Sequence[Operator]) -> list[Operator]:
     """Return the operators with their layers and roles."""
-    paths = [each.path for each in operators]
+    paths = [operator.path for operator in operators]
     layers = layer_numbers(paths)
-    found = roles(paths, [each.kind for each in operators], layers, [bool(each.weights) for each in operators])
-    return [replace(each, layer=layer, role=role) for each, layer, role in zip(operators, layers, found, strict=True)]
+    operator_roles = roles(
+        paths, [operator.kind for operator in operators], layers, [bool(operator.weights) for operator in operators]
+    )
+    return [
+        replace(operator, layer=layer, role=role)
+        for operator, layer, role in zip(operators, layers, operator_roles, strict=True)
+    ]
 
 
 def _unread(drawn: Drawn, read: set[int]) -> list[str]:
@@ -268,10 +277,10 @@ def recomputable(drawn: Drawn) -> tuple[set[int], set[int]]:
     while True:
         again = _again(drawn, constants, cheap)
         lost = {
-            each.root[1]
+            value_read.root[1]
             for number, call in enumerate(drawn.calls)
-            for each in call.values
-            if each is not None and each.root[0] == "weight" and number not in again
+            for value_read in call.values
+            if value_read is not None and value_read.root[0] == "weight" and number not in again
         }
         lost |= _multiplied(drawn, again)
         if not constants & lost:
@@ -282,19 +291,19 @@ def recomputable(drawn: Drawn) -> tuple[set[int], set[int]]:
 def _multiplied(drawn: Drawn, again: set[int]) -> set[int]:
     """Return the buffers of which calls in *again* make what products read that are not among these."""
     made_of: dict[int, set[int]] = {}
-    found: set[int] = set()
+    multiplied: set[int] = set()
     for number, call in enumerate(drawn.calls):
         read: set[int] = set()
-        for each in call.values:
-            if each is not None and each.root[0] == "weight":
-                read.add(each.root[1])
-            if each is not None and each.made is not None:
-                read |= made_of.get(each.made[0], set())
+        for value_read in call.values:
+            if value_read is not None and value_read.root[0] == "weight":
+                read.add(value_read.root[1])
+            if value_read is not None and value_read.made is not None:
+                read |= made_of.get(value_read.made[0], set())
         if number in again:
             made_of[number] = read
         elif call.kind in PRODUCTS:
-            found |= read
-    return found
+            multiplied |= read
+    return multiplied
 
 
 def _again(drawn: Drawn, constants: set[int], cheap: set[int]) -> set[int]:
@@ -308,14 +317,14 @@ def _again(drawn: Drawn, constants: set[int], cheap: set[int]) -> set[int]:
 
 def _free(drawn: Drawn, call: ProgramCall, at: int, constants: set[int], again: set[int]) -> bool:
     """Return whether every device has an input of a call, or can compute it."""
-    found = call.values[at]
-    if found is None:
+    value_read = call.values[at]
+    if value_read is None:
         return call.after == ()
-    if found.made is not None:
-        return found.made[0] in again and all(number in again for number in call.after)
-    if found.root[0] == "weight":
-        return found.root[1] in constants and call.after == ()
-    return not drawn.inputs[found.root[1]].tensor.dtype.is_floating_point and call.after == ()
+    if value_read.made is not None:
+        return value_read.made[0] in again and all(number in again for number in call.after)
+    if value_read.root[0] == "weight":
+        return value_read.root[1] in constants and call.after == ()
+    return not drawn.inputs[value_read.root[1]].tensor.dtype.is_floating_point and call.after == ()
 
 
 def _cheap(drawn: Drawn) -> set[int]:

@@ -62,7 +62,7 @@ class Backward:
 def derived(counter: Counter, call: ProgramCall, needs: Sequence[bool]) -> Derived:
     """Return the backward pass of a call."""
     node = call.node
-    inputs = [counter.value(each) for each in node.all_input_nodes]
+    inputs = [counter.value(source) for source in node.all_input_nodes]
     if operation(node.target) == "scaled_dot_product_attention":
         return _attention(counter, call, inputs)
     return _by_autograd(counter, call, inputs, needs)
@@ -80,13 +80,13 @@ def _attention(counter: Counter, call: ProgramCall, inputs: list[Any]) -> Derive
     for size in query.shape[:-1]:
         rows = rows * size
     (made,) = tensors_in(call.node.meta["val"])
-    reads = tuple(bytes_of(each) if hasattr(each, "element_size") else 0 for each in inputs)
+    reads = tuple(bytes_of(tensor) if hasattr(tensor, "element_size") else 0 for tensor in inputs)
     return Derived(
         flop=2 * rows * key.shape[-2] * (3 * query.shape[-1] + 2 * value.shape[-1]),
         reads=reads,
         others=2 * bytes_of(made) + 4 * rows,
         write=bytes_of(query) + bytes_of(key) + bytes_of(value),
-        keeps=tuple(hasattr(each, "element_size") for each in inputs),
+        keeps=tuple(hasattr(tensor, "element_size") for tensor in inputs),
         keeps_output=True,
         internal=4 * rows,
     )
@@ -106,28 +106,30 @@ def _by_autograd(counter: Counter, call: ProgramCall, inputs: list[Any], needs: 
 
     with counter.fake_mode, torch.enable_grad():
         leaves = [
-            torch.empty_strided(each.shape, each.stride(), dtype=each.dtype, device=each.device).requires_grad_()
+            torch.empty_strided(
+                one_tensor.shape, one_tensor.stride(), dtype=one_tensor.dtype, device=one_tensor.device
+            ).requires_grad_()
             if need
-            else each
-            for each, need in zip(inputs, needs, strict=True)
+            else one_tensor
+            for one_tensor, need in zip(inputs, needs, strict=True)
         ]
         standing = dict(zip(node.all_input_nodes, leaves, strict=True))
         schema = getattr(node.target, "_schema", None)
         if schema is not None and schema.is_mutable:  # what is changed in place must be no leaf
-            held = zip(standing.items(), needs, strict=True)
-            standing = {each: leaf.clone() if need else leaf for (each, leaf), need in held}
+            pairs = zip(standing.items(), needs, strict=True)
+            standing = {tensor: leaf.clone() if need else leaf for (tensor, leaf), need in pairs}
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), standing.__getitem__)
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-            given = [each for each in tensors_in(node.target(*args, **kwargs)) if each.requires_grad]
+            given = [one_tensor for one_tensor in tensors_in(node.target(*args, **kwargs)) if one_tensor.requires_grad]
         wanted = [leaf for leaf, need in zip(leaves, needs, strict=True) if need]
-        gradients = [torch.empty_like(each) for each in given]
+        gradients = [torch.empty_like(one_tensor) for one_tensor in given]
         with traffic, FlopCounterMode(display=False) as counted:
             torch.autograd.grad(given, wanted, gradients, allow_unused=True)
     flop = counted.get_total_flops()
     if isinstance(flop, int) and flop == 0 and kind_of(node.target) in COUNTED:
         flop = None if call.cost.flop is None else 2 * call.cost.flop  # a product for each of the two gradients
-    own = [_storage(each) if hasattr(each, "element_size") else None for each in leaves]
-    results = {_storage(each) for each in given}
+    own = [_storage(one_tensor) if hasattr(one_tensor, "element_size") else None for one_tensor in leaves]
+    results = {_storage(one_tensor) for one_tensor in given}
     return Derived(
         flop=flop,
         reads=tuple(0 if one is None else traffic.read.pop(one, 0) for one in own),
@@ -155,20 +157,22 @@ def _traffic_mode() -> Any:
             super().__init__()
             self.read: dict[int, Any] = {}
             self.written: Any = 0
-            self.held: list[Any] = []  # so that no storage takes the place of one that is gone
+            self.kept: list[Any] = []  # so that no storage takes the place of one that is gone
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             del types
-            found = func(*args, **(kwargs or {}))
+            result = func(*args, **(kwargs or {}))
             taken = {
-                _storage(each): each for each in tree_leaves((args, kwargs or {})) if hasattr(each, "element_size")
+                _storage(tensor): tensor
+                for tensor in tree_leaves((args, kwargs or {}))
+                if hasattr(tensor, "element_size")
             }
-            made = [each for each in tree_leaves(found) if hasattr(each, "element_size")]
-            self.held += [*taken.values(), *made]
-            if func._schema.is_mutable or any(_storage(each) not in taken for each in made):
-                for one, each in taken.items():
-                    self.read[one] = self.read.get(one, 0) + bytes_of(each)
-                self.written = self.written + sum(bytes_of(each) for each in made)
-            return found
+            made = [tensor for tensor in tree_leaves(result) if hasattr(tensor, "element_size")]
+            self.kept += [*taken.values(), *made]
+            if func._schema.is_mutable or any(_storage(tensor) not in taken for tensor in made):
+                for one, tensor in taken.items():
+                    self.read[one] = self.read.get(one, 0) + bytes_of(tensor)
+                self.written = self.written + sum(bytes_of(tensor) for tensor in made)
+            return result
 
     return Traffic()

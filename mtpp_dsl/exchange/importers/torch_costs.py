@@ -92,18 +92,18 @@ class Counter:
 
     def _signature(self, node: Any, given: Any) -> object:
         """Return *given* as text, with shapes in place of tensors and the number of each input."""
-        numbers = {each: number for number, each in enumerate(node.all_input_nodes)}
+        numbers = {source: number for number, source in enumerate(node.all_input_nodes)}
 
-        def shown(each: Any) -> str:
-            value = self.value(each)
+        def shown(source: Any) -> str:
+            value = self.value(source)
             if hasattr(value, "element_size"):
-                return f"{numbers[each]}:{value.dtype}{tuple(map(str, value.shape))}{tuple(map(str, value.stride()))}"
-            return f"{numbers[each]}:{value if not hasattr(value, 'graph') else id(value)}"
+                return f"{numbers[source]}:{value.dtype}{tuple(map(str, value.shape))}{tuple(map(str, value.stride()))}"
+            return f"{numbers[source]}:{value if not hasattr(value, 'graph') else id(value)}"
 
-        return str(self._torch.fx.node.map_arg(given, lambda each: _Text(shown(each))))
+        return str(self._torch.fx.node.map_arg(given, lambda source: _Text(shown(source))))
 
     def _count(self, node: Any) -> TorchCost:
-        inputs = [(number, self.value(each)) for number, each in enumerate(node.all_input_nodes)]
+        inputs = [(number, self.value(source)) for number, source in enumerate(node.all_input_nodes)]
         given = tensors_in(node.meta.get("val"))
         flop, shares = self._run(node, [value for _, value in inputs], len(given))
         reads, write = _traffic(node, [value for _, value in inputs], given, shares)
@@ -123,8 +123,10 @@ class Counter:
                 value = tensors_in(node.target(*args, **kwargs))
         except Exception:  # of a plug-in of torch's: what cannot be run cannot be counted
             return flop, (None,) * made
-        storages = [_storage(each) if hasattr(each, "element_size") else None for each in inputs]
-        shares = tuple(next((at for at, own in enumerate(storages) if own == _storage(each)), None) for each in value)
+        storages = [_storage(tensor) if hasattr(tensor, "element_size") else None for tensor in inputs]
+        shares = tuple(
+            next((at for at, own in enumerate(storages) if own == _storage(tensor)), None) for tensor in value
+        )
         if len(shares) != made:
             shares = (None,) * made
         if flop is None:
@@ -136,7 +138,7 @@ class Counter:
 
     def _inner(self, node: Any) -> tuple[Any, Any]:
         """Return the FLOP of the graph that a call runs once, and the bytes that move within it."""
-        inner = next(self.value(each) for each in node.all_input_nodes if hasattr(self.value(each), "graph"))
+        inner = next(self.value(source) for source in node.all_input_nodes if hasattr(self.value(source), "graph"))
         counter = Counter(inner)
         flop: Any = 0
         moved: Any = 0
@@ -176,7 +178,7 @@ def attention_flop(query: Any, key: Any, value: Any) -> Any:
 
 def _tensors(given: Any) -> bool:
     """Return whether an argument is a list of tensors."""
-    return isinstance(given, (list, tuple)) and bool(given) and all(hasattr(each, "element_size") for each in given)
+    return isinstance(given, (list, tuple)) and bool(given) and all(hasattr(tensor, "element_size") for tensor in given)
 
 
 def _by_formula(node: Any, args: Any, kwargs: Any) -> Any:
@@ -188,8 +190,12 @@ def _by_formula(node: Any, args: Any, kwargs: Any) -> Any:
     """
     name = operation(node.target)
     if kind_of(node.target) == "rnn":
-        matrices = args[2:4] if name.endswith("_cell") else next(each for each in reversed(args) if _tensors(each))
-        return 2 * args[0].numel() // args[0].shape[-1] * sum(each.numel() for each in matrices if each.dim() == 2)
+        matrices = (
+            args[2:4] if name.endswith("_cell") else next(argument for argument in reversed(args) if _tensors(argument))
+        )
+        return (
+            2 * args[0].numel() // args[0].shape[-1] * sum(matrix.numel() for matrix in matrices if matrix.dim() == 2)
+        )
     if name in ("scaled_dot_product_attention", "flex_attention"):
         return attention_flop(*attention_inputs(args, kwargs))
     if name == "grouped_mm" and len(args) > 1 and args[0].dim() == 2 and args[1].dim() == 3:
@@ -226,13 +232,13 @@ def _routed_to(node: Any) -> int:
     """
     if operation(node.target) != "grouped_mm":
         return 0
-    waiting, seen = [each for each in (*node.args[2:3], node.kwargs.get("offs")) if each is not None], set()
-    for each in waiting:  # grows
-        if operation(each.target) == "topk":
-            return int(each.args[1])
-        if each.op == "call_function" and kind_of(each.target) not in COUNTED:
-            waiting += [one for one in each.all_input_nodes if one not in seen]
-            seen.update(each.all_input_nodes)
+    waiting, seen = [source for source in (*node.args[2:3], node.kwargs.get("offs")) if source is not None], set()
+    for source in waiting:  # grows
+        if operation(source.target) == "topk":
+            return int(source.args[1])
+        if source.op == "call_function" and kind_of(source.target) not in COUNTED:
+            waiting += [one for one in source.all_input_nodes if one not in seen]
+            seen.update(source.all_input_nodes)
     return 1
 
 

@@ -79,24 +79,24 @@ def export(module: Any, given: Given) -> Exported:
             continue
         names = {sign: given.formulas.get(name, name) for sign, name in _names_in(program, at.shapes).items()}
         why = "" if first is None or "specialized it" in str(first) else f" ({cause(first)})"  # of our own sample
-        said = tuple(
+        narrowings = tuple(
             f"{name} is {number} in this model, and a spec cannot change it: torch.export makes it a number{why}"
             for name, number in numbers.items()
             if name not in given.formulas
         )
         fixed = {name: Symbol(number, number, number) for name, number in numbers.items()}
         symbols = {name: symbol for name, symbol in {**free, **fixed}.items() if name not in given.formulas}
-        return Exported(program, symbols, names, said)
+        return Exported(program, symbols, names, narrowings)
     raise UsageError(f"torch cannot export this model: {cause(first) if first else 'no size was accepted'}")
 
 
 def _tensors(given: Any) -> Iterator[Any]:
     """Yield the tensors in what a module is called with."""
-    for each in given:
-        if isinstance(each, (list, tuple)):
-            yield from _tensors(each)
-        elif hasattr(each, "element_size"):
-            yield each
+    for item in given:
+        if isinstance(item, (list, tuple)):
+            yield from _tensors(item)
+        elif hasattr(item, "element_size"):
+            yield item
 
 
 def cause(error: BaseException) -> str:
@@ -135,25 +135,25 @@ def _dimensions(shapes: Mapping[str, Any], symbols: Mapping[str, Symbol]) -> Any
     def dims(shape: Any) -> Any:
         if isinstance(shape, Mapping):
             return {place: made[name] for place, name in shape.items() if name in made}
-        return None if shape is None else [dims(each) for each in shape]
+        return None if shape is None else [dims(inner) for inner in shape]
 
     return {name: dims(shape) for name, shape in shapes.items()}
 
 
 def _samples(given: Given) -> dict[str, int]:
     """Return the size that each symbol has in the tensors that a model is traced with, which are samples of ours."""
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
 
-    def look(held: Any, shape: Any) -> None:
-        if isinstance(held, (list, tuple)):
-            for each, inner in zip(held, shape or [None] * len(held), strict=True):
-                look(each, inner)
+    def look(argument: Any, shape: Any) -> None:
+        if isinstance(argument, (list, tuple)):
+            for item, inner in zip(argument, shape or [None] * len(argument), strict=True):
+                look(item, inner)
         elif isinstance(shape, Mapping):
-            found.update({name: int(held.shape[place]) for place, name in shape.items()})
+            sizes.update({name: int(argument.shape[place]) for place, name in shape.items()})
 
-    for name, held in (*zip(given.shapes, given.args, strict=False), *given.kwargs.items()):
-        look(held, given.shapes.get(name))
-    return found
+    for name, argument in (*zip(given.shapes, given.args, strict=False), *given.kwargs.items()):
+        look(argument, given.shapes.get(name))
+    return sizes
 
 
 def _mend(
@@ -185,8 +185,10 @@ def _mend(
             numbers[name] = number
             changed = True
             continue
-        found = {which: int(number) for which, number in _LIMIT.findall(match[2] or "")}
-        narrowed = replace(limits[name], least=found.get("min", limits[name].least), most=found.get("max"))
+        limits_found = {which: int(number) for which, number in _LIMIT.findall(match[2] or "")}
+        narrowed = replace(
+            limits[name], least=limits_found.get("min", limits[name].least), most=limits_found.get("max")
+        )
         if narrowed.most is None:
             narrowed = replace(narrowed, most=limits[name].most)
         changed |= narrowed != limits[name]
@@ -226,11 +228,11 @@ def _as_numbers(
 def _own(given: Given) -> dict[str, Symbol]:
     """Return the symbols that are formulas of others, with the value that these give them."""
     known = {name: symbol.default for name, symbol in given.symbols.items() if symbol.default is not None}
-    found = {}
+    symbols = {}
     for name, formula in given.formulas.items():
         there = symbols_of(formula) <= set(known)
-        found[name] = Symbol(int(value(formula, known)) if there else None)
-    return found
+        symbols[name] = Symbol(int(value(formula, known)) if there else None)
+    return symbols
 
 
 def with_sizes(given: Given, numbers: Mapping[str, int]) -> Given:
@@ -238,17 +240,17 @@ def with_sizes(given: Given, numbers: Mapping[str, int]) -> Given:
     if not numbers:
         return given
 
-    def resized(held: Any, shape: Any) -> Any:
-        if isinstance(held, (list, tuple)):
-            return type(held)(resized(each, inner) for each, inner in zip(held, shape, strict=True))
+    def resized(argument: Any, shape: Any) -> Any:
+        if isinstance(argument, (list, tuple)):
+            return type(argument)(resized(item, inner) for item, inner in zip(argument, shape, strict=True))
         if not isinstance(shape, Mapping) or not any(name in numbers for name in shape.values()):
-            return held
-        sizes = [numbers.get(shape.get(place, ""), size) for place, size in enumerate(held.shape)]
-        return held.new_zeros(sizes)
+            return argument
+        sizes = [numbers.get(shape.get(place, ""), size) for place, size in enumerate(argument.shape)]
+        return argument.new_zeros(sizes)
 
     names = list(given.shapes)
-    args = tuple(resized(held, given.shapes[name]) for name, held in zip(names, given.args, strict=False))
-    kwargs = {name: resized(held, given.shapes.get(name)) for name, held in given.kwargs.items()}
+    args = tuple(resized(argument, given.shapes[name]) for name, argument in zip(names, given.args, strict=False))
+    kwargs = {name: resized(argument, given.shapes.get(name)) for name, argument in given.kwargs.items()}
     return replace(given, args=args, kwargs=kwargs)
 
 
@@ -258,8 +260,8 @@ def _names_in(program: Any, shapes: Mapping[str, Any]) -> dict[str, str]:
 
     def flatten(shape: Any) -> None:
         if isinstance(shape, (list, tuple)):
-            for each in shape:
-                flatten(each)
+            for part in shape:
+                flatten(part)
         else:
             flat.append(shape)
 

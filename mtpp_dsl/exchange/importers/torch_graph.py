@@ -133,14 +133,14 @@ def _read_weights(drawn: Drawn) -> None:
     """Read the parameters, buffers and constants of the program: those of one storage are one weight."""
     program = drawn.exported.program
     signature = program.graph_signature
-    held = {**program.constants, **program.state_dict}
+    tensors = {**program.constants, **program.state_dict}
     named = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     named |= getattr(signature, "inputs_to_lifted_tensor_constants", {})
     parameters = set(signature.inputs_to_parameters.values())
     by_storage: dict[int, int] = {}
     drawn.known.clear()
     for placeholder, name in named.items():
-        tensor = held.get(name)
+        tensor = tensors.get(name)
         if tensor is None or not hasattr(tensor, "element_size"):
             continue
         storage = int(tensor.untyped_storage()._cdata)
@@ -161,8 +161,8 @@ def _read_weights(drawn: Drawn) -> None:
 def _read_placeholder(drawn: Drawn, node: Any) -> None:
     value = node.meta.get("val")
     if node.name in drawn.known:
-        held = drawn.known.pop(node.name)[0]
-        drawn.known[node] = {0: Value(None, held.root, value, held.name)}
+        placeholder = drawn.known.pop(node.name)[0]
+        drawn.known[node] = {0: Value(None, placeholder.root, value, placeholder.name)}
     elif hasattr(value, "element_size"):
         given = Value(None, ("input", len(drawn.inputs)), value, node.name)
         drawn.inputs.append(given)
@@ -172,7 +172,7 @@ def _read_placeholder(drawn: Drawn, node: Any) -> None:
 def _read_call(drawn: Drawn, node: Any, name: str, changed: dict[tuple[Any, ...], list[int]]) -> None:
     """Add a call, and what it makes; *changed* holds the calls that changed a tensor's data in place."""
     number = len(drawn.calls)
-    values = tuple(_whole(drawn.known.get(each)) for each in node.all_input_nodes)
+    values = tuple(_whole(drawn.known.get(input_node)) for input_node in node.all_input_nodes)
     cost = drawn.counter.cost(node)
     after = sorted({call for value in values if value is not None for call in changed.get(value.root, ())})
     given = tensors_in(node.meta.get("val"))
@@ -223,8 +223,8 @@ def _read_part(drawn: Drawn, node: Any) -> None:
 
 def _read_outputs(drawn: Drawn, node: Any) -> None:
     flat = node.args[0] if isinstance(node.args[0], (list, tuple)) else [node.args[0]]
-    for each in flat:
-        drawn.outputs.append(_whole(drawn.known.get(each)) if hasattr(each, "op") else None)
+    for output in flat:
+        drawn.outputs.append(_whole(drawn.known.get(output)) if hasattr(output, "op") else None)
 
 
 MAX_POWER = 8

@@ -87,13 +87,13 @@ def numbers_given(texts: Iterable[str], option: str = "--set") -> dict[str, int]
     >>> numbers_given(["batch=8"])
     {'batch': 8}
     """
-    found = {}
+    numbers = {}
     for text in texts:
         name, equals, number = (part.strip() for part in text.partition("="))
         if not (equals and _NAME.fullmatch(name) and _NUMBER.fullmatch(number) and 0 < int(number) <= MAX_SIZE):
             raise UsageError(f"{option} {text[:200]!r} is not of the form name=number, as batch=8")
-        found[name] = int(number)
-    return found
+        numbers[name] = int(number)
+    return numbers
 
 
 def formulas_given(texts: Iterable[str]) -> dict[str, Size]:
@@ -105,14 +105,14 @@ def formulas_given(texts: Iterable[str]) -> dict[str, Size]:
     >>> formulas_given(["mylib.attention=4*batch"])
     {'mylib.attention': '4*batch'}
     """
-    found: dict[str, Size] = {}
+    formulas: dict[str, Size] = {}
     for text in texts:
         name, equals, formula = (part.strip() for part in text.partition("="))
         if not (equals and name and formula):
             raise UsageError(f"--flop {text[:200]!r} is not of the form name=formula, as my.attention=4*batch*seq")
         symbols_of(formula)
-        found[name] = int(formula) if _NUMBER.fullmatch(formula) else formula
-    return found
+        formulas[name] = int(formula) if _NUMBER.fullmatch(formula) else formula
+    return formulas
 
 
 @dataclass(frozen=True)
@@ -143,23 +143,24 @@ def tensors_for(inputs: Sequence[Input], values: Mapping[str, int], device: str)
     """
     import torch
 
-    names = list(dict.fromkeys(size for each in inputs for size in each.shape if isinstance(size, str)))
+    names = list(dict.fromkeys(size for one_input in inputs for size in one_input.shape if isinstance(size, str)))
     for name in values:
         if name not in names:
             raise UsageError(f"--set {name}: no input has a size {name!r}{did_you_mean(name, names)}")
-    if len({each.name for each in inputs}) < len(inputs):
+    if len({one_input.name for one_input in inputs}) < len(inputs):
         raise UsageError("two inputs have one name")
     sizes = sizes_to_trace(names)
     tensors = {
-        each.name: torch.zeros(
-            [sizes[size] if isinstance(size, str) else size for size in each.shape],
-            dtype=getattr(torch, each.dtype),
+        one_input.name: torch.zeros(
+            [sizes[size] if isinstance(size, str) else size for size in one_input.shape],
+            dtype=getattr(torch, one_input.dtype),
             device=device,
         )
-        for each in inputs
+        for one_input in inputs
     }
     shapes = {
-        each.name: {place: size for place, size in enumerate(each.shape) if isinstance(size, str)} for each in inputs
+        one_input.name: {place: size for place, size in enumerate(one_input.shape) if isinstance(size, str)}
+        for one_input in inputs
     }
     return Given((), tensors, shapes, {name: Symbol(values.get(name)) for name in names})
 

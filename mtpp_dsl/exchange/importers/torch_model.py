@@ -180,17 +180,21 @@ def import_torch(
     training = _training(phase, optimizer, backward_ratio)
     module = made_by(target, device=device)
     given = tensors_for(inputs, values or {}, _device_of(module, device))
-    names = {each.name for each in inputs}
+    names = {one_input.name for one_input in inputs}
     _check_names(module, names)
-    arguments: dict[str, Any] = {"inputs": [_shown(each) for each in inputs], "device": device, "phase": phase}
+    arguments: dict[str, Any] = {
+        "inputs": [_shown(one_input) for one_input in inputs],
+        "device": device,
+        "phase": phase,
+    }
     arguments = {**arguments, **arguments_of(training), **(values or {})}
     source = Source("torch", target, versions={"torch": str(torch.__version__)}, arguments=arguments)
     module = module.train() if training is not None else module.eval()
     return model_of(module, given, source=source, flops=flops, training=training)
 
 
-def _shown(each: Input) -> str:
-    return f"{each.name}: {each.dtype}[{', '.join(map(str, each.shape))}]"
+def _shown(one_input: Input) -> str:
+    return f"{one_input.name}: {one_input.dtype}[{', '.join(map(str, one_input.shape))}]"
 
 
 def made_by(target: str, *, device: str = "meta") -> Any:
@@ -203,19 +207,19 @@ def made_by(target: str, *, device: str = "meta") -> Any:
     if not hasattr(code, attribute):
         known = [name for name in vars(code) if not name.startswith("_")]
         raise UsageError(f"{path} has no {attribute!r}{did_you_mean(attribute, known)}")
-    found = getattr(code, attribute)
-    if not isinstance(found, torch.nn.Module):
-        if not callable(found):
+    module_made = getattr(code, attribute)
+    if not isinstance(module_made, torch.nn.Module):
+        if not callable(module_made):
             raise UsageError(f"{target} is no module of torch and nothing that can be called")
         try:
             with torch.device("meta") if device == "meta" else nullcontext():
-                found = found()
+                module_made = module_made()
         except Exception as error:  # of the user's code
             hint = "; if it cannot be made without memory, say --device cpu" if device == "meta" else ""
             raise UsageError(f"{target} failed when it was called: {cause(error)}{hint}") from error
-    if not isinstance(found, torch.nn.Module):
-        raise UsageError(f"{target} made an object of type {type(found).__name__}; it must be a torch.nn.Module")
-    return found
+    if not isinstance(module_made, torch.nn.Module):
+        raise UsageError(f"{target} made an object of type {type(module_made).__name__}; it must be a torch.nn.Module")
+    return module_made
 
 
 def check_target(target: str) -> tuple[str, str]:
@@ -270,10 +274,10 @@ def _device_of(module: Any, default: str) -> str:
     Raises:
         UsageError: they are on several.
     """
-    found = {str(parameter.device) for parameter in module.parameters()}
-    if len(found) > 1:
-        raise UsageError(f"the module has parameters on several devices: {', '.join(sorted(found))}")
-    return found.pop() if found else default
+    devices = {str(parameter.device) for parameter in module.parameters()}
+    if len(devices) > 1:
+        raise UsageError(f"the module has parameters on several devices: {', '.join(sorted(devices))}")
+    return devices.pop() if devices else default
 
 
 def _check_names(module: Any, names: set[str]) -> None:
@@ -281,12 +285,12 @@ def _check_names(module: Any, names: set[str]) -> None:
     import inspect
 
     parameters = inspect.signature(module.forward).parameters
-    kinds = {each.kind for each in parameters.values()}
+    kinds = {parameter.kind for parameter in parameters.values()}
     for name in sorted(names):
         if name not in parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
             known = ", ".join(parameters) or "none"
             raise UsageError(f"--input {name!r}: forward takes no such input; it takes {known}")
     plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_ONLY)
-    for name, each in parameters.items():
-        if each.default is inspect.Parameter.empty and each.kind in plain and name not in names:
+    for name, parameter in parameters.items():
+        if parameter.default is inspect.Parameter.empty and parameter.kind in plain and name not in names:
             raise UsageError(f"forward needs {name!r}: give its type and shape, as --input '{name}: int64[batch, seq]'")

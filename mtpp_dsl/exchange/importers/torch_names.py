@@ -24,12 +24,12 @@ def operator_names(graph: Any) -> dict[Any, str]:
     following: dict[str, int] = {}
     for node in calls(graph):
         path = language_name(module_path(node))
-        first = found = f"{path}.{operator_word(node)}" if path else operator_word(node)
-        while found in given:
+        first = candidate = f"{path}.{operator_word(node)}" if path else operator_word(node)
+        while candidate in given:
             following[first] = following.get(first, 0) + 1
-            found = f"{first}_{following[first]}"
-        given.add(found)
-        names[node] = found
+            candidate = f"{first}_{following[first]}"
+        given.add(candidate)
+        names[node] = candidate
     return names
 
 

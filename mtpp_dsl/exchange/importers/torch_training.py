@@ -79,7 +79,8 @@ def with_backward(drawn: Drawn, parts: AssembledParts, training: Training) -> As
         writer.derive(number)
     operators, tensors = writer.result()
     weights = tuple(
-        replace(each, state=_state(each, training)) if writer.trained(each) else each for each in parts.weights
+        replace(weight, state=_state(weight, training)) if writer.trained(weight) else weight
+        for weight in parts.weights
     )
     return replace(
         parts, operators=operators, tensors=tensors, weights=weights, warnings=(*parts.warnings, *writer.warnings())
@@ -121,10 +122,10 @@ class _Writer:
 
     def _learns(self) -> list[bool]:
         """Return through which calls a gradient passes: those that a parameter reaches."""
-        found: list[bool] = []
+        learns: list[bool] = []
         for call in self.drawn.calls:
-            found.append(any(self._needs(value, found) for value in call.values) and self._floating(call))
-        return found
+            learns.append(any(self._needs(value, learns) for value in call.values) and self._floating(call))
+        return learns
 
     def _floating(self, call: ProgramCall) -> bool:
         return any(value.tensor.dtype.is_floating_point for value in self.drawn.known[call.node].values())
@@ -148,19 +149,19 @@ class _Writer:
             return
         needs = [self._needs(value, self.learns) for value in call.values]
         ratio = self.training.ratio
-        found = self.backward(call, needs) if ratio is None else _by_ratio(call, ratio)
-        if found is None or found.flop is None:
+        backward_costs = self.backward(call, needs) if ratio is None else _by_ratio(call, ratio)
+        if backward_costs is None or backward_costs.flop is None:
             self.missing[str(call.node.target).rpartition(".")[0]] += 1
-        self._add(number, call, needs, found)
+        self._add(number, call, needs, backward_costs)
 
-    def _add(self, number: int, call: ProgramCall, needs: Sequence[bool], found: Derived | None) -> None:
+    def _add(self, number: int, call: ProgramCall, needs: Sequence[bool], backward_costs: Derived | None) -> None:
         one = self.parts.operators[number]
         at = len(self.operators)
         name = f"{one.name}_backward"
         while name in self.names:
             name += "_"
         self.names.add(name)
-        self.operators.append(self._operator(one, name, call, found))
+        self.operators.append(self._operator(one, name, call, backward_costs))
         for key in [key for key in self.partial if key[0] == number]:  # the gradients of what it gave
             self._gradient(key, self.partial.pop(key), at)
         for value, need in zip(call.values, needs, strict=True):
@@ -169,8 +170,8 @@ class _Writer:
                 if before is not None:
                     self._gradient(value.made, before, at)
                 self.partial[value.made] = at
-        if found is not None:
-            self._keep(number, at, call, found)
+        if backward_costs is not None:
+            self._keep(number, at, call, backward_costs)
 
     def _gradient(self, key: tuple[int, int], producer: int, reader: int) -> None:
         """Add the gradient of a tensor, or of a part of its readers, as a tensor."""
@@ -180,32 +181,34 @@ class _Writer:
         name = f"gradient of {tensor.name} by {self.operators[producer].id}"
         self.extra.append(replace(tensor, name=name, producer=producer, readers=(reader,)))
 
-    def _operator(self, one: Operator, name: str, call: ProgramCall, found: Derived | None) -> Operator:
-        if found is None:
+    def _operator(self, one: Operator, name: str, call: ProgramCall, backward_costs: Derived | None) -> Operator:
+        if backward_costs is None:
             return replace(one, name=name, flop=None, backward=True, cache=0, recomputable=False)
         weighed = {at for at, value in enumerate(call.values) if value and value.root[0] == "weight"}
-        held = sum(found.reads[at] for at in weighed) if one.weights else 0
-        others = found.others + sum(amount for at, amount in enumerate(found.reads) if at not in weighed)
+        weight_bytes = sum(backward_costs.reads[at] for at in weighed) if one.weights else 0
+        others = backward_costs.others + sum(
+            amount for at, amount in enumerate(backward_costs.reads) if at not in weighed
+        )
         return replace(
             one,
             name=name,
-            flop=self._flop(one, found),
+            flop=self._flop(one, backward_costs),
             read=self._size(others),
-            write=self._size(found.write),
-            weight_read=self._size(held),
+            write=self._size(backward_costs.write),
+            weight_read=self._size(weight_bytes),
             backward=True,
             cache=0,
             recomputable=False,
         )
 
-    def _flop(self, one: Operator, found: Derived) -> Size | None:
+    def _flop(self, one: Operator, backward_costs: Derived) -> Size | None:
         if self.training.ratio is not None and one.flop is not None:
             assert isinstance(one.flop, (int, float, str))
             return _times(one.flop, self.training.ratio)
-        if one.flop is None or found.flop is None:
+        if one.flop is None or backward_costs.flop is None:
             return None
         try:
-            return self.drawn.size(found.flop)
+            return self.drawn.size(backward_costs.flop)
         except NotAFormula:
             return None
 
@@ -217,24 +220,24 @@ class _Writer:
         except NotAFormula:
             return 0
 
-    def _keep(self, number: int, at: int, call: ProgramCall, found: Derived) -> None:
+    def _keep(self, number: int, at: int, call: ProgramCall, backward_costs: Derived) -> None:
         """Count what a backward operator needs of the forward pass, each data once, and let it read that."""
-        for value, keeps in zip(call.values, found.keeps, strict=True):
+        for value, keeps in zip(call.values, backward_costs.keeps, strict=True):
             if keeps and value is not None:
                 self._save(value)
                 key = value.made if value.made is not None else value.root
                 if key in self.readers and key[0] != "weight":
                     self.readers[key].append(at)
         own = self.drawn.known[call.node]
-        if found.keeps_output:
+        if backward_costs.keeps_output:
             for value in own.values():
                 self._save(value)
                 if value.made in self.readers:
                     self.readers[value.made].append(at)
-        if not (isinstance(found.internal, int) and found.internal == 0):
-            self.saved[number] = self.saved.get(number, 0) + found.internal
+        if not (isinstance(backward_costs.internal, int) and backward_costs.internal == 0):
+            self.saved[number] = self.saved.get(number, 0) + backward_costs.internal
             name = f"kept by {call.node.name}"
-            self.extra.append(Tensor(name, number, (at,), self._size(found.internal)))
+            self.extra.append(Tensor(name, number, (at,), self._size(backward_costs.internal)))
 
     def _save(self, value: Value) -> None:
         """Count the data of a tensor that is kept, for the operator that made it."""
@@ -292,5 +295,5 @@ def _times(size: Size, ratio: float) -> Size:
     exact = Fraction(ratio).limit_denominator(1000)
     if isinstance(size, str):
         return f"({size})*{exact.numerator}" + (f" / {exact.denominator}" if exact.denominator > 1 else "")
-    found = Fraction(size) * exact
-    return int(found) if found.denominator == 1 else float(found)
+    multiple = Fraction(size) * exact
+    return int(multiple) if multiple.denominator == 1 else float(multiple)

@@ -47,12 +47,12 @@ class LibraryEntry:
 @cache
 def entries() -> Mapping[str, LibraryEntry]:
     """Return every type, definition and function of the library by its name, in the order of the files."""
-    found = {}
+    by_name = {}
     for path in sorted(FOLDER.glob("*/*.mtpp")):
         for block in path.read_text(encoding="utf-8").split("\n\n"):
             for entry in _of_block(block.strip("\n"), path.relative_to(FOLDER).as_posix()):
-                found[entry.name] = entry
-    return found
+                by_name[entry.name] = entry
+    return by_name
 
 
 def near(name: str, kind: str, more: Iterable[str] = ()) -> str:
@@ -83,12 +83,12 @@ def _of_block(block: str, file: str) -> list[LibraryEntry]:
     """Return the statements of a block: they begin in the first column, and share the comment above them."""
     lines = block.splitlines()
     remarks = tuple(line.removeprefix("#").strip() for line in lines if line.startswith("#"))
-    found: list[LibraryEntry] = []
+    block_entries: list[LibraryEntry] = []
     for line in lines:
         begins = _BEGINS.match(line)
         if begins is not None:
-            found.append(LibraryEntry(begins[2], begins[1], file, line, remarks))
-        elif line.startswith((" ", ")", "}")) and found:
-            last = found.pop()
-            found.append(LibraryEntry(last.name, last.kind, file, f"{last.text}\n{line}", remarks))
-    return found
+            block_entries.append(LibraryEntry(begins[2], begins[1], file, line, remarks))
+        elif line.startswith((" ", ")", "}")) and block_entries:
+            last = block_entries.pop()
+            block_entries.append(LibraryEntry(last.name, last.kind, file, f"{last.text}\n{line}", remarks))
+    return block_entries

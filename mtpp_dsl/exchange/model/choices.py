@@ -42,12 +42,12 @@ class Choices:
 
     def options(self) -> dict[str, object]:
         """Return what is not usual of it, for :class:`mtpp_dsl.core.problem.graph_origin.GraphOrigin`."""
-        found: dict[str, object] = {"ties": self.ties}
+        options: dict[str, object] = {"ties": self.ties}
         if self.weight_type is not None:
-            found["weight_type"] = self.weight_type
+            options["weight_type"] = self.weight_type
         if self.experts_read != EXPERTS_READ[0]:
-            found["experts_read"] = self.experts_read
-        return found | ({"phases": self.phases} if self.phases else {})
+            options["experts_read"] = self.experts_read
+        return options | ({"phases": self.phases} if self.phases else {})
 
 
 def choices(
@@ -98,7 +98,7 @@ def symbols_for(model: Model, given: Mapping[str, Any]) -> dict[str, int]:
             known = f"its symbols are {', '.join(model.symbols)}" if model.symbols else "it has no symbols"
             hint = did_you_mean(name, [*model.symbols, *OPTIONS])
             raise OptionError(f"the model has no symbol or option {name!r}: {known}{hint}", name, unknown=True)
-    found = {}
+    values = {}
     for name, symbol in model.symbols.items():
         value = given.get(name, symbol.default)
         if value is None:
@@ -110,8 +110,8 @@ def symbols_for(model: Model, given: Mapping[str, Any]) -> dict[str, int]:
             raise OptionError(
                 f"{name} is {value}; the model was exported for {symbol.least}{most or ' and more'}", name
             )
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def stored_bytes(model: Model, weight_type: str | None) -> tuple[list[int], list[bool]]:

@@ -73,40 +73,42 @@ def graph_of(
         UsageError: an option or a symbol that cannot be meant, or a size below zero.
     """
     chosen = choices(model, group_by, phase, weight_type, ties, experts_read, symbols)
-    found = group(model, chosen.group_by)
-    held = _Held.of(model, found, chosen)
-    warnings = [*model.warnings, *found.warnings]
-    if found.n == 1 < len(model.operators) and found.by != "operator":
+    grouping = group(model, chosen.group_by)
+    holdings = _Holdings.of(model, grouping, chosen)
+    warnings = [*model.warnings, *grouping.warnings]
+    if grouping.n == 1 < len(model.operators) and grouping.by != "operator":
         warnings.append(
-            f"group_by = {found.by} makes one node of all operators, as none of them names its {found.by}: "
+            f"group_by = {grouping.by} makes one node of all operators, as none of them names its {grouping.by}: "
             "say group_by = operator"
         )
-    if weight_type is not None and not any(held.changed):
+    if weight_type is not None and not any(holdings.changed):
         warnings.append(f"weight_type = {weight_type} changes nothing: no product or convolution reads a weight")
-    if experts_read is not None and not any("experts(" in str(each.weight_read) for each in model.operators):
+    if experts_read is not None and not any("experts(" in str(operator.weight_read) for operator in model.operators):
         warnings.append(
             f"experts_read = {experts_read} changes nothing: no operator of the model chooses among experts"
         )
-    flows = _Flows(model, found)
+    flows = _Flows(model, grouping)
     sent = {name: _sent(model, chosen, name) for name in chosen.phases or ("",)}
     origin = GraphOrigin(
         model,
-        found.by,
-        found.members,
-        found.layers,
-        found.roles,
+        grouping.by,
+        grouping.members,
+        grouping.layers,
+        grouping.roles,
         MappingProxyType(dict(chosen.symbols)),
         MappingProxyType(chosen.options()),
-        ties=held.ties,
-        working=tuple(map(max, zip(*(working_bytes(model, found, sizes) for sizes in sent.values()), strict=True))),
+        ties=holdings.ties,
+        working=tuple(map(max, zip(*(working_bytes(model, grouping, sizes) for sizes in sent.values()), strict=True))),
     )
-    graphs = {name: _graph(model, found, chosen, held, flows, origin, sizes, name) for name, sizes in sent.items()}
+    graphs = {
+        name: _graph(model, grouping, chosen, holdings, flows, origin, sizes, name) for name, sizes in sent.items()
+    }
     graph = phased_graph(graphs) if len(graphs) > 1 else next(iter(graphs.values()))
     return ModelGraph(graph, tuple(warnings))
 
 
 @dataclass
-class _Held:
+class _Holdings:
     """The weights that groups hold.
 
     Attributes:
@@ -123,15 +125,15 @@ class _Held:
     ties: tuple[Tie, ...] = ()
 
     @classmethod
-    def of(cls, model: Model, found: Grouping, chosen: Choices) -> _Held:
+    def of(cls, model: Model, grouping: Grouping, chosen: Choices) -> _Holdings:
         """Return who holds what."""
-        held = cls(*stored_bytes(model, chosen.weight_type), [0] * found.n, [0] * found.n)
+        holdings = cls(*stored_bytes(model, chosen.weight_type), [0] * grouping.n, [0] * grouping.n)
         own: list[set[int]] = [set() for _ in model.weights]  # groups with operators that read the weight
         again: list[set[int]] = [set() for _ in model.weights]  # groups with copies of operators that read it
-        for g, members in enumerate(found.members):
+        for g, members in enumerate(grouping.members):
             for v in members:
                 for w in model.operators[v].weights:
-                    (again if v in found.copied[g] else own)[w].add(g)
+                    (again if v in grouping.copied[g] else own)[w].add(g)
         tied: dict[tuple[int, ...], list[int]] = {}
         for w, weight in enumerate(model.weights):
             groups = sorted(own[w])
@@ -139,13 +141,13 @@ class _Held:
             if one:
                 tied.setdefault(tuple(groups), []).append(w)
             for g in {*(groups[:1] if one else groups), *(again[w] - own[w])}:
-                held.params[g] += held.stored[w]
-                held.state[g] += held.stored[w] if weight.state is None else weight.state
-        held.ties = tuple(Tie(groups, _called(model, weights)) for groups, weights in tied.items())
-        return held
+                holdings.params[g] += holdings.stored[w]
+                holdings.state[g] += holdings.stored[w] if weight.state is None else weight.state
+        holdings.ties = tuple(Tie(groups, _tie_name(model, weights)) for groups, weights in tied.items())
+        return holdings
 
 
-def _called(model: Model, weights: Sequence[int]) -> str:
+def _tie_name(model: Model, weights: Sequence[int]) -> str:
     """Return what a tie is called in messages: the names of the parameters."""
     first = model.weights[weights[0]]
     names = [first.name, *first.tied] if first.tied else [model.weights[w].name for w in weights]
@@ -163,23 +165,23 @@ class _Flows:
     """
 
     model: Model
-    found: Grouping
+    grouping: Grouping
     pairs: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     leaving: list[list[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        model, found = self.model, self.found
-        self.leaving = [[] for _ in range(found.n)]
+        model, grouping = self.model, self.grouping
+        self.leaving = [[] for _ in range(grouping.n)]
         copies: dict[int, list[int]] = {}
-        for g, again in enumerate(found.copied):
+        for g, again in enumerate(grouping.copied):
             for v in again:
                 copies.setdefault(v, []).append(g)
         for t, tensor in enumerate(model.tensors):
             u = tensor.producer
             if u is None or u in copies:
                 continue
-            home = found.home[u]
-            groups = {g for v in tensor.readers for g in copies.get(v, (found.home[v],))} - {home}
+            home = grouping.home[u]
+            groups = {g for v in tensor.readers for g in copies.get(v, (grouping.home[v],))} - {home}
             ends = {(min(home, g), max(home, g)) for g in groups}  # a gradient comes back along the edge
             for pair in ends:
                 self.pairs.setdefault(pair, []).append(t)
@@ -195,9 +197,9 @@ def _sent(model: Model, chosen: Choices, phase: str) -> list[float]:
 
 def _graph(
     model: Model,
-    found: Grouping,
+    grouping: Grouping,
     chosen: Choices,
-    held: _Held,
+    holdings: _Holdings,
     flows: _Flows,
     origin: GraphOrigin,
     sent: Sequence[float],
@@ -207,30 +209,30 @@ def _graph(
     amounts = _Amounts(model, chosen, phase)
     output = np.array([sum(sent[t] for t in tensors) for tensors in flows.leaving])
     pairs = sorted(flows.pairs)
-    cache, saved, trained = np.zeros(found.n), np.zeros(found.n), False
+    cache, saved, trained = np.zeros(grouping.n), np.zeros(grouping.n), False
     for v, operator in enumerate(model.operators):
-        cache[found.home[v]] += amounts.of(operator.cache, f"cache of {operator.name!r}")
+        cache[grouping.home[v]] += amounts.of(operator.cache, f"cache of {operator.name!r}")
         if operator.saved != 0:
-            saved[found.home[v]] += amounts.of(operator.saved, f"saved of {operator.name!r}")
+            saved[grouping.home[v]] += amounts.of(operator.saved, f"saved of {operator.name!r}")
             trained = True
-    costs = _costs(model, found, chosen, held, amounts)
-    backward = [found.by == "operator" and model.operators[members[-1]].backward for members in found.members]
-    folded = found.by != "operator" and any(operator.backward for operator in model.operators)
+    costs = _costs(model, grouping, chosen, holdings, amounts)
+    backward = [grouping.by == "operator" and model.operators[members[-1]].backward for members in grouping.members]
+    folded = grouping.by != "operator" and any(operator.backward for operator in model.operators)
     stateful = folded or any(weight.state is not None for weight in model.weights)
-    params = np.array(held.params, np.float64)
+    params = np.array(holdings.params, np.float64)
     return Graph.create(
-        found.names,
+        grouping.names,
         pairs,
         params=params,
         output=output,
         memory=params + cache,
         sizes=[sum(sent[t] for t in flows.pairs[pair]) for pair in pairs],
-        kinds=[_kind(model, found, costs, g) for g in range(found.n)],
-        labels=found.paths,
+        kinds=[_kind(model, grouping, costs, g) for g in range(grouping.n)],
+        labels=grouping.paths,
         backward=backward,
         saved=saved if trained else None,
-        state=np.array(held.state, np.float64) if stateful else None,
-        forward_share=_forward(model, found, costs) if folded else None,
+        state=np.array(holdings.state, np.float64) if stateful else None,
+        forward_share=_forward(model, grouping, costs) if folded else None,
         work_unit="s",
         size_unit="B",
         costs=costs,
@@ -257,18 +259,18 @@ class _Amounts:
             raise UsageError(f"{what}: {error}") from None
 
 
-def _costs(model: Model, found: Grouping, chosen: Choices, held: _Held, amounts: _Amounts) -> Costs:
+def _costs(model: Model, grouping: Grouping, chosen: Choices, holdings: _Holdings, amounts: _Amounts) -> Costs:
     """Return what each operator does, by the group that computes it first, in the order of the model."""
     rows: dict[str, list[Any]] = {what: [] for what in ("flop", "read", "write", "types")}
     for operator in model.operators:
         name = operator.name
         rows["flop"].append(amounts.of(operator.flop, f"flop of {name!r}"))
-        weights, stored_in = _weights_read(model, operator, held, amounts, chosen.weight_type)
+        weights, stored_in = _weights_read(model, operator, holdings, amounts, chosen.weight_type)
         rows["read"].append(amounts.of(operator.read, f"read of {name!r}") + weights)
         rows["write"].append(amounts.of(operator.write, f"write of {name!r}"))
         rows["types"].append(stored_in)
     return Costs.create(
-        found.home,
+        grouping.home,
         flop=rows["flop"],
         read=rows["read"],
         write=rows["write"],
@@ -280,14 +282,14 @@ def _costs(model: Model, found: Grouping, chosen: Choices, held: _Held, amounts:
 
 
 def _weights_read(
-    model: Model, operator: Operator, held: _Held, amounts: _Amounts, weight_type: str | None
+    model: Model, operator: Operator, holdings: _Holdings, amounts: _Amounts, weight_type: str | None
 ) -> tuple[float, str]:
     """Return the bytes of weights that an operator reads, as they are stored, and the type of most of these bytes."""
     if not operator.weights:
         return 0.0, ""
-    stored = sum(held.stored[w] for w in operator.weights)
-    largest = max(operator.weights, key=lambda w: held.stored[w])
-    dtype = weight_type if held.changed[largest] and weight_type else model.weights[largest].dtype
+    stored = sum(holdings.stored[w] for w in operator.weights)
+    largest = max(operator.weights, key=lambda w: holdings.stored[w])
+    dtype = weight_type if holdings.changed[largest] and weight_type else model.weights[largest].dtype
     if operator.weight_read is None:
         return float(stored), dtype
     before = sum(model.weights[w].bytes for w in operator.weights)
@@ -295,11 +297,11 @@ def _weights_read(
     return amounts.of(operator.weight_read, f"weight_read of {operator.name!r}") * share, dtype
 
 
-def _kind(model: Model, found: Grouping, costs: Costs, g: int) -> str:
+def _kind(model: Model, grouping: Grouping, costs: Costs, g: int) -> str:
     """Return the kind of a node: of a layer its role, else the kind with the most operations, and then bytes."""
-    own = {model.operators[v].name for v in found.members[g] if v not in found.copied[g]}
-    if found.by == "layer" and found.roles[g]:
-        return found.roles[g]
+    own = {model.operators[v].name for v in grouping.members[g] if v not in grouping.copied[g]}
+    if grouping.by == "layer" and grouping.roles[g]:
+        return grouping.roles[g]
     by_kind: dict[str, tuple[float, float]] = {}
     for item in costs.items_of(g):
         if costs.names[item] in own:
@@ -309,22 +311,22 @@ def _kind(model: Model, found: Grouping, costs: Costs, g: int) -> str:
     return max(by_kind, key=lambda kind: by_kind[kind])
 
 
-def _forward(model: Model, found: Grouping, costs: Costs) -> Floats:
+def _forward(model: Model, grouping: Grouping, costs: Costs) -> Floats:
     """Return [n] which share of the operations of each node is of its forward pass; of the bytes where there are none.
 
     Operators that nobody can count are left out of it.
     """
     backward = np.array([operator.backward for operator in model.operators])
-    first = np.argsort(np.array(found.home), kind="stable")  # the order of the items
-    share = np.ones(found.n)
+    first = np.argsort(np.array(grouping.home), kind="stable")  # the order of the items
+    share = np.ones(grouping.n)
     for column in (costs.read + costs.write, np.nan_to_num(costs.flop)):
-        whole = np.bincount(costs.owner, column, found.n)
-        ahead = np.bincount(costs.owner, np.where(backward[first], 0.0, column), found.n)
+        whole = np.bincount(costs.owner, column, grouping.n)
+        ahead = np.bincount(costs.owner, np.where(backward[first], 0.0, column), grouping.n)
         share = np.divide(ahead, whole, out=share, where=whole > 0)
     return share
 
 
-def working_bytes(model: Model, found: Grouping, sizes: Sequence[float]) -> list[float]:
+def working_bytes(model: Model, grouping: Grouping, sizes: Sequence[float]) -> list[float]:
     """Return for each group the most bytes of tensors that are there at once while its operators run in their order.
 
     A tensor is there from the operator that makes it, or from the start if another group made it, to the last one that
@@ -334,15 +336,17 @@ def working_bytes(model: Model, found: Grouping, sizes: Sequence[float]) -> list
 
     Args:
         model: the model.
-        found: its groups.
+        grouping: its groups.
         sizes: bytes of each tensor.
     """
     made, taken, root = model.made, model.taken, _roots(model)
-    of_weights = {t for v, each in enumerate(model.operators) if each.kind == "view" and not taken[v] for t in made[v]}
+    of_weights = {
+        t for v, operator in enumerate(model.operators) if operator.kind == "view" and not taken[v] for t in made[v]
+    }
     given = {root[t] for t in model.outputs}
-    folded = found.by != "operator"
+    folded = grouping.by != "operator"
     peaks = []
-    for members in found.members:
+    for members in grouping.members:
         order = [v for v in members if not (folded and model.operators[v].backward)]
         inside = set(members)
         first: dict[int, int] = {}
@@ -362,8 +366,8 @@ def working_bytes(model: Model, found: Grouping, sizes: Sequence[float]) -> list
                 change[step] += sizes[t]
                 change[last[t] + 1] -= sizes[t]
         now = peak = 0.0
-        for each in change:
-            now += each
+        for amount in change:
+            now += amount
             peak = max(peak, now)
         peaks.append(peak)
     return peaks

@@ -122,17 +122,17 @@ class _Groups:
     def _edges(self) -> set[tuple[int, int]]:
         """Return which part reads from which, by way of copied operators as well."""
         sources: list[set[int]] = [set() for _ in range(self.model.n)]  # of each operator: parts whose tensors it needs
-        found: set[tuple[int, int]] = set()
+        edges: set[tuple[int, int]] = set()
         for u in range(self.model.n):
             if self.folded[u]:
                 continue
             mine = self.part[u]
             given = sources[u] if self.again[u] else {mine}
             if not self.again[u]:
-                found.update((source, mine) for source in sources[u] if source != mine)
+                edges.update((source, mine) for source in sources[u] if source != mine)
             for reader in self.readers[u]:
                 sources[reader] |= given
-        return found
+        return edges
 
     def _warn_of(self, parted: set[Key]) -> None:
         """Warn of layers that could not be whole."""
@@ -161,7 +161,7 @@ class _Groups:
             by=self.by,
             names=tuple(names),
             paths=tuple(paths),
-            members=tuple(tuple(sorted(each)) for each in members),
+            members=tuple(tuple(sorted(group_members)) for group_members in members),
             copied=tuple(map(frozenset, copied)),
             home=tuple(home),
             layers=tuple(layers),
@@ -202,12 +202,12 @@ class _Groups:
         for v in range(self.model.n):
             if not self.folded[v]:
                 continue
-            found = by_key.get(self.key_of[v])
-            if found is None:
+            g_of_module = by_key.get(self.key_of[v])
+            if g_of_module is None:
                 makers = [self.model.tensors[t].producer for t in takes[v]]
-                found = max((home[u] for u in makers if u is not None), default=len(members) - 1)
-            home[v] = found
-            members[found].add(v)
+                g_of_module = max((home[u] for u in makers if u is not None), default=len(members) - 1)
+            home[v] = g_of_module
+            members[g_of_module].add(v)
 
     def _names(self, order: Sequence[int]) -> tuple[list[str], list[str]]:
         """Return the names of the groups, and their paths as the framework spells them.
@@ -233,11 +233,11 @@ class _Groups:
             wanted.append(name)
         several, run = Counter(wanted), Counter[str]()
         names = Names()
-        found = []
+        unique_names = []
         for name in wanted:
-            found.append(names.unique(f"{name}.run[{run[name]}]" if several[name] > 1 else name))
+            unique_names.append(names.unique(f"{name}.run[{run[name]}]" if several[name] > 1 else name))
             run[name] += 1
-        return found, paths
+        return unique_names, paths
 
     def _group_name(self, path: str, p: int) -> str:
         layer = self.keys[p][1]
@@ -247,10 +247,10 @@ class _Groups:
 
     def _layer(self, members: set[int]) -> int | None:
         """Return the layer that all of some operators are of, if they are; for a group by layers it took others in."""
-        found = {self.model.operators[v].layer for v in members if not self.folded[v]}
+        numbers = {self.model.operators[v].layer for v in members if not self.folded[v]}
         if self.by == "layer":
-            found.discard(None)
-        return found.pop() if len(found) == 1 else None
+            numbers.discard(None)
+        return numbers.pop() if len(numbers) == 1 else None
 
     def _roles(
         self, members: Sequence[set[int]], copied: Sequence[set[int]], layers: Sequence[int | None]
@@ -275,10 +275,10 @@ class _Groups:
 
 def _readers(model: Model) -> list[list[int]]:
     """Return for each operator those that read its tensors."""
-    found: list[set[int]] = [set() for _ in range(model.n)]
+    readers: list[set[int]] = [set() for _ in range(model.n)]
     for u, v in model.edges:
-        found[u].add(v)
-    return [sorted(each) for each in found]
+        readers[u].add(v)
+    return [sorted(of_one) for of_one in readers]
 
 
 def _recomputed(model: Model, readers: Sequence[Sequence[int]]) -> list[bool]:

@@ -85,20 +85,20 @@ def _plain(value: object) -> object:
 NEEDED = ("name", "bytes")
 """What an item must have in a file, where it can have it, even at its default."""
 _DEFAULTS: dict[type, list[tuple[str, Any]]] = {
-    kind: [(each.name, MISSING if each.name in NEEDED else each.default) for each in fields(kind)]
+    kind: [(item.name, MISSING if item.name in NEEDED else item.default) for item in fields(kind)]
     for kind in (Operator, Symbol, Tensor, Weight)
 }
-_DEFAULTS[Source] = [(each.name, MISSING) for each in fields(Source)]
+_DEFAULTS[Source] = [(item.name, MISSING) for item in fields(Source)]
 
 
 def _written(item: object) -> dict[str, Any]:
     """Return the fields of an item that are not at their defaults, and those that it must have."""
-    found = {}
+    fields_given = {}
     for name, default in _DEFAULTS[type(item)]:
         value = getattr(item, name)
         if value is not default and (value != default or type(value) is not type(default)):
-            found[name] = value
-    return found
+            fields_given[name] = value
+    return fields_given
 
 
 def read(path: Path | str) -> Model:
@@ -129,9 +129,9 @@ def model_of(data: object, place: str) -> Model:
     weights = file.records("weights", most=MAX_OPERATORS) if "weights" in file else []
     with located(place):
         return Model(
-            operators=tuple(Operator(**_fields(each, _OPERATOR)) for each in operators),
-            tensors=tuple(Tensor(**({"producer": None} | _fields(each, _TENSOR))) for each in tensors),
-            weights=tuple(Weight(**_fields(each, _WEIGHT)) for each in weights),
+            operators=tuple(Operator(**_fields(record, _OPERATOR)) for record in operators),
+            tensors=tuple(Tensor(**({"producer": None} | _fields(record, _TENSOR))) for record in tensors),
+            weights=tuple(Weight(**_fields(record, _WEIGHT)) for record in weights),
             outputs=_integers(file, "outputs") if "outputs" in file else (),
             symbols=_symbols(file),
             phases=_texts(file, "phases") if "phases" in file else (),
@@ -161,23 +161,23 @@ def _fields(
     Raises:
         UsageError: a field that no item has, one that is not as it should be, or one that is missing.
     """
-    found = {}
+    values = {}
     for name, given in record.data.items():
         reader = readers.get(name)
         if reader is None:
             _only(record, [*readers])
         elif given is not None:
-            found[name] = reader(record, name)
+            values[name] = reader(record, name)
     for name in needed:
-        if name in readers and name not in found:
+        if name in readers and name not in values:
             raise record.error(name, "missing")
-    return found
+    return values
 
 
 def _symbols(file: JsonRecord) -> Mapping[str, Symbol]:
     given = JsonRecord(f"{file.place}: symbols", file.data.get("symbols") or {})
-    found = {name: JsonRecord(f"{given.place}: {name[:60]}", each) for name, each in given.data.items()}
-    return MappingProxyType({name: Symbol(**_fields(each, _SYMBOL)) for name, each in found.items()})
+    records = {name: JsonRecord(f"{given.place}: {name[:60]}", entry) for name, entry in given.data.items()}
+    return MappingProxyType({name: Symbol(**_fields(entry, _SYMBOL)) for name, entry in records.items()})
 
 
 def _source(file: JsonRecord) -> Source:
@@ -206,11 +206,11 @@ def _items(record: JsonRecord, name: str) -> Iterator[tuple[int, Any]]:
 
 
 def _integers(record: JsonRecord, name: str) -> tuple[int, ...]:
-    found = [value for _, value in _items(record, name)]
-    for value in found:
+    numbers = [value for _, value in _items(record, name)]
+    for value in numbers:
         if value.__class__ is not int:
             raise record.error(name, f"expected whole numbers, found {str(value)[:40]}")
-    return tuple(found)
+    return tuple(numbers)
 
 
 def _integer(record: JsonRecord, name: str) -> int:

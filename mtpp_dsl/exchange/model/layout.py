@@ -48,9 +48,9 @@ def layout_of(graph: Graph, *, chain: bool = True) -> Layout:
     """
     number = _of_origin(graph) or _of_names(graph)
     count = max(number.values()) + 1
-    found = set(number.values())
-    if len(found) < count:
-        missing = next(i for i in range(count) if i not in found)
+    present = set(number.values())
+    if len(present) < count:
+        missing = next(i for i in range(count) if i not in present)
         raise UsageError(f"the layers are numbered from 0 to {count - 1}, and there is no layer {missing}")
     edges = [(u, v) if not graph.backward[u] else (v, u) for u, v in _within_parts(graph)]
     for u, v in edges if chain else ():
@@ -96,16 +96,16 @@ def _closure(start: Iterable[int], edges: Iterable[tuple[int, int]], n: int) -> 
     after: dict[int, list[int]] = {}
     for u, v in edges:
         after.setdefault(u, []).append(v)
-    found = [False] * n
+    reached = [False] * n
     waiting = list(start)
     for v in waiting:
-        found[v] = True
+        reached[v] = True
     while waiting:
         for v in after.get(waiting.pop(), ()):
-            if not found[v]:
-                found[v] = True
+            if not reached[v]:
+                reached[v] = True
                 waiting.append(v)
-    return found
+    return reached
 
 
 def _of_origin(graph: Graph) -> Mapping[int, int]:
@@ -143,8 +143,8 @@ def _of_names(graph: Graph) -> Mapping[int, int]:
             "model"
         )
     if len(set(ranges.values())) > 1:
-        told = ", ".join(f"{prefix}[{low}..{high}]" for prefix, (low, high) in sorted(ranges.items()))
-        raise UsageError(f"which nodes are the layers? there are {told}; call those of layer 3 layer[3], layer[3].…")
+        listed = ", ".join(f"{prefix}[{low}..{high}]" for prefix, (low, high) in sorted(ranges.items()))
+        raise UsageError(f"which nodes are the layers? there are {listed}; call those of layer 3 layer[3], layer[3].…")
     return {v: i for nodes in chosen.values() for v, i in nodes.items()}
 
 

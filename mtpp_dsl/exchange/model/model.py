@@ -83,18 +83,18 @@ class Model(ModelParts):
     @cached_property
     def made(self) -> tuple[tuple[int, ...], ...]:
         """For each operator the numbers of the tensors that it makes."""
-        return _by_operator(self.n, ((t, [each.producer]) for t, each in enumerate(self.tensors)))
+        return _by_operator(self.n, ((t, [tensor.producer]) for t, tensor in enumerate(self.tensors)))
 
     @cached_property
     def taken(self) -> tuple[tuple[int, ...], ...]:
         """For each operator the numbers of the tensors that it reads."""
-        return _by_operator(self.n, ((t, each.readers) for t, each in enumerate(self.tensors)))
+        return _by_operator(self.n, ((t, tensor.readers) for t, tensor in enumerate(self.tensors)))
 
 
-def _by_operator(n: int, found: Iterable[tuple[int, Iterable[int | None]]]) -> tuple[tuple[int, ...], ...]:
+def _by_operator(n: int, owned: Iterable[tuple[int, Iterable[int | None]]]) -> tuple[tuple[int, ...], ...]:
     """Return for each operator the numbers of what it belongs to."""
     rows: list[list[int]] = [[] for _ in range(n)]
-    for number, operators in found:
+    for number, operators in owned:
         for operator in operators:
             if operator is not None:
                 rows[operator].append(number)

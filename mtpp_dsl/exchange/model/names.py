@@ -48,9 +48,9 @@ class Names:
 
     def unique(self, name: str) -> str:
         """Return *name*, with a number behind it if it is taken."""
-        found = name
-        while found in self._given or found in self._taken:
+        candidate = name
+        while candidate in self._given or candidate in self._taken:
             self._next[name] = self._next.get(name, 0) + 1
-            found = f"{name}_{self._next[name]}"
-        self._given.add(found)
-        return found
+            candidate = f"{name}_{self._next[name]}"
+        self._given.add(candidate)
+        return candidate

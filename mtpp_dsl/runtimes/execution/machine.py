@@ -90,14 +90,14 @@ def busy(slower: float, others: float | None, threads: int, cores: int, instead:
     >>> busy(1.0, 7.9, 1, 8, "--clock cpu")[:61]
     'the machine was busy: other programs kept 7.9 of 8 cores busy'
     """
-    found = []
+    reasons = []
     if slower > MAX_SLOWER:
-        found.append(
+        reasons.append(
             "what was measured waited for the processor, and the times are "
             + (f"{slower:.1f} times those on the processor" if slower < 1_000 else "hardly spent on it")
         )
     if others is not None and others + threads > cores + 0.5:
-        found.append(f"other programs kept {others:.1f} of {cores} cores busy")
-    if not found:
+        reasons.append(f"other programs kept {others:.1f} of {cores} cores busy")
+    if not reasons:
         return None
-    return f"the machine was busy: {'; '.join(found)}. Measure again when nothing else runs, or say {instead}"
+    return f"the machine was busy: {'; '.join(reasons)}. Measure again when nothing else runs, or say {instead}"

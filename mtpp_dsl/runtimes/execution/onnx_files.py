@@ -43,7 +43,7 @@ def onnx_files(
         UsageError: the file cannot be read or cut; see :func:`mtpp_dsl.runtimes.execution.onnx_parts.cut`.
     """
     model = read_model(path)
-    found: dict[str, Content] = {}
+    contents: dict[str, Content] = {}
     rows = []
     for s, (part, names, device) in enumerate(zip(cut(model, parts, path.name), parts, devices, strict=True)):
         name = f"part{s}.onnx"
@@ -52,15 +52,15 @@ def onnx_files(
             entry.key, entry.value = key, value
         weights = WeightFile(part.proto, path.parent, f"{name}.data", most_inline)
         data = part.proto.SerializeToString(deterministic=True)
-        found[name] = data
+        contents[name] = data
         if weights.needed:
-            found[weights.name] = weights.write
+            contents[weights.name] = weights.write
         row = _row(part, name, weights.name if weights.needed else None, device, names, data)
         rows.append({**row, **(more[s] if more is not None else {})})
     head = {"format": FORMAT, "version": VERSION, **(stamp or {})}
     results = [output.name for output in model.graph.output]
     text = escaped(json.dumps({**head, "outputs": results, "parts": rows}, indent=1, ensure_ascii=False))
-    return {"manifest.json": f"{text}\n", **found}
+    return {"manifest.json": f"{text}\n", **contents}
 
 
 def _row(

@@ -55,13 +55,13 @@ def cut(model: Any, parts: Sequence[Iterable[int]], name: str) -> list[OnnxPart]
     results = [output.name for output in model.graph.output]
     outputs = _outputs(nodes, places, needs, sources, results, makers)
     types = _Types(model, name)
-    found = []
+    cut_parts = []
     for s in range(len(parts)):
         inside = tuple(i for i in range(len(nodes)) if s in places[i])
         proto = _proto(model, s, inside, reads, needs[s], outputs[s], types)
         origins = tuple(sources[s][tensor] for tensor in needs[s])
-        found.append(OnnxPart(proto, inside, tuple(needs[s]), tuple(outputs[s]), origins))
-    return found
+        cut_parts.append(OnnxPart(proto, inside, tuple(needs[s]), tuple(outputs[s]), origins))
+    return cut_parts
 
 
 def read_names(node: Any) -> Iterator[str]:
@@ -184,13 +184,13 @@ class _Types:
         Raises:
             UsageError: nobody knows its type.
         """
-        found = self.known.get(tensor)
-        if found is None or not found.type.WhichOneof("value"):
+        info = self.known.get(tensor)
+        if info is None or not info.type.WhichOneof("value"):
             raise UsageError(
                 f"{self._name}: a part would end at tensor {tensor!r}, whose type cannot be inferred: keep the nodes "
                 "that make and read it on one device"
             )
-        return found
+        return info
 
 
 def _lightened(model: Any, onnx: Any) -> Any:
@@ -235,6 +235,6 @@ def _proto(
         value for value in model.graph.value_info if value.name in inner and value.name not in outputs
     )
     graph.quantization_annotation.extend(
-        each for each in model.graph.quantization_annotation if each.tensor_name in read | inner
+        annotation for annotation in model.graph.quantization_annotation if annotation.tensor_name in read | inner
     )
     return proto

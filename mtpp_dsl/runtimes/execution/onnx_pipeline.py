@@ -51,8 +51,8 @@ def run_onnx_pipeline(
             queues[0].put((i, dict(feeds[i % len(feeds)])))
         last: dict[int, dict[str, Any]] = {}
         for _ in range(total):
-            found = _next(queues[-1], options.time_limit)
-            last[found[0] % len(feeds)] = found[1]
+            message = _next(queues[-1], options.time_limit)
+            last[message[0] % len(feeds)] = message[1]
     results = [[last[i][name] for name in manifest["outputs"]] for i in range(len(feeds))]
     return results, [row[len(feeds) :] for row in times]
 
@@ -61,12 +61,12 @@ def _next(queue: Queue[Message | MtppError], time_limit: float | None) -> Messag
     from queue import Empty
 
     try:
-        found = queue.get(timeout=time_limit)
+        message = queue.get(timeout=time_limit)
     except Empty:
         raise SolverError(f"no result came within {time_limit:g} s; all processes were ended") from None
-    if isinstance(found, MtppError):
-        raise found
-    return found
+    if isinstance(message, MtppError):
+        raise message
+    return message
 
 
 def _relay(
@@ -85,22 +85,22 @@ def _relay(
             target.put(message)
             return
         number, tensors = message
-        said: tuple[dict[str, Any], dict[str, Any]] | None = None
+        answer: tuple[dict[str, Any], dict[str, Any]] | None = None
         with suppress(OSError, ValueError):  # the process has ended
             send(process.stdin, {entry["name"]: tensors[entry["name"]] for entry in row["inputs"]}, {})
         with suppress(OSError, ValueError):
-            said = receive(process.stdout)
-        if said is None or "seconds" not in said[1]:
-            target.put(_failure(row, None if said is None else said[1]))
+            answer = receive(process.stdout)
+        if answer is None or "seconds" not in answer[1]:
+            target.put(_failure(row, None if answer is None else answer[1]))
             return
-        times.append(said[1]["seconds"])
-        target.put((number, tensors | said[0]))
+        times.append(answer[1]["seconds"])
+        target.put((number, tensors | answer[0]))
 
 
-def _failure(row: Mapping[str, Any], said: Mapping[str, Any] | None) -> MtppError:
-    if said is not None and "refused" in said:
-        return UsageError(said["refused"])
-    reason = "it ended" if said is None else said.get("error", "it ended")
+def _failure(row: Mapping[str, Any], answer: Mapping[str, Any] | None) -> MtppError:
+    if answer is not None and "refused" in answer:
+        return UsageError(answer["refused"])
+    reason = "it ended" if answer is None else answer.get("error", "it ended")
     return SolverError(f"the process of {row['file']} failed: {reason}")
 
 
@@ -165,12 +165,12 @@ def receive(file: IO[bytes]) -> tuple[dict[str, Any], dict[str, Any]] | None:
     if not line:
         return None
     head = json.loads(line)
-    found = {}
+    arrays = {}
     for name, kind, shape in head.pop("arrays"):
         dtype = np.dtype(kind)
         data = file.read(dtype.itemsize * int(np.prod(shape, dtype=np.int64)))
-        found[name] = np.frombuffer(data, dtype).reshape(shape)
-    return found, head
+        arrays[name] = np.frombuffer(data, dtype).reshape(shape)
+    return arrays, head
 
 
 if __name__ == "__main__":

@@ -31,13 +31,13 @@ def nodes_of(model: Model, part: ModelPart) -> dict[int, str]:
     """
     if model.source.kind != "onnx":
         raise UsageError(f"the model of this plan comes from {model.source.kind or 'elsewhere'}, not from an ONNX file")
-    found: dict[int, str] = {}
+    nodes: dict[int, str] = {}
     for i in part.operators:
         place, inner, _ = model.operators[i].id.partition(".")
         if not (place.isascii() and place.isdigit()):
             raise UsageError(f"operator {model.operators[i].name} does not say which node of the file it is")
-        found[int(place)] = f"{found[int(place)]} {model.operators[i].name}" if inner else model.operators[i].name
-    return found
+        nodes[int(place)] = f"{nodes[int(place)]} {model.operators[i].name}" if inner else model.operators[i].name
+    return nodes
 
 
 def check_same(path: Path, model: Model) -> None:
@@ -46,8 +46,8 @@ def check_same(path: Path, model: Model) -> None:
     Raises:
         UsageError: it is another one.
     """
-    found = read_file(path).sha256
-    if model.source.sha256 and found != model.source.sha256:
+    digest = read_file(path).sha256
+    if model.source.sha256 and digest != model.source.sha256:
         raise UsageError(f"{path} is not the file that was imported as {model.source.name}: its contents differ")
 
 
@@ -98,11 +98,11 @@ def _whole(session: Any, wanted: Sequence[str], feed: Mapping[str, Any], name: s
         UsageError: onnxruntime does not take these inputs.
     """
     try:
-        found: list[Any] = session.run(list(wanted), dict(feed))
+        outputs: list[Any] = session.run(list(wanted), dict(feed))
     except Exception as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:300]
         raise UsageError(f"{name} fails on these inputs: {reason}") from None
-    return found
+    return outputs
 
 
 def _ran(
@@ -131,12 +131,12 @@ def _limits(path: Path) -> dict[str, int]:
     model = read_model(path)
     sizes = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
     root = {value.name: value.name for value in model.graph.input}
-    found: dict[str, int] = {}
+    limits: dict[str, int] = {}
     for node in model.graph.node:
         if node.op_type in ("Cast", "Identity", "Unsqueeze", "Squeeze", "Reshape") and node.input[0] in root:
             root[node.output[0]] = root[node.input[0]]
         if node.op_type == "Gather" and node.input[0] in sizes and node.input[1] in root:
             axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
             name = root[node.input[1]]
-            found[name] = min(found.get(name, 2**31), sizes[node.input[0]][axis])
-    return found
+            limits[name] = min(limits.get(name, 2**31), sizes[node.input[0]][axis])
+    return limits

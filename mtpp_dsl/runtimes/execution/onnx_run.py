@@ -68,7 +68,7 @@ def random_inputs(
     """
     generator = np.random.default_rng(seed)
     given = [value for value in session.get_inputs() if value.name not in _weights(session)]
-    found = []
+    feeds = []
     for _ in range(count):
         feed: dict[str, Any] = {}
         for value in given:
@@ -82,8 +82,8 @@ def random_inputs(
                 feed[value.name] = np.ones(shape, np.bool_)
             else:
                 feed[value.name] = generator.integers(0, (limits or {}).get(value.name, 2), shape).astype(kind)
-        found.append(feed)
-    return found
+        feeds.append(feed)
+    return feeds
 
 
 def _weights(session: Any) -> set[str]:

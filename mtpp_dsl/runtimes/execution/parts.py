@@ -59,7 +59,7 @@ def stages_of(problem: Problem, plan: Plan) -> list[ModelPart]:
             "acyclic, and solve again; mtpp run --processes 1 runs the plan as it is"
         )
     nodes = {d: np.flatnonzero(plan.assignment == d).tolist() for d in order}
-    return [_part(problem, d, held) for d, held in nodes.items() if held]
+    return [_part(problem, d, device_nodes) for d, device_nodes in nodes.items() if device_nodes]
 
 
 def parts_of(problem: Problem, plan: Plan) -> list[ModelPart]:
@@ -77,15 +77,15 @@ def parts_of(problem: Problem, plan: Plan) -> list[ModelPart]:
     graph = problem.graph
     waiting = np.bincount(graph.heads, minlength=graph.n)
     left = set(range(graph.n))
-    found = []
+    model_parts = []
     while left:
         runs = {d: _run(problem, plan, d, waiting, left) for d in range(problem.k)}
         device = max(runs, key=lambda d: (len(runs[d]), -d))
         for v in runs[device]:
             left.remove(v)
             np.subtract.at(waiting, graph.successors(v), 1)
-        found.append(_part(problem, device, sorted(runs[device])))
-    return found
+        model_parts.append(_part(problem, device, sorted(runs[device])))
+    return model_parts
 
 
 def _run(problem: Problem, plan: Plan, device: int, waiting: np.ndarray, left: set[int]) -> list[int]:

@@ -156,7 +156,7 @@ class RunReport:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as data for JSON."""
-        found = self.comparison
+        comparison = self.comparison
         return {
             "run": 1,
             "backend": self.backend,
@@ -167,11 +167,11 @@ class RunReport:
             "symbols": dict(self.symbols),
             "results": {
                 "same": self.sound,
-                "equal": found.equal,
-                "largest_difference": found.largest,
-                "relative_difference": found.relative,
-                "standard_deviation": found.deviation,
-                "numbers": found.values,
+                "equal": comparison.equal,
+                "largest_difference": comparison.largest,
+                "relative_difference": comparison.relative,
+                "standard_deviation": comparison.deviation,
+                "numbers": comparison.values,
             },
             "unit": "s",
             "stages": [row.to_json() for row in self.stages],
@@ -182,7 +182,7 @@ class RunReport:
 
 def rows_of(problem: Problem, parts: Sequence[ModelPart], times: Sequence[Sequence[float]]) -> tuple[StageRow, ...]:
     """Return a row for each device; *times* are those of each part, run for run."""
-    found = []
+    stage_rows = []
     for d in dict.fromkeys(part.device for part in parts):
         own = [i for i, part in enumerate(parts) if part.device == d]
         nodes = np.array(sorted(v for i in own for v in parts[i].nodes), np.int64)
@@ -190,21 +190,21 @@ def rows_of(problem: Problem, parts: Sequence[ModelPart], times: Sequence[Sequen
         sums = [sum(runs) for runs in zip(*(times[i] for i in own), strict=True)]
         predicted = float(problem.time[nodes, d].sum()) if problem.time_unit == "s" else None
         device = problem.devices[d]
-        found.append(StageRow(device.name, device.type, len(nodes), operators, len(own), predicted, spread(sums)))
-    return tuple(found)
+        stage_rows.append(StageRow(device.name, device.type, len(nodes), operators, len(own), predicted, spread(sums)))
+    return tuple(stage_rows)
 
 
 def notes_of(
     parts: Sequence[ModelPart], symbols: Mapping[str, int], planned: Mapping[str, int], telling: bool
 ) -> tuple[str, ...]:
     """Return what the reader of a report should be told."""
-    found = []
+    notes = []
     if len({part.device for part in parts}) < len(parts):
-        found.append("the stages wait for each other in a circle: this plan runs in one process, and in no pipeline")
+        notes.append("the stages wait for each other in a circle: this plan runs in one process, and in no pipeline")
     changed = {name: size for name, size in symbols.items() if planned.get(name) != size}
     if changed:
         run, plan = (", ".join(f"{name} = {of[name]}" for name in changed if name in of) for of in (symbols, planned))
-        found.append(f"run with {run}; the predicted times are for {plan}")
+        notes.append(f"run with {run}; the predicted times are for {plan}")
     if not telling:
-        found.append("all results of the model are the same number: that they are equal proves nothing")
-    return tuple(found)
+        notes.append("all results of the model are the same number: that they are equal proves nothing")
+    return tuple(notes)

@@ -67,19 +67,21 @@ def exported(model: Any, inputs: Sequence[Input], symbols: Symbols) -> Any:
     import torch
 
     named = list(inspect.signature(model.forward).parameters)
-    if [each["name"] for each in inputs] != named[: len(inputs)]:
-        raise SplitError(f"the inputs are {', '.join(each['name'] for each in inputs)}; forward has {', '.join(named)}")
+    if [one_input["name"] for one_input in inputs] != named[: len(inputs)]:
+        raise SplitError(
+            f"the inputs are {', '.join(one_input['name'] for one_input in inputs)}; forward has {', '.join(named)}"
+        )
     sizes = dict(zip(symbols, TRACED, strict=False))
     dims = {name: torch.export.Dim(name, min=least, max=most) for name, (least, most) in symbols.items()}
     device = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
     args, shapes = [], []
-    for each in inputs:
-        open_sizes = {place: size for place, size in enumerate(each["shape"]) if isinstance(size, str)}
+    for one_input in inputs:
+        open_sizes = {place: size for place, size in enumerate(one_input["shape"]) if isinstance(size, str)}
         unknown = [size for size in open_sizes.values() if size not in sizes]
         if unknown:
-            raise SplitError(f"input {each['name']} has the size {unknown[0]}, which is no symbol of the model")
-        shape = [sizes.get(size, size) for size in each["shape"]]
-        args.append(torch.zeros(shape, dtype=getattr(torch, each["dtype"]), device=device))
+            raise SplitError(f"input {one_input['name']} has the size {unknown[0]}, which is no symbol of the model")
+        shape = [sizes.get(size, size) for size in one_input["shape"]]
+        args.append(torch.zeros(shape, dtype=getattr(torch, one_input["dtype"]), device=device))
         shapes.append({place: dims[size] for place, size in open_sizes.items()})
     with torch.no_grad(), device, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch's own code
@@ -175,17 +177,17 @@ def _places(nodes: Sequence[Any], names: Mapping[Any, str], parts: Sequence[froz
         if missing:
             more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise SplitError(f"{what} {min(missing)}{more}: is it the model that the plan is for?")
-    found: dict[Any, set[int]] = {}
+    places: dict[Any, set[int]] = {}
     for node in calls:
         if node in names:
-            found[node] = {s for s, part in enumerate(parts) if names[node] in part}
+            places[node] = {s for s, part in enumerate(parts) if names[node] in part}
     for node in reversed(calls):
         if node not in names:
-            found[node] = {s for user in node.users for s in found.get(user, set())}
+            places[node] = {s for user in node.users for s in places.get(user, set())}
     for node in calls:  # a list of tensors is not sent on: its items are taken where it is made
-        if node.target is operator.getitem and node.args[0] in found:
-            found[node] = found[node.args[0]]
-    return found
+        if node.target is operator.getitem and node.args[0] in places:
+            places[node] = places[node.args[0]]
+    return places
 
 
 def _last_readers(places: Mapping[Any, set[int]], homes: Mapping[Any, int]) -> dict[Any, int]:

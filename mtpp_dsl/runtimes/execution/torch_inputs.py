@@ -36,7 +36,9 @@ class Signature:
     @property
     def batch_dims(self) -> list[int | None]:
         """For each input the dimension that is the batch; None if it has none."""
-        return [shape.index(BATCH) if BATCH in (shape := list(each["shape"])) else None for each in self.inputs]
+        return [
+            shape.index(BATCH) if BATCH in (shape := list(one_input["shape"])) else None for one_input in self.inputs
+        ]
 
     def shapes(self, sizes: Mapping[str, int]) -> list[list[int]]:
         """Return the shape of each input where the symbols have these values.
@@ -50,7 +52,9 @@ class Signature:
             if not least <= sizes[name] <= (most or sizes[name]):
                 limit = f"at least {least}" if most is None else f"from {least} to {most}"
                 raise UsageError(f"--size {name}={sizes[name]}: the model was exported for {name} {limit}")
-        return [[sizes[size] if isinstance(size, str) else size for size in each["shape"]] for each in self.inputs]
+        return [
+            [sizes[size] if isinstance(size, str) else size for size in one_input["shape"]] for one_input in self.inputs
+        ]
 
 
 def signature_of(model: Model) -> Signature:
@@ -72,18 +76,18 @@ def signature_of(model: Model) -> Signature:
             raise UsageError(f"the model's input {tensor.name} is of type {tensor.dtype!r}, which torch does not have")
         shape = [model.symbols[size].least if size in fixed else size for size in tensor.shape]
         rows.append({"name": tensor.name, "dtype": DTYPES[tensor.dtype], "shape": shape})
-    free = {name: (each.least, each.most) for name, each in model.symbols.items() if name not in fixed}
+    free = {name: (limits.least, limits.most) for name, limits in model.symbols.items() if name not in fixed}
     return Signature(tuple(rows), free)
 
 
 def index_limits(graph_module: Any) -> list[int | None]:
     """Return for each input of an exported graph the number of rows of the least table that it indexes, if any."""
-    found = []
+    limits = []
     for node in graph_module.graph.nodes:
         if node.op == "placeholder":
             rows = list(_tables(node, 0))
-            found.append(min(rows) if rows else None)
-    return found
+            limits.append(min(rows) if rows else None)
+    return limits
 
 
 def _tables(node: Any, depth: int) -> Any:
@@ -102,19 +106,19 @@ def random_args(
     import torch
 
     generator = torch.Generator().manual_seed(seed)
-    found = []
+    sets = []
     for _ in range(count):
         args = []
-        for each, shape, limit in zip(signature.inputs, signature.shapes(sizes), limits, strict=True):
-            dtype = getattr(torch, each["dtype"])
+        for one_input, shape, limit in zip(signature.inputs, signature.shapes(sizes), limits, strict=True):
+            dtype = getattr(torch, one_input["dtype"])
             if dtype.is_floating_point:
                 args.append(torch.randn(shape, generator=generator).to(dtype))
             elif dtype == torch.bool:
                 args.append(torch.ones(shape, dtype=dtype))
             else:
                 args.append(torch.randint(0, limit or 2, shape, generator=generator).to(dtype))
-        found.append(tuple(args))
-    return found
+        sets.append(tuple(args))
+    return sets
 
 
 def fake_args(signature: Signature, sizes: Mapping[str, int], device: str) -> list[Any]:
@@ -122,6 +126,6 @@ def fake_args(signature: Signature, sizes: Mapping[str, int], device: str) -> li
     import torch
 
     return [
-        torch.zeros(shape, dtype=getattr(torch, each["dtype"]), device=device)
-        for each, shape in zip(signature.inputs, signature.shapes(sizes), strict=True)
+        torch.zeros(shape, dtype=getattr(torch, one_input["dtype"]), device=device)
+        for one_input, shape in zip(signature.inputs, signature.shapes(sizes), strict=True)
     ]

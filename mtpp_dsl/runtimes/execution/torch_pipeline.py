@@ -82,9 +82,9 @@ def run_pipeline(
         (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
         with _processes(folder, len(recipe.devices)) as processes:
             _wait(processes, folder, time_limit)
-        found = [_said(folder, rank) for rank in range(len(recipe.devices))]
+        answers = [_answer_of(folder, rank) for rank in range(len(recipe.devices))]
         results = torch.load(folder / "results.pt", weights_only=True)
-    return Ran(results, [one["times"] for one in found], [one["fingerprint"] for one in found])
+    return Ran(results, [one["times"] for one in answers], [one["fingerprint"] for one in answers])
 
 
 @contextmanager
@@ -132,20 +132,20 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]], folder: Path, time_limit
 
 def _failure(folder: Path, rank: int, code: int | None) -> Exception:
     """Return what to raise for a process that failed: the others fail because of it, so the first one counts."""
-    said = _said(folder, rank)
-    if "refused" in said:
-        return UsageError(said["refused"])
+    answer = _answer_of(folder, rank)
+    if "refused" in answer:
+        return UsageError(answer["refused"])
     log = (folder / f"{rank}.log").read_text(encoding="utf-8", errors="replace").splitlines()
-    how = said.get("error") or (f"it was ended by signal {-code}" if code and code < 0 else f"exit code {code}")
+    how = answer.get("error") or (f"it was ended by signal {-code}" if code and code < 0 else f"exit code {code}")
     return SolverError("\n".join([f"the process of stage {rank} failed: {how}", *log[-LAST_LINES:]]))
 
 
-def _said(folder: Path, rank: int) -> dict[str, Any]:
+def _answer_of(folder: Path, rank: int) -> dict[str, Any]:
     path = folder / f"{rank}.json"
     if not path.is_file():
         return {}
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    answer: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return answer
 
 
 def main() -> None:
@@ -154,20 +154,20 @@ def main() -> None:
     Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
     try:
         task = json.loads((folder / "task.json").read_text(encoding="utf-8"))
-        found = _run(task, folder, rank)
+        answer = _run(task, folder, rank)
     except MtppError as error:
-        found = {"refused": str(error)}
+        answer = {"refused": str(error)}
     except Exception as error:
         import traceback
 
         traceback.print_exc()
-        found = {"error": f"{type(error).__name__}: {error}"}
+        answer = {"error": f"{type(error).__name__}: {error}"}
     temporary = folder / f"{rank}.tmp"
-    temporary.write_text(json.dumps(found), encoding="utf-8")
+    temporary.write_text(json.dumps(answer), encoding="utf-8")
     temporary.replace(folder / f"{rank}.json")
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0 if "times" in found else 1)  # threads of gloo may wait for others that have ended
+    os._exit(0 if "times" in answer else 1)  # threads of gloo may wait for others that have ended
 
 
 def _end_with_parent(folder: Path) -> None:

@@ -79,12 +79,12 @@ def _inputs(
     """Return the inputs of each microbatch: random ones, and those that were given."""
     import torch
 
-    names = [each["name"] for each in recipe.signature.inputs]
+    names = [one_input["name"] for one_input in recipe.signature.inputs]
     refuse_unknown("--inputs", options.inputs, names)
     limits = index_limits(split.graph_module)
-    found = random_args(recipe.signature, sizes, limits, options.microbatches, options.seed)
+    microbatches = random_args(recipe.signature, sizes, limits, options.microbatches, options.seed)
     given = {name: torch.from_numpy(array) for name, array in options.inputs.items()}
-    return [tuple(given.get(name, value) for name, value in zip(names, one, strict=True)) for one in found]
+    return [tuple(given.get(name, value) for name, value in zip(names, one, strict=True)) for one in microbatches]
 
 
 def _in_turn(
@@ -119,8 +119,8 @@ def _in_processes(
         clock=options.clock,
         time_limit=options.time_limit,
     )
-    for stage, found in zip(split.stages, ran.fingerprints, strict=True):
-        if fingerprint(stage.module) != found:
+    for stage, expected in zip(split.stages, ran.fingerprints, strict=True):
+        if fingerprint(stage.module) != expected:
             raise SolverError(
                 f"{recipe.model} makes a model with other weights each time it is called: draw them from torch's "
                 "generator alone, which mtpp run seeds, or load them from a file"

@@ -36,7 +36,7 @@ def profile_of_table(path: Path, model: Model, device: str) -> Profile:
     """
     rows = csv.reader(io.StringIO(read_text(path, wanted="CSV")))
     name, time, factor = _columns(next(rows, []), path)
-    found: dict[str, list[float]] = {}
+    samples: dict[str, list[float]] = {}
     for row in rows:
         if not row:
             continue
@@ -48,10 +48,10 @@ def profile_of_table(path: Path, model: Model, device: str) -> Profile:
         operator, text = row[name].strip(), row[time].strip()
         if operator not in model.index:
             raise UsageError(f"{place}: the model has no operator {operator!r}{did_you_mean(operator, model.index)}")
-        found.setdefault(operator, []).append(_seconds(text, factor, place))
-    if not found:
+        samples.setdefault(operator, []).append(_seconds(text, factor, place))
+    if not samples:
         raise UsageError(f"{path} has no times below its first line")
-    return profile_of_samples(found, model, device, "csv", {"table": path.name})
+    return profile_of_samples(samples, model, device, "csv", {"table": path.name})
 
 
 def _columns(head: list[str], path: Path) -> tuple[int, int, float]:
@@ -94,9 +94,9 @@ def profile_of_samples(
     """
     signatures = {}
     for name, times in samples.items():
-        found = spread(times)
+        times_spread = spread(times)
         op = model.operators[model.index[name]].op
-        signatures[name] = Timing(found.median, found.low, found.high, found.runs, op)
+        signatures[name] = Timing(times_spread.median, times_spread.low, times_spread.high, times_spread.runs, op)
     return Profile(
         device=device,
         signatures=signatures,
@@ -148,7 +148,7 @@ def _of_onnx(nodes: Sequence[Mapping[str, Any]], model: Model, path: Path) -> di
     for event in nodes:
         by_node[str(event["name"]).removesuffix("_kernel_time")].append(float(event["dur"]))
     makers = {model.operators[tensor.producer].name: tensor for tensor in model.tensors if tensor.producer is not None}
-    found: dict[str, list[float]] = {}
+    samples: dict[str, list[float]] = {}
     by_index = {str(event["args"].get("node_index")): event for event in nodes if isinstance(event.get("args"), dict)}
     for operator in model.operators:
         number = operator.id.partition(".")[0]
@@ -157,9 +157,9 @@ def _of_onnx(nodes: Sequence[Mapping[str, Any]], model: Model, path: Path) -> di
         if known is None and number in by_index:
             known = by_node[str(by_index[number]["name"]).removesuffix("_kernel_time")]
         if known is not None:
-            found[operator.name] = found.get(operator.name, []) + known
-    _refuse_missing(found, model, path)
-    return found
+            samples[operator.name] = samples.get(operator.name, []) + known
+    _refuse_missing(samples, model, path)
+    return samples
 
 
 def _of_torch(events: Sequence[Mapping[str, Any]], model: Model, path: Path) -> dict[str, list[float]]:
@@ -175,11 +175,13 @@ def _of_torch(events: Sequence[Mapping[str, Any]], model: Model, path: Path) -> 
     for operator in model.operators:
         wanted[_torch_name(operator.op)].append(operator.name)
     outer = _outermost([event for event in calls if event.get("name") in wanted], calls, kernels)
-    found: dict[str, list[float]] = {}
+    samples: dict[str, list[float]] = {}
     passes: dict[int, str] = {}
     for name, operators in wanted.items():
         times = outer.get(name, [])
-        if not times and all(model.operators[model.index[each]].kind in FREE_KINDS for each in operators):
+        if not times and all(
+            model.operators[model.index[operator_name]].kind in FREE_KINDS for operator_name in operators
+        ):
             continue
         if not times or len(times) % len(operators):
             raise UsageError(
@@ -187,12 +189,12 @@ def _of_torch(events: Sequence[Mapping[str, Any]], model: Model, path: Path) -> 
                 "whole passes over the model as it was imported"
             )
         passes.setdefault(len(times) // len(operators), name)
-        for i, each in enumerate(operators):
-            found[each] = times[i :: len(operators)]
+        for i, operator_name in enumerate(operators):
+            samples[operator_name] = times[i :: len(operators)]
     if len(passes) > 1:
-        told = ", ".join(f"{count} of {name}" for count, name in passes.items())
-        raise UsageError(f"{path} has unequal numbers of passes over the model: {told}")
-    return found
+        counts = ", ".join(f"{count} of {name}" for count, name in passes.items())
+        raise UsageError(f"{path} has unequal numbers of passes over the model: {counts}")
+    return samples
 
 
 def _torch_name(op: str) -> str:
@@ -210,7 +212,7 @@ def _outermost(
     """
     inside = sorted(calls, key=lambda event: (str(event.get("tid")), event["ts"], -event["dur"]))
     names = {id(event) for event in wanted}
-    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    rows_of: dict[str, list[tuple[float, float]]] = defaultdict(list)
     ends: dict[object, float] = {}
     current: dict[object, list[float]] = {}
     for event in inside:
@@ -225,11 +227,15 @@ def _outermost(
             ends[thread] = start + float(event["dur"])
             row = [start, kernel if kernels else float(event["dur"])]
             current[thread] = row
-            found[str(event["name"])].append(row)  # type: ignore[arg-type]
-    return {name: [row[1] for row in sorted(rows, key=lambda row: row[0])] for name, rows in found.items()}
+            rows_of[str(event["name"])].append(row)  # type: ignore[arg-type]
+    return {name: [row[1] for row in sorted(rows, key=lambda row: row[0])] for name, rows in rows_of.items()}
 
 
-def _refuse_missing(found: Mapping[str, Sequence[float]], model: Model, path: Path) -> None:
-    missing = [each.name for each in model.operators if each.name not in found and each.kind not in FREE_KINDS]
+def _refuse_missing(samples: Mapping[str, Sequence[float]], model: Model, path: Path) -> None:
+    missing = [
+        operator.name
+        for operator in model.operators
+        if operator.name not in samples and operator.kind not in FREE_KINDS
+    ]
     if missing:
         raise UsageError(f"{path} has no times of {len(missing)} operators of the model, such as {missing[0]}")

@@ -65,8 +65,10 @@ def profile_of_jobs(
     done = len(first) - len(todo)
     for job in todo:
         tell(done, len(first), job.key)
-        found = job.measure()
-        journal.add(job.key, Timing(found.median, found.low, found.high, found.runs, job.op, found.processor))
+        measured = job.measure()
+        journal.add(
+            job.key, Timing(measured.median, measured.low, measured.high, measured.runs, job.op, measured.processor)
+        )
         done += 1
     profile = Profile(
         device=device,

@@ -143,8 +143,8 @@ def _shown(value: Any) -> str:
     import torch
 
     if isinstance(value, torch.fx.Node):
-        found = value.meta.get("val")
-        return _shown(found) if found is not None or value.op != "get_attr" else f"weight {value.target}"
+        meta = value.meta.get("val")
+        return _shown(meta) if meta is not None or value.op != "get_attr" else f"weight {value.target}"
     if isinstance(value, torch.Tensor):
         sizes = ",".join(str(int(size)) for size in value.shape)
         gaps = "" if value.is_contiguous() else "/" + ",".join(str(int(stride)) for stride in value.stride())
@@ -177,7 +177,7 @@ def runner(call: TorchCall, device: str) -> Callable[[], object]:
                 store[argument] = _example(argument.meta.get("val"), call, device, generator)
             return store[argument]
         if isinstance(argument, (list, tuple)):
-            return type(argument)(value(each, fresh) for each in argument)
+            return type(argument)(value(item, fresh) for item in argument)
         return torch.device(device) if isinstance(argument, torch.device) else argument
 
     prepared = []
@@ -214,7 +214,7 @@ def _example(value: Any, call: TorchCall, device: str, generator: Any) -> Any:
     import torch
 
     if isinstance(value, (list, tuple)):
-        return type(value)(_example(each, call, device, generator) for each in value)
+        return type(value)(_example(item, call, device, generator) for item in value)
     if not isinstance(value, torch.Tensor):
         return value
     try:
@@ -229,11 +229,11 @@ def _example(value: Any, call: TorchCall, device: str, generator: Any) -> Any:
         numbers = torch.ones(shape, dtype=torch.bool)
     else:
         numbers = torch.randint(0, _rows(call), shape, generator=generator).to(value.dtype)
-    found = torch.empty_strided(shape, strides, dtype=value.dtype, device=device)
+    tensor = torch.empty_strided(shape, strides, dtype=value.dtype, device=device)
     if 0 in strides:  # expanded: the same numbers again
         base = [1 if stride == 0 else size for size, stride in zip(shape, strides, strict=True)]
         return numbers[tuple(slice(0, size) for size in base)].to(device).expand(shape)
-    return found.copy_(numbers)
+    return tensor.copy_(numbers)
 
 
 def _rows(call: TorchCall) -> int:

@@ -47,11 +47,11 @@ class DeepSpeed(Stages):
 
     def items(self, problem: Problem) -> StageItems:
         """Return the embedding, the layers, and each module that comes after them; what has no weights is before it."""
-        found = layout(problem)
-        names = [*(["the embedding"] if found.before else []), *(f"layer {i}" for i in range(len(found.layers)))]
-        nodes = [*([[*found.before]] if found.before else []), *([*layer] for layer in found.layers)]
+        stack = layout(problem)
+        names = [*(["the embedding"] if stack.before else []), *(f"layer {i}" for i in range(len(stack.layers)))]
+        nodes = [*([[*stack.before]] if stack.before else []), *([*layer] for layer in stack.layers)]
         for module in modules_of(problem.graph):
-            if module.nodes[0] not in found.after:
+            if module.nodes[0] not in stack.after:
                 continue
             if module.weighs:
                 names.append(module.path)
@@ -90,10 +90,10 @@ def _short(names: tuple[str, ...]) -> str:
 
 def _parts_in(text: str) -> list[int]:
     bare = without_comments(text)
-    found = {match[1] for match in _PARTS.finditer(bare)} or {bare.strip()}
-    if len(found) > 1:
+    lists = {match[1] for match in _PARTS.finditer(bare)} or {bare.strip()}
+    if len(lists) > 1:
         raise UsageError("there are several lists of parts, which differ")
-    written = found.pop()
+    written = lists.pop()
     try:
         parts = ast.literal_eval(written if re.fullmatch(r"[\[\](),\d\s]*", written) else "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -50,21 +50,21 @@ class DeviceMap:
         """Return the map as JSON, and beside it a manifest."""
         plain_plan(plan, self.runtime)
         places = _places(problem)
-        found: dict[str, Place] = {}
+        device_of: dict[str, Place] = {}
         for nodes in _whole(problem):
             homes = {int(plan.assignment[v]) for v in nodes}
             if len(homes) > 1:
-                told = " and ".join(problem.devices[d].name for d in sorted(homes))
+                names = " and ".join(problem.devices[d].name for d in sorted(homes))
                 raise UsageError(
                     f"{self.runtime} cannot run this plan: {problem.graph.names[nodes[0]]} and the rest of its layer "
-                    f"are on {told}; add 'constraint colocate', or solve with --for {self.name}"
+                    f"are on {names}; add 'constraint colocate', or solve with --for {self.name}"
                 )
-        found |= {
+        device_of |= {
             m.path: places[plan.assignment[m.nodes[0]]] for m in modules_of(problem.graph, chain=False) if m.weighs
         }
-        found |= _without_nodes(problem, plan, found, places)
-        found |= _of_others(problem, plan, found, places)
-        contents = {"device_map.json": found, "device_map.manifest.json": stamp.to_json()}
+        device_of |= _without_nodes(problem, plan, device_of, places)
+        device_of |= _of_others(problem, plan, device_of, places)
+        contents = {"device_map.json": device_of, "device_map.manifest.json": stamp.to_json()}
         return {name: escaped(json.dumps(content, indent=2)) + "\n" for name, content in contents.items()}
 
     def read(self, source: Path | str, problem: Problem) -> Split:
@@ -78,27 +78,27 @@ class DeviceMap:
         given = {path: _device(problem, path, place) for path, place in data.items()}
         modules = modules_of(problem.graph, chain=False)
         _check_paths(problem, given, modules)
-        found = [0] * problem.graph.n
+        homes = [0] * problem.graph.n
         for module in modules:
             around = not module.weighs and any(path.startswith(f"{module.path}.") for path in given)
             home = None if around else _home(given, module)
             if home is None and module.weighs:
                 raise UnsoundSplit(f"module {module.path!r} is lost: the map gives it no device")
             for v in module.nodes:
-                found[v] = -1 if home is None else home
-        return Split(tuple(_settled(problem, found)))
+                homes[v] = -1 if home is None else home
+        return Split(tuple(_settled(problem, homes)))
 
 
 def _whole(problem: Problem) -> list[tuple[int, ...]]:
     """Return the nodes of each layer, and of each module outside the layers with what is in it."""
     modules = modules_of(problem.graph, chain=False)
     weighing = {module.path for module in modules if module.weighs and module.layer is None}
-    found: dict[object, list[int]] = {}
+    groups: dict[object, list[int]] = {}
     for module in modules:
         around = [path for path in (*reversed(_parents(module.path)), module.path) if path in weighing]
         key = (*around, module.nodes)[0] if module.layer is None else module.layer
-        found.setdefault(key, []).extend(module.nodes)
-    return [tuple(sorted(nodes)) for nodes in found.values()]
+        groups.setdefault(key, []).extend(module.nodes)
+    return [tuple(sorted(nodes)) for nodes in groups.values()]
 
 
 def _beside_inputs(problem: Problem) -> Iterator[tuple[int, ...]]:
@@ -122,15 +122,15 @@ def _places(problem: Problem) -> list[Place]:
     Raises:
         UsageError: there are two CPUs.
     """
-    found: list[Place] = []
+    places: list[Place] = []
     for device in problem.devices:
         if is_cpu(device):
-            if "cpu" in found:
+            if "cpu" in places:
                 raise UsageError(f"accelerate knows one host, and {device.name} is a second CPU: declare one")
-            found.append("cpu")
+            places.append("cpu")
         else:
-            found.append(sum(isinstance(place, int) for place in found))
-    return found
+            places.append(sum(isinstance(place, int) for place in places))
+    return places
 
 
 def _device(problem: Problem, path: str, place: Place) -> int:
@@ -140,17 +140,19 @@ def _device(problem: Problem, path: str, place: Place) -> int:
         UnsoundSplit: the spec has no such device.
     """
     match = re.fullmatch(r"(?:cuda|xpu|npu|mps|hpu)(?::(\d{1,6}))?", place) if isinstance(place, str) else None
-    said: Place = place if match is None else int(match[1] or 0)
+    called: Place = place if match is None else int(match[1] or 0)
     places = _places(problem)
-    if isinstance(said, bool) or said not in places:
+    if isinstance(called, bool) or called not in places:
         raise UnsoundSplit(
             f"module {path!r} is on {place!r}, and the devices of the spec are {', '.join(map(repr, places))}, as maps "
             "call them"
         )
-    return places.index(said)
+    return places.index(called)
 
 
-def _without_nodes(problem: Problem, plan: Plan, found: Mapping[str, Place], places: list[Place]) -> dict[str, Place]:
+def _without_nodes(
+    problem: Problem, plan: Plan, device_of: Mapping[str, Place], places: list[Place]
+) -> dict[str, Place]:
     """Return the modules that are computed anew and are neither in the map nor around what is: rotary tables.
 
     Others without weights, such as dropout, stay out of the map: they run where their inputs are, each time.
@@ -164,13 +166,13 @@ def _without_nodes(problem: Problem, plan: Plan, found: Mapping[str, Place], pla
         for i in members:
             path = operators[i].path
             parents = {path, *_parents(path)}
-            around = not path or any(other.startswith(f"{path}.") for other in found)
-            if operators[i].recomputable and not around and not parents & (found.keys() | more.keys()):
+            around = not path or any(other.startswith(f"{path}.") for other in device_of)
+            if operators[i].recomputable and not around and not parents & (device_of.keys() | more.keys()):
                 more[path] = places[plan.assignment[v]]
     return more
 
 
-def _of_others(problem: Problem, plan: Plan, found: Mapping[str, Place], places: list[Place]) -> dict[str, Place]:
+def _of_others(problem: Problem, plan: Plan, device_of: Mapping[str, Place], places: list[Place]) -> dict[str, Place]:
     """Return the names of weights that no module in the map holds, on the device that reads them.
 
     They are of modules without operators: of one that others share, such as T5's ``shared``, and of one around others,
@@ -182,10 +184,10 @@ def _of_others(problem: Problem, plan: Plan, found: Mapping[str, Place], places:
     more: dict[str, Place] = {}
     for w, weight in enumerate(origin.model.weights):
         for name in (weight.name, *weight.tied):
-            if found.keys() & {name, *_parents(name)}:
+            if device_of.keys() & {name, *_parents(name)}:
                 continue
             path = name.rpartition(".")[0]
-            around = any(other.startswith(f"{path}.") for other in found)
+            around = any(other.startswith(f"{path}.") for other in device_of)
             more[name if around else path] = places[plan.assignment[_reader(origin, w)]]
     return more
 
@@ -245,7 +247,7 @@ def _home(given: Mapping[str, int], module: Module) -> int | None:
     return homes.pop() if homes else None
 
 
-def _settled(problem: Problem, found: list[int]) -> list[int]:
+def _settled(problem: Problem, homes: list[int]) -> list[int]:
     """Return the devices of all nodes: those that the map lacks run where their inputs are, or else their readers."""
     graph, order = problem.graph, problem.graph.topological_order.tolist()
     edges = list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))
@@ -256,6 +258,6 @@ def _settled(problem: Problem, found: list[int]) -> list[int]:
         readers.setdefault(u, []).append(v)
     for near, nodes in ((reads, order), (readers, order[::-1]), (reads, order)):
         for v in nodes:
-            if found[v] < 0:
-                found[v] = next((found[u] for u in near.get(v, ()) if found[u] >= 0), -1)
-    return [max(home, 0) for home in found]
+            if homes[v] < 0:
+                homes[v] = next((homes[u] for u in near.get(v, ()) if homes[u] >= 0), -1)
+    return [max(home, 0) for home in homes]

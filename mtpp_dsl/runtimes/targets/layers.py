@@ -39,15 +39,15 @@ class Layers(Stages):
 
     def restrict(self, problem: Problem) -> Problem:
         """Return the problem under the limits; warn of unequal memories where the least room counts for all."""
-        found = super().restrict(problem)
+        restricted = super().restrict(problem)
         alike = len({device.memory for device in problem.devices}) < 2
         if not self.least_cache or alike or any(device.reserve for device in problem.devices):
-            return found
-        said = (
+            return restricted
+        warning = (
             f"{self.runtime} gives all ranks a cache for as many tokens as the rank with the least room: keep that "
             "room free on each device with 'reserve', or count the cache in the memory of the nodes"
         )
-        return replace(found, warnings=(*found.warnings, said))
+        return replace(restricted, warnings=(*restricted.warnings, warning))
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return the list, with the launch line of each runtime."""
@@ -150,11 +150,11 @@ def counts_in(text: str) -> list[int]:
         UsageError: there is none, or there are two that differ.
     """
     bare = without_comments(text)
-    found = {match[1] or match[2] for match in _NAMED.finditer(bare)}
-    if not found:
+    written = {match[1] or match[2] for match in _NAMED.finditer(bare)}
+    if not written:
         alone = _BARE.fullmatch(bare)
-        found = set() if alone is None else {alone[1]}
-    lists = {tuple(int(part) for part in each.split(",")) for each in found}
+        written = set() if alone is None else {alone[1]}
+    lists = {tuple(int(part) for part in text_of_counts.split(",")) for text_of_counts in written}
     if not lists:
         raise UsageError(
             "there is no list of counts: 29,29,12,10 alone, VLLM_PP_LAYER_PARTITION=29,29,12,10, "

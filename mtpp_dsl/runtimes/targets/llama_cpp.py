@@ -58,16 +58,16 @@ class LlamaCpp(Stages):
 
     def items(self, problem: Problem) -> StageItems:
         """Return the layers and the output; what is before the layers is on the CPU, or else with the first."""
-        found = layout(problem)
-        nodes = [list(layer) for layer in found.layers]
+        stack = layout(problem)
+        nodes = [list(layer) for layer in stack.layers]
         cpu = next((d for d, device in enumerate(problem.devices) if is_cpu(device)), None)
         if cpu is None:
-            nodes[0] += found.before
-        if not found.after:
+            nodes[0] += stack.before
+        if not stack.after:
             raise UsageError("llama.cpp's last item is the output, and nothing in the graph comes after the layers")
         names = [*(f"layer {i}" for i in range(len(nodes))), "the output"]
-        fixed = {} if cpu is None else dict.fromkeys(found.before, cpu)
-        return StageItems(tuple(names), tuple(tuple(sorted(item)) for item in [*nodes, found.after]), fixed)
+        fixed = {} if cpu is None else dict.fromkeys(stack.before, cpu)
+        return StageItems(tuple(names), tuple(tuple(sorted(item)) for item in [*nodes, stack.after]), fixed)
 
     def devices(self, problem: Problem) -> tuple[int, ...]:
         """Return the CPU first, where there is one, and then the GPUs as they are declared."""
@@ -122,12 +122,12 @@ class LlamaCpp(Stages):
 
     def _other_sum(self, shares: list[float], total: int, offloaded: int) -> UnsoundSplit:
         made = placed(shares, total - 1, offloaded)
-        told = ",".join(str(made.count(d)) for d in range(len(shares)))
+        listed = ",".join(str(made.count(d)) for d in range(len(shares)))
         given = ",".join(f"{share:g}" for share in shares)
         lost = "; the output is an item too, and is lost here" if sum(shares) == offloaded - 1 else ""
         return UnsoundSplit(
             f"-ts {given} adds up to {sum(shares):g}, and llama.cpp has {offloaded} items to place, the last of them "
-            f"the output{lost}. It takes other sums for shares, and would place {told}: validate these"
+            f"the output{lost}. It takes other sums for shares, and would place {listed}: validate these"
         )
 
 

@@ -41,14 +41,14 @@ class Megatron(Stages):
 
     def items(self, problem: Problem) -> StageItems:
         """Return the embedding, the layers and the loss."""
-        found = layout(problem)
-        if not found.before or not found.after:
+        stack = layout(problem)
+        if not stack.before or not stack.after:
             raise UsageError(
                 "Megatron-LM's layouts begin with the embedding and end with the loss, and the graph has nothing "
-                f"{'after' if found.before else 'before'} its layers"
+                f"{'after' if stack.before else 'before'} its layers"
             )
-        names = ["the embedding", *(f"layer {i}" for i in range(len(found.layers))), "the loss"]
-        return StageItems(tuple(names), (found.before, *found.layers, found.after))
+        names = ["the embedding", *(f"layer {i}" for i in range(len(stack.layers))), "the loss"]
+        return StageItems(tuple(names), (stack.before, *stack.layers, stack.after))
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return the options of ``pretrain_gpt.py``."""
@@ -90,10 +90,10 @@ class Megatron(Stages):
 def _layout_in(text: str) -> str:
     """Return the layout of a text: that of the option, or all of it."""
     bare = without_comments(text)
-    found = {match[1] or match[2] or match[3] or "" for match in _OPTION.finditer(bare)}
-    if len(found) > 1:
+    layouts = {match[1] or match[2] or match[3] or "" for match in _OPTION.finditer(bare)}
+    if len(layouts) > 1:
         raise UsageError("there are several layouts, which differ")
-    written = found.pop() if found else bare.strip().strip("\"'")
+    written = layouts.pop() if layouts else bare.strip().strip("\"'")
     if not written or re.search(r"\s", written):
         raise UsageError('there is no layout, such as "Et*27|t*33|t*20L"')
     return written

@@ -39,7 +39,7 @@ def reads_of(model: Model, operators: Sequence[Sequence[int]]) -> list[dict[str,
 
     A part that computes a tensor anew reads it of nobody.
     """
-    found: list[dict[str, int | None]] = [{} for _ in operators]
+    reads: list[dict[str, int | None]] = [{} for _ in operators]
     homes: dict[int, int] = {}
     for s, own in reversed(list(enumerate(operators))):
         homes.update(dict.fromkeys(own, s))
@@ -49,8 +49,8 @@ def reads_of(model: Model, operators: Sequence[Sequence[int]]) -> list[dict[str,
             for t in model.taken[i]:
                 producer = model.tensors[t].producer
                 if producer not in inside:
-                    found[s][model.tensors[t].name] = None if producer is None else homes[producer]
-    return found
+                    reads[s][model.tensors[t].name] = None if producer is None else homes[producer]
+    return reads
 
 
 def manifest_of(source: Path | str, expected: str, usual: str) -> tuple[Mapping[str, Any], Path | None]:
@@ -66,12 +66,12 @@ def manifest_of(source: Path | str, expected: str, usual: str) -> tuple[Mapping[
         folder, name, data = path.parent, str(path), read_bytes(path, MAX_BYTES)
     else:
         name, data = "the manifest", source.encode()
-    found = parse_json(data, name)
-    if not isinstance(found, dict) or found.get("format") != expected:
+    manifest = parse_json(data, name)
+    if not isinstance(manifest, dict) or manifest.get("format") != expected:
         raise UsageError(f'{name} is no manifest of this form: it has no "format": "{expected}"')
-    if found.get("version") != 1:
-        raise UsageError(f"{name} is of version {found.get('version')!r}; version 1 is read")
-    return found, folder
+    if manifest.get("version") != 1:
+        raise UsageError(f"{name} is of version {manifest.get('version')!r}; version 1 is read")
+    return manifest, folder
 
 
 def split_of(problem: Problem, manifest: Mapping[str, Any], key: str) -> Split:
@@ -82,9 +82,9 @@ def split_of(problem: Problem, manifest: Mapping[str, Any], key: str) -> Split:
         UnsoundSplit: an operator is lost, doubled or moved, a node is torn, or a part reads of a later one.
     """
     origin = origin_of(problem)
-    said, known = manifest.get("model_sha256"), origin.model.source.sha256
-    if said and known and said != known:
-        raise UsageError(f"the manifest is of another model: sha256 {str(said)[:16]}, and the spec's has {known:.16}")
+    digest, known = manifest.get("model_sha256"), origin.model.source.sha256
+    if digest and known and digest != known:
+        raise UsageError(f"the manifest is of another model: sha256 {str(digest)[:16]}, and the spec's has {known:.16}")
     rows = _rows(manifest, key)
     devices = [_device(problem, row, s) for s, row in enumerate(rows)]
     twice = next((d for d in devices if devices.count(d) > 1), None)
@@ -103,7 +103,9 @@ def _rows(manifest: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise UsageError(f"the manifest has no list of {key}")
     for s, row in enumerate(rows):
-        if not isinstance(row.get("operators"), list) or not all(isinstance(each, str) for each in row["operators"]):
+        if not isinstance(row.get("operators"), list) or not all(
+            isinstance(operator, str) for operator in row["operators"]
+        ):
             raise UsageError(f"{key}[{s}] of the manifest has no list of operators")
         if not isinstance(row.get("reads"), dict):
             raise UsageError(f"{key}[{s}] of the manifest does not say what it reads")
@@ -119,14 +121,14 @@ def _device(problem: Problem, row: Mapping[str, Any], s: int) -> int:
 
 
 def _operators(model: Model, row: Mapping[str, Any], s: int) -> frozenset[int]:
-    found: set[int] = set()
+    numbers: set[int] = set()
     for name in row["operators"]:
         if name not in model.index:
             raise UnsoundSplit(f"part {s} has {name!r}, no operator of the model{did_you_mean(name, model.index)}")
-        if model.index[name] in found:
+        if model.index[name] in numbers:
             raise UnsoundSplit(f"operator {name} is doubled: part {s} has it twice")
-        found.add(model.index[name])
-    return frozenset(found)
+        numbers.add(model.index[name])
+    return frozenset(numbers)
 
 
 def _home(
@@ -146,8 +148,8 @@ def _home(
     for i in sorted(i for i in members if counts[i] == 1):
         places = [s for s, part in enumerate(parts) if i in part]
         if len(places) > 1:
-            told = " and ".join(map(str, places))
-            raise UnsoundSplit(f"operator {model.operators[i].name} is doubled: parts {told} have it")
+            listed = " and ".join(map(str, places))
+            raise UnsoundSplit(f"operator {model.operators[i].name} is doubled: parts {listed} have it")
     if not holders:
         name = problem.graph.names[v]
         raise UnsoundSplit(

@@ -39,14 +39,14 @@ def modules_of(graph: Graph, *, chain: bool = True) -> tuple[Module, ...]:
     layout = layout_of(graph, chain=chain)
     paths = [_path(graph, v) for v in range(graph.n)]
     outside = [_together(graph, part, paths) for part in (layout.before, layout.after)]
-    found = []
+    inside = []
     for number, nodes in enumerate(layout.layers):
         top = _top(_common(paths[v] for v in nodes), number)
         if top:
-            found.append(Module(top, nodes, layer=number))
+            inside.append(Module(top, nodes, layer=number))
         else:
-            found += [Module(paths[v], (v,), layer=number) for v in nodes]
-    return (*outside[0], *found, *outside[1])
+            inside += [Module(paths[v], (v,), layer=number) for v in nodes]
+    return (*outside[0], *inside, *outside[1])
 
 
 def _together(graph: Graph, nodes: Iterable[int], paths: list[str]) -> list[Module]:
@@ -75,12 +75,12 @@ def _path(graph: Graph, v: int) -> str:
 def _common(paths: Iterable[str]) -> str:
     """Return the longest path that all of *paths* are or are in."""
     parts = [path.split(".") for path in paths]
-    found = []
+    common = []
     for components in zip(*parts, strict=False):
         if len(set(components)) > 1:
             break
-        found.append(components[0])
-    return ".".join(found)
+        common.append(components[0])
+    return ".".join(common)
 
 
 def _top(path: str, number: int) -> str:

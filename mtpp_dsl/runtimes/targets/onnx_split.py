@@ -49,11 +49,11 @@ class OnnxSplit:
     def read(self, source: Path | str, problem: Problem) -> Split:
         """Return the split of a manifest; its files, where there is a folder, must be those that it describes."""
         manifest, folder = manifest_of(source, FORMAT, "manifest.json")
-        found = split_of(problem, manifest, "parts")
+        split = split_of(problem, manifest, "parts")
         if folder is not None:
             for s, row in enumerate(manifest["parts"]):
                 _check_file(folder, row, s)
-        return found
+        return split
 
 
 def _refuse_other(problem: Problem) -> None:

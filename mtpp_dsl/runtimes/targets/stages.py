@@ -52,15 +52,15 @@ class StageItems:
 
     def assigned(self, counts: Sequence[int], devices: Sequence[int]) -> Split:
         """Return the split that gives each of *devices* so many items, one after the other."""
-        found = [0] * (sum(map(len, self.nodes)) + len(self.fixed))
+        device_of = [0] * (sum(map(len, self.nodes)) + len(self.fixed))
         for v, device in self.fixed.items():
-            found[v] = device
+            device_of[v] = device
         items = iter(self.nodes)
         for count, device in zip(counts, devices, strict=True):
             for _ in range(count):
                 for v in next(items):
-                    found[v] = device
-        return Split(tuple(found))
+                    device_of[v] = device
+        return Split(tuple(device_of))
 
 
 def origin_of(target: str) -> str:
@@ -213,8 +213,8 @@ class Stages:
         for name, nodes in zip(items.names, items.nodes, strict=True):
             homes = np.unique(plan.assignment[list(nodes)]).tolist()
             if len(homes) > 1:
-                told = " and ".join(problem.devices[d].name for d in homes)
-                raise self._not_this(f"{name} is on {told}, and {self.runtime} does not split it", "colocate")
+                names = " and ".join(problem.devices[d].name for d in homes)
+                raise self._not_this(f"{name} is on {names}, and {self.runtime} does not split it", "colocate")
             place = rank[homes[0]]
             if place < last:
                 raise self._not_this(
@@ -276,15 +276,15 @@ def _unjoined(problem: Problem, items: StageItems, devices: Sequence[int], origi
             yield Linear(label=label, terms=tuple(terms), sense="<=", rhs=0.0, origin=origin)
 
 
-def check_stages(found: int, devices: int) -> None:
+def check_stages(stages: int, devices: int) -> None:
     """Refuse another number of stages than of devices.
 
     Raises:
         UnsoundSplit: so it is.
     """
-    if found != devices:
-        much = "many" if found > devices else "few"
-        raise UnsoundSplit(f"too {much} stages: there are {found}, and the spec has {devices} devices")
+    if stages != devices:
+        much = "many" if stages > devices else "few"
+        raise UnsoundSplit(f"too {much} stages: there are {stages}, and the spec has {devices} devices")
 
 
 def layout(problem: Problem) -> Layout:

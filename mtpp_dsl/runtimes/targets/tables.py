@@ -124,19 +124,19 @@ def _split(problem: Problem, rows: Iterable[tuple[str, str]]) -> Split:
         UnsoundSplit: a name is not there, or a node is doubled or lost.
     """
     number = {name: v for v, name in enumerate(problem.graph.names)}
-    found: dict[int, int] = {}
+    device_of: dict[int, int] = {}
     for node, device in rows:
         if node not in number:
             raise UnsoundSplit(f"there is no node {node!r}{did_you_mean(node, number)}")
         if device not in problem.device_index:
             raise UnsoundSplit(f"there is no device {device!r}{did_you_mean(device, problem.device_index)}")
-        if number[node] in found:
+        if number[node] in device_of:
             raise UnsoundSplit(f"node {node!r} is doubled: it is placed twice")
-        found[number[node]] = problem.device_index[device]
-    lost = [v for v in range(problem.graph.n) if v not in found]
+        device_of[number[node]] = problem.device_index[device]
+    lost = [v for v in range(problem.graph.n) if v not in device_of]
     if lost:
         raise UnsoundSplit(f"node {problem.graph.names[lost[0]]!r} is lost: it has no device")
-    return Split(tuple(found[v] for v in range(problem.graph.n)))
+    return Split(tuple(device_of[v] for v in range(problem.graph.n)))
 
 
 MAX_LABEL = 60
@@ -183,7 +183,7 @@ def _words(text: str) -> list[_Word]:
     Raises:
         UsageError: a sign that DOT does not have there.
     """
-    found, place = [], 0
+    words, place = [], 0
     while place < len(text):
         match = _WORD.match(text, place)
         if match is None or match.end() == place:
@@ -193,8 +193,8 @@ def _words(text: str) -> list[_Word]:
         place = match.end()
         kind = match.lastgroup or "air"
         if kind != "air":
-            found.append((_unquoted(match[0]) if kind == "text" else match[0], kind))
-    return found
+            words.append((_unquoted(match[0]) if kind == "text" else match[0], kind))
+    return words
 
 
 def _placed_nodes(words: list[_Word]) -> Iterator[tuple[str, str]]:

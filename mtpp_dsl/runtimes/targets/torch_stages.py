@@ -92,7 +92,7 @@ class TorchStages:
             "format": FORMAT,
             "version": 1,
             **stamp.to_json(),
-            "inputs": [dict(each) for each in signature.inputs],
+            "inputs": [dict(one_input) for one_input in signature.inputs],
             "symbols": {name: list(ends) for name, ends in signature.symbols.items()},
             "stages": rows_of(problem, stages),
         }

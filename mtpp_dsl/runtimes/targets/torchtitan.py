@@ -53,31 +53,31 @@ class TorchTitan(Stages):
         Parts of one layer are one item. What has no weights is with the module before it, at the beginning with the
         first one after it.
         """
-        found: list[tuple[str, list[Module], list[int]]] = []
+        groups: list[tuple[str, list[Module], list[int]]] = []
         ahead: list[int] = []
         last: int | None = None
         for module in modules_of(problem.graph):
             if not module.weighs:
-                (found[-1][2] if found else ahead).extend(module.nodes)
+                (groups[-1][2] if groups else ahead).extend(module.nodes)
             elif module.layer is not None and module.layer == last:
-                found[-1][1].append(module)
-                found[-1][2].extend(module.nodes)
+                groups[-1][1].append(module)
+                groups[-1][2].extend(module.nodes)
             else:
                 name = module.path if module.layer is None else f"layer {module.layer}"
-                found.append((name, [module], [*module.nodes, *ahead]))
+                groups.append((name, [module], [*module.nodes, *ahead]))
                 ahead = []
             last = module.layer if module.weighs else last
         origin = problem.graph.origin
-        own = all(_OWN.fullmatch(module.path) for _, modules, _ in found for module in modules)
+        own = all(_OWN.fullmatch(module.path) for _, modules, _ in groups for module in modules)
         if origin is None or own:
-            return found
+            return groups
         taken: set[str] = set()
-        return [(name, [_renamed(modules, origin, taken)], nodes) for name, modules, nodes in found]
+        return [(name, [_renamed(modules, origin, taken)], nodes) for name, modules, nodes in groups]
 
     def items(self, problem: Problem) -> StageItems:
         """Return the modules; parts of one layer are one item."""
-        found = self._grouped(problem)
-        return StageItems(tuple(name for name, _, _ in found), tuple(tuple(sorted(nodes)) for _, _, nodes in found))
+        groups = self._grouped(problem)
+        return StageItems(tuple(name for name, _, _ in groups), tuple(tuple(sorted(nodes)) for _, _, nodes in groups))
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return a module that sets the split in a configuration of torchtitan, which is Python since 0.3."""
@@ -197,8 +197,8 @@ def _parts_in(text: str) -> list[list[str]]:
     )
     if not right:
         raise UsageError(f"{FIELD} is a list, with a list of names of modules for each part")
-    found: list[list[str]] = data
-    return found
+    parts: list[list[str]] = data
+    return parts
 
 
 def _of_toml(text: str) -> Any:
@@ -220,8 +220,8 @@ def _of_python(text: str) -> Any:
     tree = ast.parse(text.strip())
     if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) and not isinstance(tree.body[0].value, ast.Call):
         return ast.literal_eval(tree.body[0].value)
-    (found,) = (value for node in ast.walk(tree) for value in _set_by(node))
-    return ast.literal_eval(found)
+    (value_set,) = (value for node in ast.walk(tree) for value in _set_by(node))
+    return ast.literal_eval(value_set)
 
 
 def _set_by(node: ast.AST) -> Iterable[ast.expr]:

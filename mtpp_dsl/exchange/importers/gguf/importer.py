@@ -95,9 +95,9 @@ def _refuse_unknown(header: Header) -> None:
 
 def _warnings(header: Header) -> tuple[str, ...]:
     architecture = header.metadata["general.architecture"]
-    found = []
+    warnings = []
     if header.metadata.get(f"{architecture}.attention.sliding_window"):
-        found.append("attention with a sliding window is counted over all tokens")
+        warnings.append("attention with a sliding window is counted over all tokens")
     if header.metadata.get(f"{architecture}.attention.causal") is False:
-        found.append("the model is no decoder: decode means nothing for it")
-    return tuple(found)
+        warnings.append("the model is no decoder: decode means nothing for it")
+    return tuple(warnings)

@@ -218,19 +218,19 @@ class GgufLayers:
         return f"{name}.weight" in self.header.tensors
 
     def _need(self, name: str, rank: int) -> GgufTensor:
-        found = self.header.tensors.get(name)
-        if found is None:
+        tensor = self.header.tensors.get(name)
+        if tensor is None:
             raise UsageError(f"{self.header.name} has no tensor {name!r}, which a decoder needs")
-        if len(found.shape) != rank:
-            raise self._wrong(name, found)
-        return found
+        if len(tensor.shape) != rank:
+            raise self._wrong(name, tensor)
+        return tensor
 
-    def _wrong(self, name: str, found: GgufTensor) -> UsageError:
-        return UsageError(f"{self.header.name}: tensor {name!r} has the shape {list(found.shape)}, which does not fit")
+    def _wrong(self, name: str, tensor: GgufTensor) -> UsageError:
+        return UsageError(f"{self.header.name}: tensor {name!r} has the shape {list(tensor.shape)}, which does not fit")
 
     def _fact(self, key: str) -> int:
-        found = self.header.metadata.get(f"{self.header.metadata['general.architecture']}.{key}", 0)
-        return found if isinstance(found, int) else 0
+        fact = self.header.metadata.get(f"{self.header.metadata['general.architecture']}.{key}", 0)
+        return fact if isinstance(fact, int) else 0
 
     def _norm(self, name: str, stream: int, size: int = 0, rows: Phased | None = None) -> int:
         """Normalise *stream*, or pass it on where the model has no such norm."""
@@ -280,7 +280,7 @@ class GgufLayers:
             taken = self._times(rows, sum(self._wide[t] for t in reads) * _WIDE)
         if cache is not None:  # attention reads the keys and values of all tokens, and adds those of the new ones
             taken = self._each(lambda phase: taken[phase] + cache[phase])
-        held = sorted(self._weight(name) for name in weights if name in self.header.tensors)
+        numbers_of_weights = sorted(self._weight(name) for name in weights if name in self.header.tensors)
         self.operators.append(
             Operator(
                 self.names.unique(language_name(path)),
@@ -294,7 +294,7 @@ class GgufLayers:
                 self._amount(flop) if flop else 0,
                 self._amount(taken),
                 self._amount(write),
-                tuple(held),
+                tuple(numbers_of_weights),
                 None if weight_read is None else self._amount(weight_read),
                 cache=0 if cache is None else self._amount(cache),
             )
@@ -326,7 +326,7 @@ class GgufLayers:
 
 
 def _total(amounts: Iterable[Amount]) -> Amount:
-    found: Amount = 0
+    total: Amount = 0
     for amount in amounts:
-        found = found + amount
-    return found
+        total = total + amount
+    return total

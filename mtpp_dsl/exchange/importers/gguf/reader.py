@@ -172,8 +172,8 @@ class _Reader:
 
     def take(self, form: str) -> int | float | bool:
         """Return the next number."""
-        (found,) = struct.unpack_from(f"<{form}", self.data, self.over(struct.calcsize(f"<{form}")))
-        return found  # type: ignore[no-any-return]
+        (number,) = struct.unpack_from(f"<{form}", self.data, self.over(struct.calcsize(f"<{form}")))
+        return number  # type: ignore[no-any-return]
 
     def over(self, size: int) -> int:
         """Go over so many bytes, which are there; return where they begin."""
@@ -186,18 +186,18 @@ class _Reader:
 
     def count(self, form: str, most: int, what: str) -> int:
         """Return the next number, of things of which there are at most *most*."""
-        found = int(self.take(form))
-        if found > most:
-            raise self.wrong(f"it has {found:,} {what}; at most {most:,} are read")
-        return found
+        number = int(self.take(form))
+        if number > most:
+            raise self.wrong(f"it has {number:,} {what}; at most {most:,} are read")
+        return number
 
     def text(self, most: int, what: str) -> str:
         """Return the next text."""
         length = self.count("Q", most, f"bytes in {what}")
         start = self.over(length)
-        found = self.data[start : self.at]
+        encoded = self.data[start : self.at]
         try:
-            return found.decode("utf-8")
+            return encoded.decode("utf-8")
         except UnicodeDecodeError:
             raise self.wrong(f"{what} is not UTF-8, before byte {self.at:,}") from None
 
@@ -213,8 +213,8 @@ class _Reader:
         tensors = self.count("Q", MAX_TENSORS, "tensors")
         for _ in range(self.count("Q", MAX_FIELDS, "fields")):
             self._field()
-        found = [self._tensor() for _ in range(tensors)]
-        self._check_data(found)
+        table = [self._tensor() for _ in range(tensors)]
+        self._check_data(table)
 
     def _field(self) -> None:
         key = self.text(MAX_NAME, "a key")
@@ -259,22 +259,22 @@ class _Reader:
         if kind not in BLOCKS:
             raise self.wrong(f"{called} is of type {kind}, which nobody knows here")
         dtype, entries, size = BLOCKS[kind]
-        if any(each < 1 for each in sizes) or prod(sizes) > MAX_BYTES:
+        if any(one_size < 1 for one_size in sizes) or prod(sizes) > MAX_BYTES:
             raise self.wrong(f"{called} has the shape {list(sizes)}")
         if sizes and sizes[0] % entries:
             raise self.wrong(f"{called} has rows of {sizes[0]:,} numbers, which are no whole blocks of {dtype}")
         if name in self.tensors:
             raise self.wrong(f"it has two tensors called {name[:80]!r}")
-        found = GgufTensor(name, tuple(reversed(sizes)), dtype, prod(sizes) // entries * size if sizes else size)
-        self.tensors[name] = found
-        return found, offset
+        tensor = GgufTensor(name, tuple(reversed(sizes)), dtype, prod(sizes) // entries * size if sizes else size)
+        self.tensors[name] = tensor
+        return tensor, offset
 
-    def _check_data(self, found: list[tuple[GgufTensor, int]]) -> None:
+    def _check_data(self, tensors: list[tuple[GgufTensor, int]]) -> None:
         """Refuse tensors whose data would lie behind the end of the file."""
         alignment = self.metadata.get("general.alignment", 32)
         if not isinstance(alignment, int) or not 1 <= alignment <= 2**20:
             raise self.wrong(f"its alignment is {alignment}")
         start = -(-self.at // alignment) * alignment
-        for table, offset in found:
+        for table, offset in tensors:
             if start + offset + table.bytes > len(self.data):
                 raise self.wrong(f"it breaks off before the end of tensor {table.name[:80]!r}")

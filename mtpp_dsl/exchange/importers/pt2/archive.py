@@ -52,7 +52,7 @@ def read_archive(path: Path) -> Archive:
         with open_regular(path, str(path)) as file:
             _check_directory(file, path.name)
             with zipfile.ZipFile(file) as archive:
-                names = {each.filename: each for each in archive.infolist()}
+                names = {info.filename: info for info in archive.infolist()}
                 member = _member(names, path.name)
                 text = _read(archive, names[member], path.name)
                 folder = member.rpartition("models/")[0]
@@ -101,8 +101,8 @@ def _check_directory(file: Any, name: str) -> None:
 
 def _member(names: dict[str, zipfile.ZipInfo], name: str) -> str:
     """Return the name of the member that holds the program."""
-    found = [match for each in names if (match := _MODEL.fullmatch(each))]
-    chosen = [match for match in found if match[2] == "model"] or found
+    matches = [match for member in names if (match := _MODEL.fullmatch(member))]
+    chosen = [match for match in matches if match[2] == "model"] or matches
     if not chosen:
         raise _wrong(name, "it has no models/model.json")
     if len(chosen) > 1:

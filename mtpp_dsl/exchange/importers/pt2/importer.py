@@ -90,7 +90,7 @@ class _Import:
         self.meta: dict[str, tuple[str, Shape, Shape]] = {}
         self.operators: list[Operator] = []
         self.weights: list[Weight] = []
-        self.held: dict[str, int] = {}
+        self.weight_numbers: dict[str, int] = {}
         self.tensors: dict[str, tuple[int | None, list[int]]] = {}
         self.again: set[str] = set()
         self.routed: dict[str, int] = {}  # tensors made of a topk, without a product between: how many it takes
@@ -107,7 +107,7 @@ class _Import:
             self._node(node)
         if not self.operators:
             raise UsageError(f"{self.archive.name} has no operators")
-        given = [name for each in self.graph["outputs"] for name in _tensor_names(each)]
+        given = [name for output in self.graph["outputs"] for name in _tensor_names(output)]
         tensors = tuple(self._tensors(set(given)))
         numbers = {tensor.name: t for t, tensor in enumerate(tensors)}
         outputs = tuple(dict.fromkeys(numbers[name] for name in given if name in numbers))
@@ -167,7 +167,7 @@ class _Import:
             if given not in every:
                 listed = f"its symbols are: {', '.join(sorted(every)[:12])}" if every else "all its sizes are numbers"
                 raise UsageError(f"{self.archive.name} has no symbol {given!r}{did_you_mean(given, every)} ({listed})")
-        found: dict[str, Symbol] = {}
+        symbols: dict[str, Symbol] = {}
         for name in sorted(every):
             low, high = (ranges.get(name) or {}).get("min_val"), (ranges.get(name) or {}).get("max_val")
             least = low if isinstance(low, int) and 0 <= low < 2**60 else 1
@@ -176,8 +176,8 @@ class _Import:
             if isinstance(made, str):
                 renamed = made if made.isidentifier() else ""
                 for other in symbols_of(made):
-                    found[other] = Symbol(None, max(1, least), most) if other == renamed else Symbol()
-        return found
+                    symbols[other] = Symbol(None, max(1, least), most) if other == renamed else Symbol()
+        return symbols
 
     def _all_sizes(self) -> Iterator[Amount]:
         for _, shape, _ in self.meta.values():
@@ -194,8 +194,8 @@ class _Import:
         """Note the weights and the inputs."""
         stored = _storages(self.archive.weights)
         first: dict[str, int] = {}
-        for each in self.signature["input_specs"]:
-            ((kind, spec),) = each.items()
+        for entry in self.signature["input_specs"]:
+            ((kind, spec),) = entry.items()
             if kind == "user_input":
                 for name in _tensor_names(spec["arg"]):
                     self.tensors[name] = None, []
@@ -220,32 +220,32 @@ class _Import:
             self.weights.append(Weight(called, product([*sizes, int(KNOWN[dtype]) // 8]), dtype, sizes))  # type: ignore[arg-type]
             if storage:
                 first[storage] = number
-        self.held[name] = number
+        self.weight_numbers[name] = number
 
     # -- Operators
 
     def _node(self, node: Mapping[str, Any]) -> None:
-        made = [name for each in node["outputs"] for name in _tensor_names(each)]
+        made = [name for output in node["outputs"] for name in _tensor_names(output)]
         if not made:
             return  # sizes and assertions make no tensors
         target = node["target"]
         parts = target.removeprefix("torch.ops.").split(".")
         name = parts[1] if len(parts) > 1 and parts[0] in ("aten", "higher_order", "prims") else target
         name = name.strip("_")
-        read = list(dict.fromkeys(each for _, each in self._arguments(node)))
-        for each in read:
-            if each not in self.tensors and each not in self.held:
+        read = list(dict.fromkeys(tensor for _, tensor in self._arguments(node)))
+        for tensor in read:
+            if tensor not in self.tensors and tensor not in self.weight_numbers:
                 raise UsageError(
-                    f"{self.archive.name}: {target[:80]!r} reads {each[:80]!r}, which nothing before it makes"
+                    f"{self.archive.name}: {target[:80]!r} reads {tensor[:80]!r}, which nothing before it makes"
                 )
         kind, flop = self._cost(name, node, made)
         path = _path(node)
         op, called = target.removeprefix("torch.ops."), self.names.operator(path, name)
-        numbers = sorted({self.held[each] for each in read if each in self.held})
-        again = self._again(kind, numbers, [each for each in read if each not in self.held], node)
+        numbers = sorted({self.weight_numbers[tensor] for tensor in read if tensor in self.weight_numbers})
+        again = self._again(kind, numbers, [tensor for tensor in read if tensor not in self.weight_numbers], node)
         number = len(self.operators)
         routed = int(node["inputs"][1]["arg"]["as_int"]) if name == "topk" else self._routed(kind, read)
-        self.routed.update((each, routed) for each in made if routed)
+        self.routed.update((tensor, routed) for tensor in made if routed)
         taken, given, rows = self._traffic(name, kind, read, made)
         if again:
             taken = taken + sum(self.weights[w].bytes for w in numbers)
@@ -265,22 +265,24 @@ class _Import:
                 recomputable=again,
             )
         )
-        for each in read:
-            if each in self.tensors:
-                self.tensors[each][1].append(number)
-        for each in made:
-            if each in self.tensors or each in self.held:
-                raise UsageError(f"{self.archive.name}: two nodes make {each[:80]!r}")
-            self.tensors[each] = number, []
+        for tensor in read:
+            if tensor in self.tensors:
+                self.tensors[tensor][1].append(number)
+        for tensor in made:
+            if tensor in self.tensors or tensor in self.weight_numbers:
+                raise UsageError(f"{self.archive.name}: two nodes make {tensor[:80]!r}")
+            self.tensors[tensor] = number, []
             if again:
-                self.again.add(each)
+                self.again.add(tensor)
 
     def _arguments(self, node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Yield the tensors among the arguments of a call, by the name of the argument."""
-        for each in node["inputs"]:
-            found = _tensor_names(each["arg"])
-            single = "as_tensor" in each["arg"]
-            yield from ((each["name"] if single else f"{each['name']}.{i}", name) for i, name in enumerate(found))
+        for argument in node["inputs"]:
+            tensor_names = _tensor_names(argument["arg"])
+            single = "as_tensor" in argument["arg"]
+            yield from (
+                (argument["name"] if single else f"{argument['name']}.{i}", name) for i, name in enumerate(tensor_names)
+            )
 
     def _cost(self, name: str, node: Mapping[str, Any], made: list[str]) -> tuple[str, Amount | None]:
         """Return the kind and the operations of a call."""
@@ -291,15 +293,15 @@ class _Import:
         if name in RESHAPES and self._same_data(node, made[0]):
             return "view", 0
         shapes = {argument: self.meta[tensor][1] for argument, tensor in self._arguments(node)}
-        others = {each["name"]: _plain(each["arg"]) for each in node["inputs"]}
-        flop = flop_of(AtenCall(name, shapes, [self.meta[each][1] for each in made], others))
+        others = {entry["name"]: _plain(entry["arg"]) for entry in node["inputs"]}
+        flop = flop_of(AtenCall(name, shapes, [self.meta[tensor][1] for tensor in made], others))
         return kind_of(name) or "other", flop
 
     def _within(self, node: Mapping[str, Any]) -> Amount | None:
         """Return the operations of the graph that a call runs once."""
         total: Amount = 0
-        for each in node["inputs"]:
-            inner = each["arg"].get("as_graph")
+        for argument in node["inputs"]:
+            inner = argument["arg"].get("as_graph")
             if inner is None:
                 continue
             self._values(inner["graph"])
@@ -328,20 +330,20 @@ class _Import:
         if kind == "view":
             return 0, 0, 0
         write: Amount = 0
-        for each in made:
-            write = write + self._bytes(each)
+        for tensor in made:
+            write = write + self._bytes(tensor)
         taken: Amount = 0
         parts: dict[str, Amount] = {read[0]: write} if name in GATHERS and read else {}
         if name == "grouped_mm" and len(self.meta[read[1]][1]) > len(self.meta[read[0]][1]):
             parts = {read[1]: self._experts(*read[:3])}
-        for each in read:
-            if each in self.tensors:
-                taken = taken + parts.get(each, self._bytes(each))
-        return taken, write, next((amount for each, amount in parts.items() if each in self.held), None)
+        for tensor in read:
+            if tensor in self.tensors:
+                taken = taken + parts.get(tensor, self._bytes(tensor))
+        return taken, write, next((amount for tensor, amount in parts.items() if tensor in self.weight_numbers), None)
 
     def _routed(self, kind: str, read: list[str]) -> int:
         """Return how many experts each token uses, where what is read says it; 0 for what is made by a product."""
-        return 0 if kind == "matmul" else next((self.routed[each] for each in read if each in self.routed), 0)
+        return 0 if kind == "matmul" else next((self.routed[tensor] for tensor in read if tensor in self.routed), 0)
 
     def _experts(self, rows: str, weights: str, groups: str) -> Amount:
         """Return the bytes of the experts that rows read; without a topk each row is taken for a token of its own."""
@@ -379,15 +381,17 @@ def _tensor_names(given: Mapping[str, Any]) -> list[str]:
     if "as_tensor" in given:
         return [given["as_tensor"]["name"]]
     if "as_tensors" in given:
-        return [each["name"] for each in given["as_tensors"]]
+        return [tensor["name"] for tensor in given["as_tensors"]]
     if "as_optional_tensors" in given:
-        return [each["as_tensor"]["name"] for each in given["as_optional_tensors"] if "as_tensor" in each]
+        return [tensor["as_tensor"]["name"] for tensor in given["as_optional_tensors"] if "as_tensor" in tensor]
     return []
 
 
 def _plain(given: Mapping[str, Any]) -> Any:
     """Return an argument that is a number, a text or a list of them."""
-    return next((found for key, found in given.items() if key in ("as_int", "as_bool", "as_string", "as_ints")), None)
+    return next(
+        (argument for key, argument in given.items() if key in ("as_int", "as_bool", "as_string", "as_ints")), None
+    )
 
 
 def _path(node: Mapping[str, Any]) -> str:
@@ -404,13 +408,17 @@ def _storages(weights: Any) -> dict[str, str]:
     if not isinstance(table, dict):
         return {}
     return {
-        name: str(each["path_name"]) for name, each in table.items() if isinstance(each, dict) and "path_name" in each
+        name: str(entry["path_name"])
+        for name, entry in table.items()
+        if isinstance(entry, dict) and "path_name" in entry
     }
 
 
 def _with_layers(operators: list[Operator]) -> tuple[Operator, ...]:
-    paths = [each.path for each in operators]
+    paths = [operator.path for operator in operators]
     layers = layer_numbers(paths)
-    found = roles(paths, [each.kind for each in operators], layers, [bool(each.weights) for each in operators])
-    parts = zip(operators, layers, found, strict=True)
-    return tuple(replace(each, layer=layer, role=role) for each, layer, role in parts)
+    operator_roles = roles(
+        paths, [operator.kind for operator in operators], layers, [bool(operator.weights) for operator in operators]
+    )
+    parts = zip(operators, layers, operator_roles, strict=True)
+    return tuple(replace(operator, layer=layer, role=role) for operator, layer, role in parts)
