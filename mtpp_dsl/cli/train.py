@@ -50,7 +50,7 @@ def train_and_report(call: TrainCall) -> int:
     limits = Limits(time=limit, seed=call.seed)
     with listener.searching(telling.stop):
         training = built_in(TRAIN)(
-            list(problems.values()), limits=limits, updates=call.updates, policy=policy, told=telling
+            list(problems.values()), limits=limits, updates=call.updates, policy=policy, after_update=telling
         )
         listener.search_ended()
     spent = telling.spent

@@ -82,7 +82,7 @@ def _open(problem: Problem) -> Floats:
 def _several(problem: Problem, time: Floats) -> Floats:
     """Return [n, k, chunks + 1] what so many chunks take at least, in as many batches as a device may run of a node."""
     count = time.shape[2] - 1
-    found = np.array(time)
+    takes_all = np.array(time)
     for d in range(problem.k):
         rules = [rule for rule in problem.of(Repeat) if rule.devices is None or d in rule.devices]
         most = min(rules[-1].most, count) if rules else 1
@@ -95,8 +95,8 @@ def _several(problem: Problem, time: Floats) -> Floats:
                     for p, takes in menu:
                         if done + p <= count and spent + takes < level.get(done + p, inf):
                             level[done + p] = spent + takes
-            found[v, d, 1:] = [level.get(p, inf) for p in range(1, count + 1)]
-    return found
+            takes_all[v, d, 1:] = [level.get(p, inf) for p in range(1, count + 1)]
+    return takes_all
 
 
 def _carries(problem: Problem, e: int) -> Floats:
@@ -138,13 +138,13 @@ def _by_device(problem: Problem, data: Mapping[str, Any], key: str) -> Floats:
 
 def _limits(problem: Problem) -> Floats:
     """Return [k] the memory that plans may take; ``inf`` without a limit."""
-    found = np.full(problem.k, inf)
+    rooms = np.full(problem.k, inf)
     for rule in problem.of(Memory):
         for d in range(problem.k) if rule.devices is None else rule.devices:
             memory = problem.devices[d].memory
             if memory is not None:
-                found[d] = problem.devices[d].room * (1 + TOLERANCE * (1 + 1e-6))
-    return found
+                rooms[d] = problem.devices[d].room * (1 + TOLERANCE * (1 + 1e-6))
+    return rooms
 
 
 def _work(problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
@@ -160,8 +160,8 @@ def _work(problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
     time = _several(problem, _open(problem))
     home = list(range(problem.graph.n))
     for rule in problem.of(Colocate):
-        held = {home[v] for v in rule.nodes}
-        home = [min(held) if g in held else g for g in home]
+        needs = {home[v] for v in rule.nodes}
+        home = [min(needs) if g in needs else g for g in home]
     inside = np.ones(problem.graph.n, np.bool_)
     if head > 0 or tail > 0:
         starts, ends = (_paths(problem, time, home, forth, limits) for forth in (True, False))
@@ -173,8 +173,8 @@ def _work(problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         if all(inside[v] for v in members):
             takes = time[members, :, 1:].sum(axis=0)
             cost = weights[:, None] * np.where(np.isfinite(takes), takes, 0.0)
-            held = batching.weights[members].sum() + batching.share[members].sum() * counts
-            cost = np.where(np.isfinite(takes), cost + prices[:, None] * held, inf)
+            needs = batching.weights[members].sum() + batching.share[members].sum() * counts
+            cost = np.where(np.isfinite(takes), cost + prices[:, None] * needs, inf)
             least.append(_cheapest(cost, rates=data.get("rates") is True))
         if limits.remaining <= 0:
             raise UsageError("the time was not enough to check the certificate")

@@ -41,9 +41,11 @@ class ChainCertificate:
             return 0.0
         weights = reading.weights(data)
         most = _most(data, problem.k)
-        held, total = sum(most), sum(weights)
-        if held >= total:
-            raise Refused(f"the blocks of the certificate may hold {held}, all nodes weigh {total}: it proves nothing")
+        together, total = sum(most), sum(weights)
+        if together >= total:
+            raise Refused(
+                f"the blocks of the certificate may hold {together}, all nodes weigh {total}: it proves nothing"
+            )
         kind = reading.kinds[0]
         _Places(Sets(reading, kind, target, reading.arcs(kind)), weights, most, limits).check(1, problem.k)
         return target
@@ -63,14 +65,14 @@ def _most(data: Mapping[str, Any], k: int) -> list[int]:
     values = data.get("most")
     if not isinstance(values, list) or len(values) != k:
         raise Refused(f"the certificate's 'most' is no list of {k} numbers, one for each place")
-    found = []
+    most = []
     for place, value in enumerate(values, 1):
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= LARGEST_MOST:
             raise Refused(f"the certificate's 'most' of place {place} is {value!r:.40}, not a number of zero or more")
         if value != int(value):
             raise Refused(f"the certificate's 'most' of place {place} is {value!r}, not a whole number")
-        found.append(int(value))
-    return found
+        most.append(int(value))
+    return most
 
 
 class _Places:

@@ -55,9 +55,11 @@ class ConfigurationProof:
         most = whole_numbers(data, "most")
         if set(most) != {device.name for device in problem.devices}:
             raise Refused("the certificate's 'most' does not name the devices of the problem, each once")
-        held, total = sum(most.values()), sum(weights)
-        if held >= total:
-            raise Refused(f"the devices of the certificate may hold {held}, all nodes weigh {total}: it proves nothing")
+        together, total = sum(most.values()), sum(weights)
+        if together >= total:
+            raise Refused(
+                f"the devices of the certificate may hold {together}, all nodes weigh {total}: it proves nothing"
+            )
         for kind in reading.kinds:
             least = min(most[name] for name in kind.devices)
             if least < total and not _all_lighter(reading, kind, target, weights, least, limits):

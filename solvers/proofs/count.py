@@ -58,7 +58,7 @@ def _nets(reading: ProofReading, data: Mapping[str, Any], below: _Below) -> dict
     nets = data.get("nets")
     if not isinstance(nets, Mapping):
         raise Refused("the certificate's 'nets' name no tensors")
-    found: dict[frozenset[int], int] = {}
+    shared: dict[frozenset[int], int] = {}
     for name, claim in nets.items():
         pins = reading.net_of(name)
         many, apart = (claim.get("devices"), claim.get("apart")) if isinstance(claim, Mapping) else (None, None)
@@ -67,12 +67,12 @@ def _nets(reading: ProofReading, data: Mapping[str, Any], below: _Below) -> dict
         groups = [reading.group_of(node) for node in apart]
         if not (len(set(groups)) == len(groups) == many and pins.issuperset(groups)) and (many != 2 or groups):
             raise Refused(f"the certificate names no {many!r:.20} groups of nodes that the tensor of {name!r} joins")
-        for held in combinations(groups, 2) if groups else [tuple(pins)]:
-            if not below.none_holds(frozenset(held)):
-                nodes = ", ".join(reading.problem.graph.names[reading.members[g][0]] for g in sorted(held))
+        for members in combinations(groups, 2) if groups else [tuple(pins)]:
+            if not below.none_holds(frozenset(members)):
+                nodes = ", ".join(reading.problem.graph.names[reading.members[g][0]] for g in sorted(members))
                 raise Refused(f"below {below.target!r}, a device can have {nodes:.80} together")
-        found[pins] = max(many, found.get(pins, 0))
-    return found
+        shared[pins] = max(many, shared.get(pins, 0))
+    return shared
 
 
 class _Below:
@@ -85,15 +85,15 @@ class _Below:
         self._pipeline = reading.pipeline
         self._k = reading.problem.k
 
-    def none_holds(self, held: frozenset[int]) -> bool:
-        """Return whether every device that has all of *held* has a load of the target or more."""
-        if held not in self._known:
+    def none_holds(self, members: frozenset[int]) -> bool:
+        """Return whether every device that has all of *members* has a load of the target or more."""
+        if members not in self._known:
             if self._limits.remaining <= 0:
                 raise UsageError(NOT_ENOUGH)
-            groups = np.array(sorted(held), np.int64)
+            groups = np.array(sorted(members), np.int64)
             apart = self._pipeline and self._ranked_apart(groups)
-            self._known[held] = apart or all(sets.least_with(groups) > sets.below for sets in self._kinds)
-        return self._known[held]
+            self._known[members] = apart or all(sets.least_with(groups) > sets.below for sets in self._kinds)
+        return self._known[members]
 
     def _ranked_apart(self, groups: np.ndarray[Any, np.dtype[np.int64]]) -> bool:
         """Return whether some of *groups* can only stand behind another: by work before the one, after the other."""

@@ -176,23 +176,23 @@ class Sets:
         upto, onward = self._work @ reach[:, groups], reach[groups] @ self._work
         return upto // (self.below + 1), k - 1 - onward // (self.below + 1)
 
-    def load(self, held: Bools) -> int:
+    def load(self, in_set: Bools) -> int:
         """Return the load of a set."""
-        many = np.bincount(self._net[held[self._pins]], minlength=len(self._cost))
+        many = np.bincount(self._net[in_set[self._pins]], minlength=len(self._cost))
         cut = (many > 0) & (many < self._sizes)
-        stream = max(int(self._stream[held].sum()) - self._free, 0)
-        return int(self._work[held].sum()) + int(self._cost[cut].sum()) + stream
+        stream = max(int(self._stream[in_set].sum()) - self._free, 0)
+        return int(self._work[in_set].sum()) + int(self._cost[cut].sum()) + stream
 
-    def possible(self, held: Bools, place: StagePlace) -> bool:
+    def possible(self, in_set: Bools, place: StagePlace) -> bool:
         """Return whether a set is below the target, convex, and fits into the memory and its place."""
-        if self.load(held) > self.below:
+        if self.load(in_set) > self.below:
             return False
         flags = np.zeros((2, self.n), np.bool_)
-        return self.settled(np.where(held, IN, OUT).astype(np.int64), place, flags[0], flags[1])
+        return self.settled(np.where(in_set, IN, OUT).astype(np.int64), place, flags[0], flags[1])
 
-    def streams(self, held: Bools) -> bool:
+    def streams(self, in_set: Bools) -> bool:
         """Return whether a set has more parameters than are free."""
-        return int(self._stream[held].sum()) > self._free
+        return int(self._stream[in_set].sum()) > self._free
 
     def sharp(self, weights: int) -> int:
         """Return how many times units of load can be multiplied, for prices that are whole numbers."""
@@ -256,9 +256,9 @@ class _Search:
                 stack.append((child, price))
         return False
 
-    def _check(self, held: Bools) -> bool:
-        if int(self._weights[held].sum()) > self._most and self._sets.possible(held, self._place):
-            self._found = held
+    def _check(self, in_set: Bools) -> bool:
+        if int(self._weights[in_set].sum()) > self._most and self._sets.possible(in_set, self._place):
+            self._found = in_set
             return True
         return False
 

@@ -179,16 +179,16 @@ class _Cut:
                 fresh = ((down & up) | wanted) & ~inside
             if i and inside >> path[i - 1] & 1:
                 return
-            held = 0
+            with_mates = 0
             for v in _bits(inside):
-                held |= self.mates[v]
-            memory = fsum(float(self.problem.graph.memory[v]) for v in _bits(held))
+                with_mates |= self.mates[v]
+            memory = fsum(float(self.problem.graph.memory[v]) for v in _bits(with_mates))
             room = [d for d in self.paying if memory <= self.limit[d]]
             if not room:
                 return
             if j + 1 < len(path) and inside >> path[j + 1] & 1:
                 continue
-            room = [d for d in room if not held & self.barred[d]]
+            room = [d for d in room if not with_mates & self.barred[d]]
             passed = self._passed(inside, path, i, j)
             cost = (
                 min((fsum(float(self.problem.time[v, d]) for v in _bits(inside)) for d in room), default=inf) + passed

@@ -93,7 +93,7 @@ class ProofReading:
 
     def _kinds(self) -> list[DeviceKind]:
         problem = self.problem
-        found: dict[DeviceKind, list[str]] = defaultdict(list)
+        names_of: dict[DeviceKind, list[str]] = defaultdict(list)
         for d, device in enumerate(problem.devices):
             hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
             limit, room = inf, device.room
@@ -112,8 +112,8 @@ class ProofReading:
                 free=room if streams else inf,
                 convex=(self._convex(d, ("both", "forward")), self._convex(d, ("both",))),
             )
-            found[kind].append(device.name)
-        return [DeviceKind(tuple(names), k.time, k.pays, k.memory, k.free, k.convex) for k, names in found.items()]
+            names_of[kind].append(device.name)
+        return [DeviceKind(tuple(names), k.time, k.pays, k.memory, k.free, k.convex) for k, names in names_of.items()]
 
     def _time(self, group: int, d: int, barred: set[int]) -> float:
         if any(v in barred for v in self.members[group]):
@@ -233,9 +233,9 @@ def named_numbers(data: Mapping[str, Any], key: str) -> dict[str, float]:
 
 def whole_numbers(data: Mapping[str, Any], key: str) -> dict[str, int]:
     """Return the whole numbers by name of a certificate, all from zero to 1e9."""
-    found = {}
+    whole = {}
     for name, value in named_numbers(data, key).items():
         if value != floor(value) or value > LARGEST_WEIGHT:
             raise Refused(f"the certificate's {key!r} of {name!r} is {value!r}, not a whole number up to 1e9")
-        found[name] = int(value)
-    return found
+        whole[name] = int(value)
+    return whole

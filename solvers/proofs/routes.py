@@ -146,13 +146,13 @@ def _barred(problem: Problem, work: Floats, memory: Floats) -> Floats:
     takes = sums[None, :] - sums[:, None]
     slack = ROUNDING * sums[-1]
     place = np.arange(n + 1)
-    found = np.full((problem.k, n + 1, n + 1), inf)
+    toll = np.full((problem.k, n + 1, n + 1), inf)
     for d in range(problem.k):
         closed = np.concatenate([[0], np.cumsum(np.isinf(work[:, d]))])
         may = (place[None, :] > place[:, None]) & (closed[None, :] == closed[:, None])
         may &= takes <= problem.memory_limit[d] * (1 + TOLERANCE) + slack
-        found[d][may] = 0.0
-    return found
+        toll[d][may] = 0.0
+    return toll
 
 
 def _handed(problem: Problem, price: Floats, order: list[int]) -> Floats:

@@ -35,18 +35,18 @@ def _settle(
         changed = False
         for x in range(n):
             falls[x], climbs[x] = False, False
-        inside, held = 0, 0.0
+        inside, used = 0, 0.0
         for y in range(n):
             if state[y] != 1:
                 continue
             inside += work[y]
-            held += memory[y]
+            used += memory[y]
             for x in range(n):
                 if reach[y, x]:
                     falls[x] = True
                 if reach[x, y]:
                     climbs[x] = True
-        if inside > below or held > limit:
+        if inside > below or used > limit:
             return False
         # Convexity: what lies between nodes that are in is in, too; an ideal holds all ancestors, a filter all
         # descendants.
@@ -122,7 +122,7 @@ def _settle(
                 under += work[x]
             if (
                 inside + more > below
-                or held + load > limit
+                or used + load > limit
                 or up > early
                 or down > late
                 or over > early + below

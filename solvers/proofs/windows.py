@@ -136,8 +136,8 @@ def _arcs(problem: Problem) -> WindowArcs:
         np.fill_diagonal(cost[e], 0.0)
     group = list(range(graph.n))
     for constraint in problem.of(Colocate):
-        held = {group[v] for v in constraint.nodes}
-        group = [min(held) if g in held else g for g in group]
+        joined = {group[v] for v in constraint.nodes}
+        group = [min(joined) if g in joined else g for g in group]
     for e in range(graph.m):
         if group[graph.tails[e]] == group[graph.heads[e]]:
             cost[e] = np.where(np.eye(k, dtype=bool), 0.0, inf)
@@ -284,14 +284,14 @@ def _heads(
             goal = min(claims.time[c], last)
             slot[:] = -1
             slot[v] = count
-            held = 0
+            many = 0
             place = arcs.place[v] - 1
-            while place >= 0 and held < count:
+            while place >= 0 and many < count:
                 w = arcs.order[place]
                 place -= 1
                 follows = False
                 for x in range(k):
-                    path[held, x] = np.inf if arcs.group[w] == arcs.group[v] and x != d else 0.0
+                    path[many, x] = np.inf if arcs.group[w] == arcs.group[v] and x != d else 0.0
                 for i in range(arcs.from_at[w], arcs.from_at[w + 1]):
                     e = arcs.out[i]
                     h = arcs.target[e]
@@ -304,11 +304,11 @@ def _heads(
                             way = np.inf
                             for z in range(k):
                                 way = min(way, arcs.cost[e, x, z] + time[h, z] + path[slot[h], z])
-                        path[held, x] = max(path[held, x], way)
+                        path[many, x] = max(path[many, x], way)
                 if follows:
-                    slot[w] = held
-                    before[held] = w
-                    held += 1
+                    slot[w] = many
+                    before[many] = w
+                    many += 1
             # What the devices, and the port, can do in one unit of time, weighted as the claim says.
             room = 0.0
             for x in range(k + 1):
@@ -317,7 +317,7 @@ def _heads(
             # Suppose that v starts before the goal. Then each of these nodes is on a device from which the path fits,
             # and what it runs after the begin of the claim counts; the least over these devices is work in any case.
             work = 0.0
-            for j in range(held):
+            for j in range(many):
                 w = before[j]
                 least = np.inf
                 for x in range(k):

@@ -83,17 +83,17 @@ class Coarse(MethodBase):
         smaller, lift = self.reduction.apply(problem)
         note = f"coarsened: {problem.graph.n} operators became {smaller.graph.n}; bounds are of the graph itself"
         listener = _Lifting(problem, lift, progress)
-        found = self.method.solve(smaller, replace(limits, start=None), listener)
-        if found.plan is not None:
-            listener.report_plan(found.plan, evaluate(smaller, found.plan).cost)
-        notes = (*found.notes, note)
-        if found.infeasibility is not None:
-            notes = (*notes, f"the coarse graph has no plan ({found.infeasibility.reason}); the graph itself may have")
+        result = self.method.solve(smaller, replace(limits, start=None), listener)
+        if result.plan is not None:
+            listener.report_plan(result.plan, evaluate(smaller, result.plan).cost)
+        notes = (*result.notes, note)
+        if result.infeasibility is not None:
+            notes = (*notes, f"the coarse graph has no plan ({result.infeasibility.reason}); the graph itself may have")
         plan = progress.plan
-        complete = found.termination in ("gap", "infeasible")
+        complete = result.termination in ("gap", "infeasible")
         return replace(
-            found,
-            termination="complete" if complete else found.termination,
+            result,
+            termination="complete" if complete else result.termination,
             plan=plan,
             evaluation=None if plan is None else evaluate(problem, plan),
             bound=None,

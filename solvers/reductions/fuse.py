@@ -103,8 +103,8 @@ def _clusters(problem: Problem, classes: Ints) -> Ints:
     paid = [bool(graph.output[v] > 0 and readers[v]) for v in range(graph.n)]
     for v in sorted(range(graph.n), key=lambda v: not paid[v]):
         group = groups.setdefault((int(classes[v]), bool(back[v])), {})
-        found = next((u for read, u in group.items() if not paid[v] and readers[v] <= read), None)
-        cluster[v] = group.setdefault(frozenset(readers[v]), v) if found is None else found
+        like = next((u for read, u in group.items() if not paid[v] and readers[v] <= read), None)
+        cluster[v] = group.setdefault(frozenset(readers[v]), v) if like is None else like
     return cluster
 
 

@@ -152,35 +152,35 @@ CUTS = 4
 """Minimum cuts at a node of the search, at most: each has another rate between weight and load."""
 
 
-def measure(held: Bools, work: Ints, cost: Ints, starts: Ints, pins: Ints) -> int:
+def measure(in_set: Bools, work: Ints, cost: Ints, starts: Ints, pins: Ints) -> int:
     """Return the work of a set and the tensors it cuts."""
     load = 0
-    for v in range(len(held)):
-        load += work[v] if held[v] else 0
+    for v in range(len(in_set)):
+        load += work[v] if in_set[v] else 0
     for e in range(len(cost)):
         inside = 0
         for i in range(starts[e], starts[e + 1]):
-            inside += 1 if held[pins[i]] else 0
+            inside += 1 if in_set[pins[i]] else 0
         load += cost[e] if 0 < inside < starts[e + 1] - starts[e] else 0
     return load
 
 
-def stands(held: Bools, reach: Bools, work: Ints, memory: Ints, limits: Ints, after: Bools, before: Bools) -> bool:
+def stands(in_set: Bools, reach: Bools, work: Ints, memory: Ints, limits: Ints, after: Bools, before: Bools) -> bool:
     """Return whether a set is convex, fits, and has no more before and after it than it may."""
-    n = len(held)
+    n = len(in_set)
     used = 0
     for x in range(n):
         after[x] = limits[4] > 0
         before[x] = limits[5] > 0
     for v in range(n):
-        if held[v]:
+        if in_set[v]:
             used += memory[v]
             for x in range(n):
                 after[x] |= reach[v, x]
                 before[x] |= reach[x, v]
     outside_before, outside_after = 0, 0
     for x in range(n):
-        if not held[x]:
+        if not in_set[x]:
             if after[x] and before[x]:
                 return False
             outside_before += work[x] if before[x] and limits[5] == 0 else 0
@@ -248,9 +248,9 @@ def _branch(
     cursor: Ints,
     scratch: Ints,
     flags: Bools,
-    found: Bools,
+    sets: Bools,
 ) -> int:
-    """Search on; return 0 when no set that is left is heavier, 1 when *found* is full, 2 at the budget.
+    """Search on; return 0 when no set that is left is heavier, 1 when *sets* is full, 2 at the budget.
 
     Heavier than ``cursor[3]``, the weight of the heaviest set found so far.
 
@@ -268,17 +268,17 @@ def _branch(
         stack, rates: [depth, n] and [depth] the nodes left: states, and the rate to start with.
         cursor: how many there are, how many sets were found, how many nodes were searched, the weight; kept.
         scratch, flags: for work.
-        found: [sets + 1, n].
+        sets: [sets + 1, n] those found.
     """
     n = len(weights)
     state = stack[len(stack) - 1]
     source, sink, level, place, price = scratch[SOURCE], scratch[SINK], scratch[LEVEL], scratch[PLACE], scratch[LISTS]
-    after, before, held = flags[0], flags[1], flags[2]
+    after, before, in_set = flags[0], flags[1], flags[2]
     capacity, than = limits[0], cursor[3]
     while cursor[0] > 0:
         if budget <= 0:
             return 2
-        if cursor[1] >= len(found) - 1:
+        if cursor[1] >= len(sets) - 1:
             return 1
         # Take the last node of the search off the stack.
         budget -= 1
@@ -320,18 +320,18 @@ def _branch(
             # than the slack are fixed.
             weight, streamed = 0, 0
             for v in range(n):
-                held[v] = state[v] == IN or (place[v] >= 0 and level[place[v]] >= 0)
-                weight += weights[v] if held[v] else 0
-                streamed += extra[v] if held[v] else 0
-            load = measure(held, work, cost, starts, pins) + (streamed if streams else 0)
+                in_set[v] = state[v] == IN or (place[v] >= 0 and level[place[v]] >= 0)
+                weight += weights[v] if in_set[v] else 0
+                streamed += extra[v] if in_set[v] else 0
+            load = measure(in_set, work, cost, starts, pins) + (streamed if streams else 0)
             pinched = pinch(state, after, before, reach, slack, place, level, source, sink)
             busy = load + (0 if streams else max(streamed - limits[6], 0))
-            if weight > than and busy <= room and stands(held, reach, work, memory, limits, flags[3], flags[4]):
-                found[cursor[1]] = held
+            if weight > than and busy <= room and stands(in_set, reach, work, memory, limits, flags[3], flags[4]):
+                sets[cursor[1]] = in_set
                 cursor[1] += 1
                 than = weight
                 cursor[3] = than
-                if cursor[1] >= len(found) - 1:
+                if cursor[1] >= len(sets) - 1:
                     break
             # The next rate: between two sets, one too large and one that fits, where both cost the same; else a step.
             if load > room:
@@ -357,19 +357,19 @@ def _branch(
         best, pick, inside = -1, -1, False
         for v in range(n):
             if state[v] == FREE:
-                side = not leaf and held[v]
+                side = not leaf and in_set[v]
                 if pick < 0 or (side and not inside) or (side == inside and weights[v] > best):
                     best, pick, inside = weights[v], v, side
         # Nothing is free: one set is left.
         if pick < 0:
             weight, streamed = 0, 0
             for v in range(n):
-                held[v] = state[v] == IN
-                weight += weights[v] if held[v] else 0
-                streamed += extra[v] if held[v] else 0
-            load = measure(held, work, cost, starts, pins) + max(streamed - limits[6], 0)
-            if weight > than and load <= capacity and stands(held, reach, work, memory, limits, flags[3], flags[4]):
-                found[cursor[1]] = held
+                in_set[v] = state[v] == IN
+                weight += weights[v] if in_set[v] else 0
+                streamed += extra[v] if in_set[v] else 0
+            load = measure(in_set, work, cost, starts, pins) + max(streamed - limits[6], 0)
+            if weight > than and load <= capacity and stands(in_set, reach, work, memory, limits, flags[3], flags[4]):
+                sets[cursor[1]] = in_set
                 cursor[1] += 1
                 than = weight
                 cursor[3] = than

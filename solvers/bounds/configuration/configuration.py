@@ -100,9 +100,9 @@ class _Run(TargetSearch):
 
     def _keep(self, plan: Plan) -> None:
         for d in range(self._problem.k):
-            held = np.zeros(self._groups.n, np.bool_)
-            held[self._groups.of[plan.assignment == d]] = True
-            self._columns.add(int(self._groups.types.of[d]), held)
+            in_set = np.zeros(self._groups.n, np.bool_)
+            in_set[self._groups.of[plan.assignment == d]] = True
+            self._columns.add(int(self._groups.types.of[d]), in_set)
 
     def search(self) -> Termination:
         """Prove targets until none is left, or the limits end it."""

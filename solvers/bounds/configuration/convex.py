@@ -38,12 +38,12 @@ class Convexity:
             self._after.append(after)
         self.arcs = _arcs(instance)
 
-    def holds(self, kind: int, held: Bools) -> bool:
+    def holds(self, kind: int, in_set: Bools) -> bool:
         """Return whether a set is convex in every part in which a kind asks it."""
         asked = self._instance.convex[kind].tolist()
         if not any(asked):
             return True
-        inside = {v for g in np.flatnonzero(held).tolist() for v in self._instance.members[g]}
+        inside = {v for g in np.flatnonzero(in_set).tolist() for v in self._instance.members[g]}
         return all(self._convex(after, inside) for after, must in zip(self._after, asked, strict=True) if must)
 
     def _convex(self, after: dict[int, list[int]], inside: set[int]) -> bool:
@@ -88,16 +88,16 @@ def _fill(
     memory: float,
     seed: int,
     sets: Bools,
-    found: Floats,
+    heaviest: Floats,
 ) -> None:
-    """Make row r of *sets* the heaviest window of a random topological order, of weight ``found[r]``."""
+    """Make row r of *sets* the heaviest window of a random topological order, of weight ``heaviest[r]``."""
     n = len(weights)
     state = seed % 2147483646 + 1
     count = np.zeros(len(cost), np.int64)
     order = np.zeros(n, np.int64)
     ready = np.zeros(n, np.int64)
     waiting = np.zeros(n, np.int64)
-    for r in range(len(found)):
+    for r in range(len(heaviest)):
         # Draw a random topological order: the ready supernodes in a list, of which the newest is taken more often in
         # deep rows.
         waiting[:] = 0
@@ -129,7 +129,7 @@ def _fill(
                     many += 1
         # Windows of a topological order are convex: for each begin, grow the window while work and memory fit, and keep
         # the heaviest whose cut tensors fit, too.
-        found[r] = -1.0
+        heaviest[r] = -1.0
         best_from, best_to = 0, 0
         for i in range(placed):
             count[:] = 0
@@ -149,8 +149,8 @@ def _fill(
                         paid += cost[e]
                     if count[e] == starts[e + 1] - starts[e]:
                         paid -= cost[e]
-                if busy + paid <= capacity and total > found[r]:
-                    found[r] = total
+                if busy + paid <= capacity and total > heaviest[r]:
+                    heaviest[r] = total
                     best_from, best_to = i, j + 1
         # Write the heaviest window.
         sets[r, :] = False
@@ -191,10 +191,10 @@ def heavy_windows(
         say: told when code has to be compiled.
     """
     n = len(weights)
-    sets, found = np.zeros((rounds, n), np.bool_), np.zeros(rounds)
+    sets, heaviest = np.zeros((rounds, n), np.bool_), np.zeros(rounds)
     offsets = np.concatenate(([0], np.cumsum(np.bincount(arcs[:, 0], minlength=n)))).astype(np.int64)
     fill = _FILL.pick(rounds * n * (n + len(cost)) / 2.0, say)
     heads = np.ascontiguousarray(arcs[:, 1])
     starts, _, first, at = links
-    fill(weights, work, size, cost, starts, first, at, offsets, heads, capacity, memory, seed, sets, found)
-    return sets, found
+    fill(weights, work, size, cost, starts, first, at, offsets, heads, capacity, memory, seed, sets, heaviest)
+    return sets, heaviest

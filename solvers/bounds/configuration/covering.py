@@ -76,13 +76,13 @@ class Columns:
         )
         self._pins = np.array([len(pins) for pins, _ in instance.nets], np.int64)
 
-    def add(self, kind: int, held: Bools) -> bool:
+    def add(self, kind: int, in_set: Bools) -> bool:
         """Keep a set that is as convex as the kind asks; return whether it is new."""
-        key = (kind, np.packbits(held).tobytes())
-        if key in self._seen or not self.convexity.holds(kind, held):
+        key = (kind, np.packbits(in_set).tobytes())
+        if key in self._seen or not self.convexity.holds(kind, in_set):
             return False
         self._seen.add(key)
-        self.sets[kind].append(held.copy())
+        self.sets[kind].append(in_set.copy())
         return True
 
     def loads(self, kind: int, sizes: WholeLoads, sets: Sequence[Bools]) -> Floats:
@@ -116,9 +116,9 @@ class CoveringMaster:
         for g in range(n):
             self._lp.add(UNCOVERED, np.array([g]), np.ones(1))
 
-    def add(self, kind: int, held: Bools) -> None:
+    def add(self, kind: int, in_set: Bools) -> None:
         """Add a set of a kind."""
-        rows = np.append(np.flatnonzero(held), self._n + kind)
+        rows = np.append(np.flatnonzero(in_set), self._n + kind)
         values = np.ones(len(rows))
         values[-1] = -1.0
         self._lp.add(0.0, rows, values)

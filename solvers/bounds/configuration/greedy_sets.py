@@ -44,28 +44,28 @@ def _fill(
     seed: int,
     repeats: int,
     sets: Bools,
-    found: Floats,
+    heaviest: Floats,
 ) -> None:
-    """Make every row r of *sets*, which it starts from, a set of weight ``found[r]``."""
+    """Make every row r of *sets*, which it starts from, a set of weight ``heaviest[r]``."""
     n = len(weights)
     state = seed % 2147483646 + 1
     count = np.zeros(len(cost), np.int64)
     delta = np.zeros(n, np.int64)
-    held = np.zeros(n, np.bool_)
+    in_set = np.zeros(n, np.bool_)
     queue = np.zeros(n, np.int64)
-    for r in range(len(found)):
+    for r in range(len(heaviest)):
         # Begin with the set given, or with a random supernode of some weight.
-        held[:] = sets[r]
+        in_set[:] = sets[r]
         sets[r, :] = False
         best = -1.0
         anchor = -1
-        if not held.any():
+        if not in_set.any():
             for _ in range(30):
                 state = state * 48271 % 2147483647
                 anchor = state % n
                 if weights[anchor] > 0 and work[anchor] <= capacity:
                     break
-            held[anchor] = work[anchor] <= capacity
+            in_set[anchor] = work[anchor] <= capacity
         # How much the load counts beside the weight, in this row.
         state = state * 48271 % 2147483647
         power = 0.3 + state / 2147483647.0
@@ -75,7 +75,7 @@ def _fill(
             count[:] = 0
             for v in range(n):
                 delta[v] = work[v]
-                if held[v]:
+                if in_set[v]:
                     load += work[v]
                     total += weights[v]
                     used += size[v]
@@ -87,7 +87,7 @@ def _fill(
                     load += cost[e]
                 if count[e] == 0 or count[e] == pinned - 1:
                     for i in range(starts[e], starts[e + 1]):
-                        if not held[pins[i]]:
+                        if not in_set[pins[i]]:
                             delta[pins[i]] += cost[e] if count[e] == 0 else 0
                             delta[pins[i]] -= cost[e] if count[e] == pinned - 1 else 0
             # Grow: always the supernode with most weight for its load, with some noise, that fits; what lowers the load
@@ -95,7 +95,7 @@ def _fill(
             while True:
                 chosen, score = -1, -1.0
                 for v in range(n):
-                    if held[v] or work[v] > capacity or used + size[v] > memory:
+                    if in_set[v] or work[v] > capacity or used + size[v] > memory:
                         continue
                     d = delta[v]
                     if d > 0 and (load + d > capacity or weights[v] <= 0):
@@ -111,7 +111,7 @@ def _fill(
                     break
                 # Add it: tensors with a first pin inside are cut from now on, those with a last pin outside would no
                 # longer be.
-                held[chosen] = True
+                in_set[chosen] = True
                 load += delta[chosen]
                 total += weights[chosen]
                 used += size[chosen]
@@ -124,49 +124,49 @@ def _fill(
                             delta[pins[i]] -= cost[e]
                     if count[e] == pinned - 1:
                         for i in range(starts[e], starts[e + 1]):
-                            if not held[pins[i]]:
+                            if not in_set[pins[i]]:
                                 delta[pins[i]] -= cost[e]
             # Keep the heaviest set met, and go on from it.
             if load <= capacity and used <= memory and total > best:
                 best = total
-                sets[r, :] = held
+                sets[r, :] = in_set
             if best >= 0:
-                held[:] = sets[r]
+                in_set[:] = sets[r]
             # Ruin: take out supernodes at random, or those around one, as far as tensors reach.
             state = state * 48271 % 2147483647
             share = state / 2147483647.0 * 0.5
             state = state * 48271 % 2147483647
             if state % 2 == 0:
                 for v in range(n):
-                    if held[v]:
+                    if in_set[v]:
                         state = state * 48271 % 2147483647
                         if state / 2147483647.0 < share:
-                            held[v] = False
+                            in_set[v] = False
             else:
                 many = 0
                 for v in range(n):
-                    many += held[v]
+                    many += in_set[v]
                 doomed = int(share * many) + 1
                 state = state * 48271 % 2147483647
                 v = state % n
                 for _ in range(n):
-                    if held[v]:
+                    if in_set[v]:
                         break
                     v = (v + 1) % n
                 queue[0] = v
-                held[v] = False
+                in_set[v] = False
                 last = 1
                 i = 0
                 while i < last and last < doomed:
                     for j in range(first[queue[i]], first[queue[i] + 1]):
                         for z in range(starts[at[j]], starts[at[j] + 1]):
                             u = pins[z]
-                            if held[u] and last < doomed:
-                                held[u] = False
+                            if in_set[u] and last < doomed:
+                                in_set[u] = False
                                 queue[last] = u
                                 last += 1
                     i += 1
-        found[r] = best
+        heaviest[r] = best
 
 
 _FILL = Kernel(_fill, COMPILE_FROM)
@@ -199,9 +199,9 @@ def heavy_sets(
         seed: of the choices.
         say: told when code has to be compiled.
     """
-    sets, found = starts.copy(), np.zeros(len(starts))
+    sets, heaviest = starts.copy(), np.zeros(len(starts))
     if not len(weights):
-        return sets, found
+        return sets, heaviest
     fill = _FILL.pick(20.0 * len(starts) * REPEATS * len(weights) ** 1.5, say)
-    fill(weights, work, size, cost, *links, capacity, memory, seed, REPEATS, sets, found)
-    return sets, found
+    fill(weights, work, size, cost, *links, capacity, memory, seed, REPEATS, sets, heaviest)
+    return sets, heaviest

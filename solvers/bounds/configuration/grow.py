@@ -32,9 +32,9 @@ def _grow(
     seed: int,
     repeats: int,
     sets: Bools,
-    found: Floats,
+    heaviest: Floats,
 ) -> None:
-    """Make every row r of *sets*, which it starts from, a convex set of weight ``found[r]``, -1 if none was met.
+    """Make every row r of *sets*, which it starts from, a convex set of weight ``heaviest[r]``, -1 if none was met.
 
     A node joins a convex set alone if none of its neighbours lies between them; every convex set can be grown and be
     taken apart so, node by node.
@@ -47,7 +47,7 @@ def _grow(
         reach, above, below, limits: as in :mod:`mtpp_dsl.solvers.bounds.configuration.branch`.
         seed: of the choices.
         repeats: how often a set is ruined and grown again.
-        sets, found: see above.
+        sets, heaviest: see above.
     """
     n = len(weights)
     state = seed % 2147483646 + 1
@@ -55,19 +55,19 @@ def _grow(
     delta = np.zeros(n, np.int64)
     up = np.zeros(n, np.int64)
     down = np.zeros(n, np.int64)
-    held = np.zeros(n, np.bool_)
+    in_set = np.zeros(n, np.bool_)
     capacity, room = limits[0], limits[1]
-    told = work + 1 if limits[4] + limits[5] > 0 else work.copy()  # nodes without work count at the ends
+    counted = work + 1 if limits[4] + limits[5] > 0 else work.copy()  # nodes without work count at the ends
     heavy = 0.0
     for v in range(n):
         heavy += weights[v]
     little = 1e-3 * heavy / max(n, 1) + 1e-9
-    for r in range(len(found)):
+    for r in range(len(heaviest)):
         # Begin with the set given, or with a heavy one of some random nodes that can stand at this place.
-        held[:] = sets[r]
+        in_set[:] = sets[r]
         sets[r, :] = False
         best = -1.0
-        if not held.any():
+        if not in_set.any():
             anchor = -1
             for _ in range(60):
                 state = state * 48271 % 2147483647
@@ -80,7 +80,7 @@ def _grow(
                 if weights[v] > 0 and state % 3 == 0:
                     break
             if anchor >= 0:
-                held[anchor] = True
+                in_set[anchor] = True
         # How much the load counts beside the weight, in this row.
         state = state * 48271 % 2147483647
         power = 0.3 + 1.2 * state / 2147483647.0
@@ -92,7 +92,7 @@ def _grow(
             down[:] = 0
             for v in range(n):
                 delta[v] = work[v]
-                if held[v]:
+                if in_set[v]:
                     load += work[v]
                     total += weights[v]
                     used += memory[v]
@@ -105,9 +105,9 @@ def _grow(
             # Work outside that comes before and after the set: it has to go into the blocks before and behind.
             outside_before, outside_after = 0, 0
             for y in range(n):
-                if not held[y]:
-                    outside_before += told[y] if down[y] > 0 else 0
-                    outside_after += told[y] if up[y] > 0 else 0
+                if not in_set[y]:
+                    outside_before += counted[y] if down[y] > 0 else 0
+                    outside_after += counted[y] if up[y] > 0 else 0
             # What each node would add to the load: tensors that it would cut or keep whole.
             for e in range(len(cost)):
                 pinned = starts[e + 1] - starts[e]
@@ -115,7 +115,7 @@ def _grow(
                     load += cost[e]
                 if count[e] == 0 or count[e] == pinned - 1:
                     for i in range(starts[e], starts[e + 1]):
-                        if not held[pins[i]]:
+                        if not in_set[pins[i]]:
                             delta[pins[i]] += cost[e] if count[e] == 0 else 0
                             delta[pins[i]] -= cost[e] if count[e] == pinned - 1 else 0
             # Grow node by node, and keep the heaviest set that fits load, memory and its place.
@@ -123,11 +123,11 @@ def _grow(
                 fits = load <= capacity and used <= room
                 if total > best and fits and outside_before <= limits[2] and outside_after <= limits[3]:
                     best = total
-                    sets[r, :] = held
+                    sets[r, :] = in_set
                 chosen, score = -1, -1.0
                 # A node may join if no neighbour lies between it and the set, so that the set stays convex.
                 for v in range(n):
-                    if held[v] or used + memory[v] > room:
+                    if in_set[v] or used + memory[v] > room:
                         continue
                     d = delta[v]
                     if load + d > capacity and d > 0:
@@ -135,14 +135,14 @@ def _grow(
                     if up[v] > 0:
                         blocked = False
                         for j in range(into[v], into[v + 1]):
-                            if up[tails[j]] > 0 and not held[tails[j]]:
+                            if up[tails[j]] > 0 and not in_set[tails[j]]:
                                 blocked = True
                         if blocked:
                             continue
                     if down[v] > 0:
                         blocked = False
                         for j in range(out[v], out[v + 1]):
-                            if down[heads[j]] > 0 and not held[heads[j]]:
+                            if down[heads[j]] > 0 and not in_set[heads[j]]:
                                 blocked = True
                         if blocked:
                             continue
@@ -158,7 +158,7 @@ def _grow(
                     elif outside_before + above[v] > limits[2]:
                         more = outside_before
                         for y in range(n):
-                            more += told[y] if reach[y, v] and down[y] == 0 and not held[y] else 0
+                            more += counted[y] if reach[y, v] and down[y] == 0 and not in_set[y] else 0
                         if more > limits[2] + capacity - load:
                             continue
                         s *= 0.3 if more > limits[2] else 1.0
@@ -167,7 +167,7 @@ def _grow(
                     elif outside_after + below[v] > limits[3]:
                         more = outside_after
                         for y in range(n):
-                            more += told[y] if reach[v, y] and up[y] == 0 and not held[y] else 0
+                            more += counted[y] if reach[v, y] and up[y] == 0 and not in_set[y] else 0
                         if more > limits[3] + capacity - load:
                             continue
                         s *= 0.3 if more > limits[3] else 1.0
@@ -176,19 +176,19 @@ def _grow(
                 if chosen < 0:
                     break
                 # Add it, and update what is before, after and cut.
-                outside_before -= told[chosen] if down[chosen] > 0 else 0
-                outside_after -= told[chosen] if up[chosen] > 0 else 0
-                held[chosen] = True
+                outside_before -= counted[chosen] if down[chosen] > 0 else 0
+                outside_after -= counted[chosen] if up[chosen] > 0 else 0
+                in_set[chosen] = True
                 members += 1
                 load += delta[chosen]
                 total += weights[chosen]
                 used += memory[chosen]
                 for y in range(n):
                     if reach[chosen, y]:
-                        outside_after += told[y] if up[y] == 0 and not held[y] else 0
+                        outside_after += counted[y] if up[y] == 0 and not in_set[y] else 0
                         up[y] += 1
                     elif reach[y, chosen]:
-                        outside_before += told[y] if down[y] == 0 and not held[y] else 0
+                        outside_before += counted[y] if down[y] == 0 and not in_set[y] else 0
                         down[y] += 1
                 for j in range(first[chosen], first[chosen + 1]):
                     e = at[j]
@@ -199,16 +199,16 @@ def _grow(
                             delta[pins[i]] -= cost[e]
                     if count[e] == pinned - 1:
                         for i in range(starts[e], starts[e + 1]):
-                            if not held[pins[i]]:
+                            if not in_set[pins[i]]:
                                 delta[pins[i]] -= cost[e]
             # Ruin: mostly from the heaviest set, take nodes away that nothing of the set comes before, or nothing
             # after.
             state = state * 48271 % 2147483647
             if best >= 0 and state % 4 > 0:
-                held[:] = sets[r]
+                in_set[:] = sets[r]
             members = 0
             for v in range(n):
-                members += held[v]
+                members += in_set[v]
             state = state * 48271 % 2147483647
             doomed = int((0.05 + 0.5 * state / 2147483647.0) * members) + 1
             state = state * 48271 % 2147483647
@@ -222,18 +222,18 @@ def _grow(
                     break
                 state = state * 48271 % 2147483647
                 v = state % n
-                while not held[v]:
+                while not in_set[v]:
                     v = v + 1 if v + 1 < n else 0
                 lowest, highest = True, True
                 for j in range(into[v], into[v + 1]):
-                    lowest = lowest and not held[tails[j]]
+                    lowest = lowest and not in_set[tails[j]]
                 for j in range(out[v], out[v + 1]):
-                    highest = highest and not held[heads[j]]
+                    highest = highest and not in_set[heads[j]]
                 if (lowest and way != 1) or (highest and way != 0):
-                    held[v] = False
+                    in_set[v] = False
                     members -= 1
                     doomed -= 1
-        found[r] = best
+        heaviest[r] = best
 
 
 GROW = Kernel(_grow, COMPILE_FROM)

@@ -81,7 +81,7 @@ class Heavier:
         while monotonic() < deadline and self._cursor[2] < enough and not stopped():
             self._cursor[1] = 0
             status = self._step()
-            sets += [held.copy() for held in self._found[: int(self._cursor[1])]]
+            sets += [in_set.copy() for in_set in self._found[: int(self._cursor[1])]]
             if status == 0:
                 return True, sets
             if first and sets:
@@ -130,7 +130,7 @@ def heavy_convex(
     say: Callable[[str], None],
 ) -> tuple[Bools, Floats]:
     """Return [rounds, n] convex sets below the target at a place, and their weights; -1 where none was found."""
-    sets, found = starts.copy(), np.zeros(len(starts))
+    sets, heaviest = starts.copy(), np.zeros(len(starts))
     grow = GROW.pick(float(len(starts) * repeats * ordered.instance.n**2), say)
     grow(
         weights.astype(np.float64),
@@ -152,6 +152,6 @@ def heavy_convex(
         seed,
         repeats,
         sets,
-        found,
+        heaviest,
     )
-    return sets[found > 0], found[found > 0]
+    return sets[heaviest > 0], heaviest[heaviest > 0]

@@ -154,18 +154,18 @@ class PricingAttempt:
         for p in range(len(self._places)):
             chosen = np.argsort(-gain[:, p], kind="stable")[:FRESH]
             for row in chosen[gain[chosen, p] > 0].tolist():
-                held = np.flatnonzero(self._pool.table[row])
-                values = np.ones(len(held) + 1)
+                members = np.flatnonzero(self._pool.table[row])
+                values = np.ones(len(members) + 1)
                 values[-1] = -1.0
-                self._lp.add(0.0, np.append(held, self._n + p), values)
+                self._lp.add(0.0, np.append(members, self._n + p), values)
                 self._inside[row, p] = True
                 entered += 1
         return entered
 
     def _take(self, sets: Bools) -> None:
         """Add sets to those known."""
-        for held in sets:
-            self._pool.add(held)
+        for in_set in sets:
+            self._pool.add(in_set)
         known = len(self._stands)
         if len(self._pool.table) > known:
             more = self._pool.standing(self.units, self._places, known)
@@ -183,7 +183,7 @@ class PricingAttempt:
                 heavy = weigh(self._pool.table[standing], point.whole)
                 best = standing[np.argsort(-heavy, kind="stable")[: (self._rounds + 1) // 2]]
                 starts[: len(best)] = self._pool.table[best]
-            sets, found = heavy_convex(
+            sets, weights = heavy_convex(
                 self._ordered,
                 self.units,
                 place,
@@ -194,7 +194,7 @@ class PricingAttempt:
                 say=self._say,
             )
             gain = weigh(sets, out.whole) > out.level[p] * (1 + 1e-6)
-            self._take(sets[gain | (found > point.level[p] * (1 + 1e-6))])
+            self._take(sets[gain | (weights > point.level[p] * (1 + 1e-6))])
 
     def _search(self, point: Point) -> None:
         """Look for sets heavier than those known by the first nodes of the exact search."""
@@ -211,8 +211,8 @@ class PricingAttempt:
         if point is None or (self.centre.estimate - 1) > BETTER * (point.estimate - 1):
             point = self._claim = self.centre
             total, heaviest = int(point.whole.sum()), self._heaviest(point)
-            held = max(float(self._counts @ heaviest), 1.0)
-            self._most = [int(weight * (total - 1) / held) for weight in heaviest.tolist()]
+            together = max(float(self._counts @ heaviest), 1.0)
+            self._most = [int(weight * (total - 1) / together) for weight in heaviest.tolist()]
             self._left = np.argsort(-heaviest, kind="stable").tolist()
             for p in self._left:
                 self._provers[p].begin(point.whole, self._most[p])

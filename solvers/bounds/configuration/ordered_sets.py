@@ -170,14 +170,14 @@ class ConvexPool:
         """[sets, n] all sets."""
         return self._room[: len(self._seen)]
 
-    def add(self, held: Bools) -> int:
+    def add(self, in_set: Bools) -> int:
         """Return the number of a set; new ones come last."""
         many = len(self._seen)
-        number = self._seen.setdefault(np.packbits(held).tobytes(), many)
+        number = self._seen.setdefault(np.packbits(in_set).tobytes(), many)
         if number == many:
             if many == len(self._room):
                 self._room = np.concatenate((self._room, np.zeros_like(self._room)))
-            self._room[many] = held
+            self._room[many] = in_set
         return number
 
     def standing(self, units: Units, places: Sequence[PositionRange], first: int) -> Bools:
@@ -194,19 +194,19 @@ class ConvexPool:
         fits &= ~(before & after & ~rows).any(axis=1)
         before, after = before & ~rows, after & ~rows
         work_before, work_after = before @ units.work, after @ units.work
-        found = np.zeros((len(rows), len(places)), np.bool_)
+        stands = np.zeros((len(rows), len(places)), np.bool_)
         for p, place in enumerate(places):
             limits = units.limits(place, 1)
             if place.end == 1:
-                found[:, p] = fits & ~before.any(axis=1)
+                stands[:, p] = fits & ~before.any(axis=1)
             elif place.start == place.k:
-                found[:, p] = fits & ~after.any(axis=1)
+                stands[:, p] = fits & ~after.any(axis=1)
             else:
-                found[:, p] = fits & (work_before <= limits[2]) & (work_after <= limits[3])
-        return found
+                stands[:, p] = fits & (work_before <= limits[2]) & (work_after <= limits[3])
+        return stands
 
 
 def weigh(table: Bools, weights: Ints) -> Floats:
     """Return [sets] what each weighs."""
-    found: Floats = np.asarray(table @ weights.astype(np.float64), np.float64)
-    return found
+    weight: Floats = np.asarray(table @ weights.astype(np.float64), np.float64)
+    return weight

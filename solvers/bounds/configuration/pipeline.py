@@ -152,9 +152,9 @@ class Pipeline(TargetSearch):
     def _idle(self, target: float) -> bool:
         """Return whether a target is of no use any more: somebody has proved more, or found a plan below it."""
         progress = self._progress
-        proved, found = progress.bound, progress.incumbent
+        proved, cost = progress.bound, progress.incumbent
         beaten = proved is not None and proved.cost >= target
-        return progress.stopped or beaten or (found is not None and found < target)
+        return progress.stopped or beaten or (cost is not None and cost < target)
 
     def _bound(self, proof: ChainProof) -> Bound:
         names = self._problem.graph.names

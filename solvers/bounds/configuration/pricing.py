@@ -26,11 +26,11 @@ class Verdict:
 
     Attributes:
         most: no set is heavier; ``inf`` if nothing is known.
-        found: a set heavier than was asked for, or None.
+        heavier: a set heavier than was asked for, or None.
     """
 
     most: float
-    found: Bools | None = None
+    heavier: Bools | None = None
 
 
 class Pricing:
@@ -80,8 +80,8 @@ class Pricing:
         if answer.infeasible:
             return Verdict(float(than))
         most = max(float(than), floor(answer.bound + HALF)) if answer.bound < inf else inf
-        found = None if answer.values is None else answer.values[:n] > HALF
-        return Verdict(most, found)
+        heavy_set = None if answer.values is None else answer.values[:n] > HALF
+        return Verdict(most, heavy_set)
 
     def _with(self, weights: Ints, than: int) -> MatrixRows:
         """Return the rows and the one that asks for more weight."""

@@ -138,20 +138,20 @@ class Attempt:
 
     def _feed(self, kind: int, sets: list[Bools]) -> None:
         """Give the master those of *sets* that are below the target."""
-        for held, load in zip(sets, self._columns.loads(kind, self._sizes[kind], sets).tolist(), strict=True):
-            if load <= self._sizes[kind].capacity and not (held & self._closed[:, kind]).any():
-                self._enter(kind, held)
+        for in_set, load in zip(sets, self._columns.loads(kind, self._sizes[kind], sets).tolist(), strict=True):
+            if load <= self._sizes[kind].capacity and not (in_set & self._closed[:, kind]).any():
+                self._enter(kind, in_set)
 
-    def _enter(self, kind: int, held: Bools) -> None:
-        self._known[kind].append(held)
-        self._master.add(kind, held)
+    def _enter(self, kind: int, in_set: Bools) -> None:
+        self._known[kind].append(in_set)
+        self._master.add(kind, in_set)
 
-    def _take(self, kind: int, held: Bools) -> bool:
+    def _take(self, kind: int, in_set: Bools) -> bool:
         """Add a set that is below the target; return whether it is new."""
-        load = self._columns.loads(kind, self._sizes[kind], [held])[0]
-        if load > self._sizes[kind].capacity or not self._columns.add(kind, held):
+        load = self._columns.loads(kind, self._sizes[kind], [in_set])[0]
+        if load > self._sizes[kind].capacity or not self._columns.add(kind, in_set):
             return False
-        self._enter(kind, held)
+        self._enter(kind, in_set)
         return True
 
     def _cover(self) -> None:
@@ -162,12 +162,12 @@ class Attempt:
             for _ in range(int(self._instance.counts[kind])):
                 if self._late:
                     return
-                sets, found = self._heavy(kind, left)
-                if found.max(initial=0.0) <= 0:
+                sets, weights = self._heavy(kind, left)
+                if weights.max(initial=0.0) <= 0:
                     break
-                held = sets[int(found.argmax())]
-                self._take(kind, held)
-                left[held] = 0
+                heaviest = sets[int(weights.argmax())]
+                self._take(kind, heaviest)
+                left[heaviest] = 0
 
     def _price(self, point: Point, out: Point) -> tuple[float, int]:
         """Look for sets that are heavy at a point; add those that lower theta.
@@ -177,11 +177,11 @@ class Attempt:
         """
         total, fresh = 0.0, 0
         for kind in self._kinds:
-            sets, found = self._heavy(kind, point.whole)
-            held = float(found.max(initial=0.0))
+            sets, weights = self._heavy(kind, point.whole)
+            most = float(weights.max(initial=0.0))
             if self._known[kind] and not self._simple[kind]:
-                held = max(held, float((self._table(kind) @ point.whole).max()))
-            total += float(self._instance.counts[kind]) * held
+                most = max(most, float((self._table(kind) @ point.whole).max()))
+            total += float(self._instance.counts[kind]) * most
             gain = sets @ out.whole - out.level[kind] * (1 + 1e-6)
             for row in np.argsort(-gain, kind="stable")[:FRESH].tolist():
                 if gain[row] > 0:
@@ -192,8 +192,8 @@ class Attempt:
         """Return sets below the target, and their weights: the heaviest where loads are sums."""
         if not self._simple[kind]:
             return self._search(kind, weights)
-        most, held = knapsack(weights, self._sizes[kind].work, self._sizes[kind].capacity, TABLE)
-        return held[None, :], np.array([most], np.float64)
+        most, in_set = knapsack(weights, self._sizes[kind].work, self._sizes[kind].capacity, TABLE)
+        return in_set[None, :], np.array([most], np.float64)
 
     def _search(self, kind: int, weights: Ints) -> tuple[Bools, Floats]:
         """Return sets below the target by a heuristic, and their weights."""
@@ -209,9 +209,9 @@ class Attempt:
         limits = (sizes.capacity, float(instance.types.memory[kind]))
         if instance.convex[kind].any():
             arcs = self._columns.convexity.arcs
-            sets, found = heavy_windows(*data, arcs, *limits, rounds=self._rounds, seed=self._seed, say=self._say)
-            convex = [self._columns.convexity.holds(kind, held) for held in sets]
-            return sets[convex], found[convex]
+            sets, heaviest = heavy_windows(*data, arcs, *limits, rounds=self._rounds, seed=self._seed, say=self._say)
+            convex = [self._columns.convexity.holds(kind, in_set) for in_set in sets]
+            return sets[convex], heaviest[convex]
         starts = np.zeros((self._rounds, instance.n), np.bool_)
         if self._known[kind]:
             heaviest = np.argsort(-(self._table(kind) @ weights), kind="stable")[: self._rounds // 2]
@@ -241,7 +241,7 @@ class Attempt:
             if answer.most <= than:
                 most[kind] = than
                 continue
-            if answer.found is not None and self._take(kind, answer.found):
+            if answer.heavier is not None and self._take(kind, answer.heavier):
                 self._recentre()
                 return "found"
             return "open" if self._late or patience == inf else "tired"
@@ -297,10 +297,10 @@ def knapsack(weights: Ints, work: Ints, capacity: int, room: int) -> tuple[int, 
         better = best[: steps + 1 - w] + value
         taken[row, w:] = better > best[w:]
         best[w:] = np.maximum(best[w:], better)
-    held = np.zeros(len(weights), np.bool_)
+    in_set = np.zeros(len(weights), np.bool_)
     left = steps
     for row in range(len(chosen) - 1, -1, -1):
         if taken[row, left]:
-            held[chosen[row]] = True
+            in_set[chosen[row]] = True
             left -= int(work[chosen[row]]) // coarse
-    return int(best[steps]), held
+    return int(best[steps]), in_set

@@ -60,13 +60,13 @@ class TargetSearch(ABC):
 
     def _look(self) -> bool:
         """Take a better bound of somebody else; return whether somebody has found a better plan."""
-        found, proved = self._progress.incumbent, self._progress.bound
+        cost, proved = self._progress.incumbent, self._progress.bound
         if proved is not None and proved.cost > self.bound.cost:
             self.bound = proved
-        if found is None or found >= self._plan_cost:
+        if cost is None or cost >= self._plan_cost:
             return False
         self._see(self._progress.plan)
-        self._plan_cost = min(self._plan_cost, found)
+        self._plan_cost = min(self._plan_cost, cost)
         return True
 
     @property

@@ -56,15 +56,15 @@ class Around:
         nets = ((pins, floor(min(cost * scale, INF))) for pins, cost in tensors)
         self._sets = CheapestSets(n, nets, arcs, cuts * STEPS_PER_CUT * max(n / 50, 1))
 
-    def least(self, held: list[int], enough: int) -> tuple[int, Bools]:
-        """Return what sets with all of *held* cost at least, in units, and a set of a minimum cut.
+    def least(self, given: list[int], enough: int) -> tuple[int, Bools]:
+        """Return what sets with all of *given* cost at least, in units, and a set of a minimum cut.
 
-        Anything from *enough* on is returned as *enough*, with the closure of *held* as the set.
+        Anything from *enough* on is returned as *enough*, with the closure of *given* as the set.
         """
-        falls: Bools = np.asarray(self._reach[held].any(axis=0))
-        climbs: Bools = np.asarray(self._back[held].any(axis=0))
+        falls: Bools = np.asarray(self._reach[given].any(axis=0))
+        climbs: Bools = np.asarray(self._back[given].any(axis=0))
         inside: Bools = falls & climbs
-        inside[held] = True
+        inside[given] = True
         if int(self.work[inside].sum()) >= enough:
             return enough, inside
         outside = self._shut(inside, falls, climbs) if self._limited else self._none
@@ -78,10 +78,10 @@ class Around:
             value = max(value, other - self._free)
         return min(value, enough), side
 
-    def holds(self, held: Bools) -> bool:
+    def holds(self, in_set: Bools) -> bool:
         """Return whether a set is convex, and fits into the memory."""
-        between = self._reach[held].any(axis=0) & self._back[held].any(axis=0) & ~held
-        return not between.any() and not (self._limited and self._memory[held].sum() > self._limit)
+        between = self._reach[in_set].any(axis=0) & self._back[in_set].any(axis=0) & ~in_set
+        return not between.any() and not (self._limited and self._memory[in_set].sum() > self._limit)
 
     def _shut(self, inside: Bools, falls: Bools, climbs: Bools) -> Bools | None:
         """Return what cannot be with a closed set; None if it cannot be itself."""

@@ -120,7 +120,7 @@ def whole_loads(
     below = ceil(target * scale) - 1
     pays = instance.types.pays
     nets = [_whole(cost, scale, below) for _, cost in instance.nets]
-    found = []
+    loads = []
     for kind in range(len(pays)):
         work = [_whole(time, scale, below) for time in instance.time[:, kind].tolist()]
         cut = nets if pays[kind] else [0] * len(nets)
@@ -128,7 +128,7 @@ def whole_loads(
         divisor = 1 if instance.overflows(kind) else gcd(*whole) or 1
         most = below // divisor
         most += int(most * room)
-        found.append(
+        loads.append(
             WholeLoads(
                 scale=scale / divisor,
                 capacity=most,
@@ -137,7 +137,7 @@ def whole_loads(
                 nets=np.array([c // divisor if c <= below else 2 * most + 2 for c in cut], np.int64),
             )
         )
-    return found
+    return loads
 
 
 def costliest_plan(instance: BoundInstance) -> float:

@@ -78,20 +78,20 @@ class Apart:
     def _first_look(self, problem: Problem, scale: float) -> None:
         """Bound what sets cost: by their work from below, by the windows of some orders that hold them from above."""
         work = np.min([around.work for around in self._around], axis=0)
-        self._low[:] = [min(int(work[list(held)].sum()), self._top) for held in self._sets]
+        self._low[:] = [min(int(work[list(members)].sum()), self._top) for members in self._sets]
         graph, instance = problem.graph, self._instance
         if instance.n < graph.n or graph.n > MAX_NODES or not self._sets:
             return
-        first_pin = np.array([held[0] for held in self._sets])
+        first_pin = np.array([members[0] for members in self._sets])
         for order in islice(orders(graph, instance.types.tensor, seed=0), ORDERS):
             if self._stopped():
                 return
             place = np.empty(graph.n, np.int64)
             place[instance.of[order]] = np.arange(graph.n)
             first, last = place[first_pin], place[first_pin]
-            for i, held in enumerate(self._sets):
-                if len(held) > 2:
-                    first[i], last[i] = place[list(held)].min(), place[list(held)].max()
+            for i, members in enumerate(self._sets):
+                if len(members) > 2:
+                    first[i], last[i] = place[list(members)].min(), place[list(members)].max()
             pairs = place[self._ends]
             first[: len(pairs)], last[: len(pairs)] = pairs.min(axis=1), pairs.max(axis=1)
             costs = SegmentCosts(graph, instance.types, order)
@@ -203,25 +203,25 @@ def count(problem: Problem, limits: Limits, progress: Progress) -> Result:
         return replace(simple, method=NAME)
     instance = bound_instance(problem)
     bound = anchor_bound(problem, instance, simple.bound, limits, progress)[0] or simple.bound
-    found = None
+    proof = None
     if instance.nets and np.isfinite(instance.time).any(axis=1).all():
-        found = _Counting(problem, instance, bound.cost, limits, progress).run()
-    if found is not None:
+        proof = _Counting(problem, instance, bound.cost, limits, progress).run()
+    if proof is not None:
         bound = Bound(
-            found.target,
+            proof.target,
             method=NAME,
             proof="checked",
             by="mtpp",
-            detail=f"{len(found.shared)} tensors are on several devices each below this, by minimum cuts in whole "
+            detail=f"{len(proof.shared)} tensors are on several devices each below this, by minimum cuts in whole "
             "units, rounded down; with them the devices cost more together than they may",
-            certificate=_certificate(problem, instance, found) if instance.n <= MAX_CHECKED else None,
+            certificate=_certificate(problem, instance, proof) if instance.n <= MAX_CHECKED else None,
         )
         progress.report_bound(bound)
     return progress.result(NAME, limits, progress.ended(limits) or "complete", bound=bound)
 
 
 @dataclass(frozen=True)
-class _Found:
+class _CountProof:
     """A target that is proved: the tensors shared, by how many devices and what shows it; weights of the kinds."""
 
     target: float
@@ -249,9 +249,9 @@ class _Counting:
 
             self._apart = Apart(problem, instance, self._scale, self._top, stopped)
 
-    def run(self) -> _Found | None:
+    def run(self) -> _CountProof | None:
         """Return the best target above the one known, or None."""
-        best: _Found | None = None
+        best: _CountProof | None = None
         low = self._floor
         for total in self._sums if self._apart is not None else ():
             high = min(int(total.most() * self._scale), self._top)
@@ -259,16 +259,16 @@ class _Counting:
             while high - low > (CLOSE * high if step else 0):
                 target = low + (high - low + 1) // 2 if step else low
                 step += 1
-                found = self._try(total, target)
-                if found is None:
+                proof = self._try(total, target)
+                if proof is None:
                     if step == 1:
                         break
                     high = target - 1
                 else:
-                    best, low = found, int(found.target * self._scale)
+                    best, low = proof, int(proof.target * self._scale)
         return best
 
-    def _try(self, total: _Sum, target: int) -> _Found | None:
+    def _try(self, total: _Sum, target: int) -> _CountProof | None:
         """Return what proves *target* or more, or None."""
         apart = self._apart
         assert apart is not None
@@ -281,17 +281,17 @@ class _Counting:
                 return None
             if count > 1:
                 apart.decide(target, apart.unknown(e, target))
-                found = apart.parts(e, target)
-                if found[0] < count:
-                    share += total.each(e, found[0]) - total.each(e, count)
-                if found[0] > 1:
-                    shared[e] = found
+                proved = apart.parts(e, target)
+                if proved[0] < count:
+                    share += total.each(e, proved[0]) - total.each(e, count)
+                if proved[0] > 1:
+                    shared[e] = proved
         share = total.base + sum(total.each(e, count) for e, (count, _) in shared.items())
         if share * self._scale * (1 - ROUNDING) < target:
             return None
         units = min((apart.least(e, shown, target) for e, (_, shown) in shared.items()), default=self._top)
         reached = min(int(share * self._scale * (1 - ROUNDING)), max(units, target))
-        return _Found(reached / self._scale, shared, total.weights)
+        return _CountProof(reached / self._scale, shared, total.weights)
 
 
 class _Sum:
@@ -333,7 +333,7 @@ def _weights(instance: BoundInstance) -> list[Floats]:
     return found[:1] if len(instance.counts) == 1 else found
 
 
-def _certificate(problem: Problem, instance: BoundInstance, found: _Found) -> Certificate:
+def _certificate(problem: Problem, instance: BoundInstance, proof: _CountProof) -> Certificate:
     """Return target, weights of the devices, and each tensor by a node that makes it, with what shows its parts."""
     names, devices = problem.graph.names, problem.devices
     producers: dict[tuple[int, ...], int] = {}
@@ -345,12 +345,12 @@ def _certificate(problem: Problem, instance: BoundInstance, found: _Found) -> Ce
             "devices": count,
             "apart": [names[instance.members[g][0]] for g in shown],
         }
-        for e, (count, shown) in found.shared.items()
+        for e, (count, shown) in proof.shared.items()
     }
     shares = {
-        devices[d].name: float(found.weights[kind])
+        devices[d].name: float(proof.weights[kind])
         for kind, members in enumerate(instance.types.members)
         for d in members
-        if found.weights[kind] > 0
+        if proof.weights[kind] > 0
     }
-    return Certificate("count", {"target": found.target, "shares": shares, "nets": nets})
+    return Certificate("count", {"target": proof.target, "shares": shares, "nets": nets})

@@ -127,7 +127,7 @@ class _Port:
         allowed = np.isfinite(shipping.time)
         others: Bools = np.arange(shipping.k) != d
         made = allowed[shipping.producer] & others
-        read = np.array([allowed[list(found)].any(axis=0) for found in shipping.readers], np.bool_)
+        read = np.array([allowed[list(nodes)].any(axis=0) for nodes in shipping.readers], np.bool_)
         read = read.reshape(len(shipping.readers), shipping.k) & others
         self._in = np.where(made, shipping.received[:, :, d], inf).min(axis=1, initial=inf)
         self._out = np.where(read, shipping.sent[:, d, :], inf).min(axis=1, initial=inf)

@@ -158,8 +158,8 @@ def within(asked: Request, nodes: Ints, head: Ints, tail: Ints) -> Request:
 
 def apart_of(apart: Sequence[Sequence[int]], place: Ints) -> tuple[tuple[int, ...], ...]:
     """Return conflict sets restricted to the nodes with new numbers; -1 stands for a node that is left out."""
-    found = [tuple(int(place[v]) for v in group if place[v] >= 0) for group in apart]
-    return tuple(group for group in found if len(group) > 1)
+    groups = [tuple(int(place[v]) for v in group if place[v] >= 0) for group in apart]
+    return tuple(group for group in groups if len(group) > 1)
 
 
 def reverse(asked: Request) -> Request:

@@ -56,11 +56,11 @@ class PartWork:
         planes: list[Floats] = []
         y = self.weights
         for _ in range(turns):
-            found = self._spread(self._duration, y)
-            value = float(found.cost[:, -1].sum())
+            split = self._spread(self._duration, y)
+            value = float(split.cost[:, -1].sum())
             if value > self._best:
                 self._best, self.weights = value, y
-            planes.append(found.load.sum(axis=0))
+            planes.append(split.load.sum(axis=0))
             step = _highest(np.array(planes))
             if stopped() or step is None or step[0] <= self._best * (1 + 1e-9):
                 return
@@ -117,11 +117,11 @@ def _even(duration: Ints, y: Floats) -> WorkSpread:
     """Return as :func:`spread` a lower bound on the cost: each chunk counts its share of the time of a batch."""
     chunks = duration.shape[2] - 1
     time = np.where(duration < INF, duration, np.inf)[:, :, 1:] / np.arange(1, chunks + 1)
-    each = time.min(axis=2) * chunks
-    priced = np.where(np.isinf(each), np.inf, np.where(np.isinf(each), 0.0, each) * y)
+    whole = time.min(axis=2) * chunks
+    priced = np.where(np.isinf(whole), np.inf, np.where(np.isinf(whole), 0.0, whole) * y)
     on = priced.argmin(axis=1)
-    load = np.zeros_like(each)
-    load[np.arange(len(each)), on] = each[np.arange(len(each)), on]
+    load = np.zeros_like(whole)
+    load[np.arange(len(whole)), on] = whole[np.arange(len(whole)), on]
     return WorkSpread(priced.min(axis=1)[:, None], load)
 
 

@@ -55,7 +55,7 @@ class Rounds:
         whole: the problem.
         module: [n] the number of every node's module; edges lead to the same one or a later one.
         asking: solves parts; None to do without.
-        found: called with every bound that improves on those before.
+        report: called with every bound that improves on those before.
         stopped: returns whether to stop.
     """
 
@@ -64,10 +64,10 @@ class Rounds:
         whole: Wanted,
         module: Ints,
         asking: Asking | None,
-        found: Callable[[BestBound], None],
+        report: Callable[[BestBound], None],
         stopped: Callable[[], bool],
     ) -> None:
-        self._whole, self._module, self._asking, self._found, self._stopped = whole, module, asking, found, stopped
+        self._whole, self._module, self._asking, self._report, self._stopped = whole, module, asking, report, stopped
         self.count = int(module.max(initial=0)) + 1
         self._forward = HeadsSide(whole.single, module)
         self._backward = HeadsSide(reverse(whole.single), self.count - 1 - module)
@@ -154,8 +154,8 @@ class Rounds:
         asked = part.request
         far = np.where(asked.duration < INF, tails(asked, ordered(asked.n, asked.tails, asked.heads)), INF)
         near = np.where(asked.duration < INF, asked.head, INF)
-        found = interval(near.min(axis=1), far.min(axis=1), self._chunk[part.nodes])
-        return min(max(asked.at_least, found), asked.cutoff)
+        work = interval(near.min(axis=1), far.min(axis=1), self._chunk[part.nodes])
+        return min(max(asked.at_least, work), asked.cutoff)
 
     def _between(self, firsts: Sequence[int], width: int, asking: Asking, until: float, most: float) -> None:
         """Solve so many consecutive modules, between bounds on what is before and after them."""
@@ -171,7 +171,7 @@ class Rounds:
     def _better(self, units: int, why: str) -> None:
         if units > self._best:
             self._best = units
-            self._found(BestBound(units, why))
+            self._report(BestBound(units, why))
 
 
 def _seconds(until: float, most: float, parts: int, asking: Asking) -> float:
@@ -296,7 +296,7 @@ class _Run:
     def bound(self, asking: Asking | None) -> None:
         """Search for bounds, with a solver of parts or without."""
 
-        def found(one: BestBound) -> None:
+        def report(one: BestBound) -> None:
             if one.units > self._whole.single.cutoff:
                 self.impossible = True
                 return
@@ -313,7 +313,7 @@ class _Run:
 
         until = inf if self._limits.time is None else monotonic() + self._limits.remaining
         module = joined(self._split.of, WANTED)
-        Rounds(self._whole, module, asking, found, self.stopped).run(until, SECONDS)
+        Rounds(self._whole, module, asking, report, self.stopped).run(until, SECONDS)
 
 
 def _closed(best: Bound, limits: Limits, progress: Progress) -> bool:

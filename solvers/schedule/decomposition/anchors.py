@@ -134,16 +134,16 @@ def _candidates(graph: Graph, weight: Floats) -> Ints:
 
 def _reach(graph: Graph, candidates: Ints, *, forward: bool) -> Bools:
     """Return [candidates, n] the proper descendants of each candidate, or its proper ancestors."""
-    found = np.zeros((graph.n, len(candidates)), np.bool_)
+    reach = np.zeros((graph.n, len(candidates)), np.bool_)
     own = np.full(graph.n, -1)
     own[candidates] = np.arange(len(candidates))
     order = graph.topological_order if forward else graph.topological_order[::-1]
     for v in order.tolist():
         for u in (graph.predecessors(v) if forward else graph.successors(v)).tolist():
-            found[v] |= found[u]
+            reach[v] |= reach[u]
             if own[u] >= 0:
-                found[v, own[u]] = True
-    return np.ascontiguousarray(found.T)
+                reach[v, own[u]] = True
+    return np.ascontiguousarray(reach.T)
 
 
 def _bypassing(graph: Graph, below: Bools, above: Bools) -> Floats:

@@ -182,7 +182,7 @@ def on_one_device(piece: ModulePiece) -> Floats:
 
     ``inf`` where that is no schedule.
     """
-    found = np.full((piece.k, len(piece.entries), len(piece.exits)), np.inf)
+    length = np.full((piece.k, len(piece.entries), len(piece.exits)), np.inf)
     edges, tasks = np.arange(len(piece.edges)), np.arange(piece.size)
     for d in np.flatnonzero(piece.allowed[piece.inner].all(axis=0)).tolist():
         for i, a in enumerate(piece.entries):
@@ -190,8 +190,8 @@ def on_one_device(piece: ModulePiece) -> Floats:
                 device = placed(piece, a, b, d)
                 if keeps(piece, device):
                     moved = piece.carry[edges, device[piece.tails], device[piece.heads]].sum()
-                    found[d, i, j] = piece.time[tasks, device].sum() + moved
-    return found
+                    length[d, i, j] = piece.time[tasks, device].sum() + moved
+    return length
 
 
 def placed(piece: ModulePiece, a: int, b: int, d: int) -> Ints:
@@ -284,9 +284,9 @@ def completions(piece: ModulePiece, kept: Bools, device: Ints, start: Floats) ->
 
 
 def _arranged(piece: ModulePiece, priority: Floats, devices: Ints | None) -> Iterator[Arrangement]:
-    found = arrange(piece, NONE, NONE, priority, devices)
-    if found is not None:
-        yield found
+    arrangement = arrange(piece, NONE, NONE, priority, devices)
+    if arrangement is not None:
+        yield arrangement
 
 
 def _latest(piece: ModulePiece, kept: Bools, device: Ints, start: Floats, d: int | None) -> Floats:
@@ -296,7 +296,7 @@ def _latest(piece: ModulePiece, kept: Bools, device: Ints, start: Floats, d: int
     """
     end = float((start + piece.time[np.arange(piece.size), device])[kept].max(initial=0.0))
     takes = piece.time.min(axis=1) if d is None else piece.time[:, d]
-    found = np.where(kept, start, end - takes)
+    latest = np.where(kept, start, end - takes)
     for v in range(piece.size - 1, -1, -1):
         if kept[v]:
             continue
@@ -304,5 +304,5 @@ def _latest(piece: ModulePiece, kept: Bools, device: Ints, start: Floats, d: int
             w = int(piece.heads[e])
             way = float(piece.carry[e, d, device[w]]) if d is not None and kept[w] else 0.0
             if np.isfinite(way):
-                found[v] = min(found[v], found[w] - way - takes[v])
-    return found
+                latest[v] = min(latest[v], latest[w] - way - takes[v])
+    return latest

@@ -157,12 +157,12 @@ class Balance:
         work = float(piece.time[int(piece.entry) :, d].sum())
         near = self._whole.request.duration[list(self._sides.of[j].nodes), d].astype(np.float64)
         everything = weights.time * work + weights.load * (work + float(near.sum()))
-        found = np.full((len(piece.entries), len(piece.exits)), inf)
+        upper = np.full((len(piece.entries), len(piece.exits)), inf)
         for i, a in enumerate(piece.entries):
             for k, b in enumerate(piece.exits):
                 if a in (d, -1) and b in (d, -1) and everything < INF:
-                    found[i, k] = everything
-        return found
+                    upper[i, k] = everything
+        return upper
 
     def _refill(self, best: BestPath, until: Callable[[], float], over: Callable[[], bool]) -> None:
         """Give every idle process a question about a pair on the path that determines the bound, small ones first."""

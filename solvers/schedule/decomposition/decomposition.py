@@ -122,22 +122,22 @@ def by_parts(
 
 def whole_parts(problem: Problem) -> SolvedParts:
     """Return the whole graph, in modules between cut nodes."""
-    held = [c.nodes for c in problem.of(Colocate)] + [c.nodes for c in problem.of(Separate)]
-    found = modules(problem.graph, bound=held)
-    cuts = sum(module.exit != NONE for module in found)
+    bound = [c.nodes for c in problem.of(Colocate)] + [c.nodes for c in problem.of(Separate)]
+    parts = modules(problem.graph, bound=bound)
+    cuts = sum(module.exit != NONE for module in parts)
     words = f"nothing is left out between {cuts} cut nodes" if cuts else "no cut node, so that the whole is one module"
-    return SolvedParts(found, np.ones(problem.graph.n, np.bool_), words)
+    return SolvedParts(parts, np.ones(problem.graph.n, np.bool_), words)
 
 
 def chain_parts(problem: Problem, largest: int | None) -> SolvedParts:
     """Return the part of the graph along a chain of anchors, with at most *largest* nodes between two; None for any."""
     weight = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
     chain = chain_of(problem.graph, weight, SIZES if largest is None else (largest,))
-    found = modules(problem.graph, kept=chain.kept, edges=chain.edges)
+    parts = modules(problem.graph, kept=chain.kept, edges=chain.edges)
     left = int((~chain.kept).sum())
     dropped = int((chain.kept[problem.graph.tails] & chain.kept[problem.graph.heads] & ~chain.edges).sum())
     words = f"a relaxation: {left} of {problem.graph.n} nodes, and {dropped} edges between others, are left out"
-    return SolvedParts(found, chain.kept, f"{words}, beside a chain of {len(chain.anchors)} anchors")
+    return SolvedParts(parts, chain.kept, f"{words}, beside a chain of {len(chain.anchors)} anchors")
 
 
 # Solve the modules, and report the bounds and plans that follow.
@@ -266,12 +266,12 @@ class DecompositionRun:
         """Return the schedules of the best path, one after another; zeros for tasks in no module."""
         graph = self._whole.instance.graph
         device, start, sent = np.zeros(graph.n), np.zeros(graph.n), np.zeros(graph.m)
-        for j, found, began in settling.best():
+        for j, arrangement, began in settling.best():
             member = settling.classes.members[j]
             own = slice(int(settling.classes.pieces[member.of].entry), None)  # the entry is the exit of the one before
             nodes = member.nodes[own]
-            device[nodes], start[nodes] = found.device[own], found.start[own] + began
-            sent[member.edges] = found.sent + began
+            device[nodes], start[nodes] = arrangement.device[own], arrangement.start[own] + began
+            sent[member.edges] = arrangement.sent + began
         return Solution(device.astype(np.int64), start.astype(np.int64), sent.astype(np.int64))
 
     def _take(self, solution: Solution) -> bool:
@@ -292,10 +292,10 @@ class DecompositionRun:
         whole = piece_of(self._whole, everything, exclusive=self._whole.instance.exclusive)
         order = whole.nodes
         kept, given = self._parts.kept[order], solution.start[order].astype(np.float64)
-        for found in completions(whole, kept, solution.device[order], given):
+        for arrangement in completions(whole, kept, solution.device[order], given):
             device, start = np.empty_like(solution.device), np.empty_like(solution.start)
-            device[order], start[order] = found.device, found.start.astype(np.int64)
-            self._take(Solution(device, start, found.sent.astype(np.int64)))
+            device[order], start[order] = arrangement.device, arrangement.start.astype(np.int64)
+            self._take(Solution(device, start, arrangement.sent.astype(np.int64)))
             if self._progress.stopped or (self._limits.remaining <= 0 and self._progress.plan is not None):
                 break
 

@@ -40,12 +40,12 @@ class EqualModules:
         """Return the other classes of the same shape as class *c*."""
         return [other for other, shape in enumerate(self.shape) if shape == self.shape[c] and other != c]
 
-    def translated(self, found: Arrangement, of: int, to: int, first: int, last: int) -> Arrangement | None:
+    def translated(self, arrangement: Arrangement, of: int, to: int, first: int, last: int) -> Arrangement | None:
         """Return a schedule of class *of* as one of class *to*, of the same shape, with the same order."""
         one, other, piece = self.forms[of], self.forms[to], self.pieces[to]
-        device, start = np.empty_like(found.device), np.empty_like(found.start)
-        device[other.tasks] = found.device[one.tasks]
-        start[other.tasks] = found.start[one.tasks]
+        device, start = np.empty_like(arrangement.device), np.empty_like(arrangement.start)
+        device[other.tasks] = arrangement.device[one.tasks]
+        start[other.tasks] = arrangement.start[one.tasks]
         return arrange(piece, first, last, start, device)
 
     def lent(self, known: float, of: int, to: int) -> float:
@@ -160,7 +160,7 @@ class KnownModules:
         tries = [arrange(piece, first, last, order), arrange(piece, first, last, order, placed(piece, first, last, d))]
         if pair in self._warm:
             tries.append(arrange(piece, first, last, self._warm[pair].start, self._warm[pair].device))
-        changed = [self.keep(pair, found) for found in tries]
+        changed = [self.keep(pair, arrangement) for arrangement in tries]
         return any([*changed, self._borrow(pair)])
 
     def _borrow(self, pair: Pair) -> bool:
@@ -173,28 +173,28 @@ class KnownModules:
             if first not in theirs.entries or last not in theirs.exits:
                 continue
             same = other, theirs.entries.index(first), theirs.exits.index(last)
-            known, found = self.lower[other][same[1:]], self.found.get(same)
-            news = known, inf if found is None else found.length
+            known, arrangement = self.lower[other][same[1:]], self.found.get(same)
+            news = known, inf if arrangement is None else arrangement.length
             if self._borrowed.get((pair, other)) == news:
                 continue
             self._borrowed[pair, other] = news
-            if found is not None:
-                changed |= self.keep(pair, self.classes.translated(found, other, c, first, last))
+            if arrangement is not None:
+                changed |= self.keep(pair, self.classes.translated(arrangement, other, c, first, last))
             if self.lower[c][i, j] < known < inf:
                 scaled = floor(self.classes.lent(known, other, c) * (1 - 1e-12))
                 changed |= scaled > self.lower[c][i, j]
                 self.lower[c][i, j] = max(self.lower[c][i, j], scaled)
         return changed
 
-    def keep(self, pair: Pair, found: Arrangement | None) -> bool:
+    def keep(self, pair: Pair, arrangement: Arrangement | None) -> bool:
         """Keep a schedule if it is shorter than the one known; return whether it is."""
-        if found is None:
+        if arrangement is None:
             return False
         c, i, j = pair
-        if pair not in self.found or found.length < self.found[pair].length:
-            self.found[pair] = found
-        better = bool(found.length < self.upper[c][i, j])
-        self.upper[c][i, j] = min(found.length, self.upper[c][i, j])
+        if pair not in self.found or arrangement.length < self.found[pair].length:
+            self.found[pair] = arrangement
+        better = bool(arrangement.length < self.upper[c][i, j])
+        self.upper[c][i, j] = min(arrangement.length, self.upper[c][i, j])
         return better
 
 
@@ -207,35 +207,35 @@ def heads(piece: ModulePiece) -> Floats:
     Of every path its fastest placement counts, transfers included; of several into a task the longest.
     """
     count = len(piece.entries)
-    found = np.zeros((count, piece.size, piece.k))
+    earliest = np.zeros((count, piece.size, piece.k))
     for v in range(piece.size):
         if v == 0 and piece.entry:
-            found[:, 0] = np.inf
-            found[np.arange(count), 0, list(piece.entries)] = 0.0
+            earliest[:, 0] = np.inf
+            earliest[np.arange(count), 0, list(piece.entries)] = 0.0
             continue
         ready = np.zeros((count, piece.k))
         for e in piece.into[v]:
-            ways = found[:, piece.tails[e], :, None] + piece.carry[e][None]
+            ways = earliest[:, piece.tails[e], :, None] + piece.carry[e][None]
             ready = np.maximum(ready, ways.min(axis=1))
-        found[:, v] = ready + piece.time[v]
-    return found
+        earliest[:, v] = ready + piece.time[v]
+    return earliest
 
 
 def tails(piece: ModulePiece) -> Floats:
     """Return [exits, s, k]: the least time from the end of every task on every device to the end of the module."""
     count = len(piece.exits)
-    found = np.zeros((count, piece.size, piece.k))
+    rest = np.zeros((count, piece.size, piece.k))
     last = piece.size - 1
     for v in range(last, -1, -1):
         if v == last and piece.exit:
-            found[:, v] = np.inf
-            found[np.arange(count), v, list(piece.exits)] = 0.0
+            rest[:, v] = np.inf
+            rest[np.arange(count), v, list(piece.exits)] = 0.0
             continue
         for e in piece.out_of[v]:
             y = int(piece.heads[e])
-            ways = (found[:, y] + piece.time[y])[:, None, :] + piece.carry[e][None]
-            found[:, v] = np.maximum(found[:, v], ways.min(axis=2))
-    return found
+            ways = (rest[:, y] + piece.time[y])[:, None, :] + piece.carry[e][None]
+            rest[:, v] = np.maximum(rest[:, v], ways.min(axis=2))
+    return rest
 
 
 def path_bounds(piece: ModulePiece) -> Floats:

@@ -66,7 +66,7 @@ def beside(graph: Graph, modules: Sequence[CutModule], kept: Bools) -> Sides:
         if u in exits and not kept[v] and home[v] not in (exits[u], entries.get(u)):
             count[exits[u]] += 1
     hub = int(count.argmax()) if count.any() else -1
-    found = []
+    groups = []
     for j, module in enumerate(modules):
         nodes = [v for v in graph.topological_order.tolist() if not kept[v] and home[v] == j][-MAX_BESIDE:]
         near = np.zeros(graph.n, np.bool_)
@@ -76,8 +76,8 @@ def beside(graph: Graph, modules: Sequence[CutModule], kept: Bools) -> Sides:
         joins = (near[graph.tails] & inside[graph.heads]) | (inside[graph.tails] & near[graph.heads])
         reads = near[graph.heads] & (graph.tails == modules[hub].exit) if hub >= 0 else np.zeros(graph.m, np.bool_)
         far = np.flatnonzero(reads & ~joins)
-        found.append(Beside(tuple(nodes), tuple(np.flatnonzero(joins).tolist()), tuple(far.tolist())))
-    return Sides(tuple(found), hub)
+        groups.append(Beside(tuple(nodes), tuple(np.flatnonzero(joins).tolist()), tuple(far.tolist())))
+    return Sides(tuple(groups), hub)
 
 
 def _homes(graph: Graph, modules: Sequence[CutModule], kept: Bools) -> Ints:

@@ -172,5 +172,5 @@ def _finite(values: Floats) -> Floats:
     """Return a copy in which what no link can carry takes longer than anything else does together, and is finite."""
     known = np.isfinite(values)
     most = float(np.where(known, values, 0.0).max(initial=0.0))
-    found: Floats = np.where(known, values, 1e3 * most + 1.0)
-    return found
+    finite: Floats = np.where(known, values, 1e3 * most + 1.0)
+    return finite

@@ -66,19 +66,22 @@ def node_features(instance: ScheduleInstance) -> Floats:
         np.log1p(column) for column in (takes / scale, spread, inward / scale, outward / scale, edges_in, edges_out)
     ]
     own = np.stack([*sized, memory, rank / max(float(rank.max(initial=0.0)), 1e-300)], axis=1)
-    found = [own]
+    columns = [own]
     for hop in (1, 2):
-        before, after = (own, own) if hop == 1 else (found[1], found[2])
-        found += [_mean(before, graph.tails, graph.heads, edges_in), _mean(after, graph.heads, graph.tails, edges_out)]
-    return np.concatenate(found, axis=1)
+        before, after = (own, own) if hop == 1 else (columns[1], columns[2])
+        columns += [
+            _mean(before, graph.tails, graph.heads, edges_in),
+            _mean(after, graph.heads, graph.tails, edges_out),
+        ]
+    return np.concatenate(columns, axis=1)
 
 
 def _mean(values: Floats, source: Ints, target: Ints, count: Ints) -> Floats:
     """Return [n, features] the mean of the *values* at the sources of the edges that reach each node; 0 without any."""
     total = np.zeros_like(values)
     np.add.at(total, target, values[source])
-    found: Floats = total / np.maximum(count, 1)[:, None]
-    return found
+    mean: Floats = total / np.maximum(count, 1)[:, None]
+    return mean
 
 
 def relative_times(times: Floats) -> Floats:
@@ -87,8 +90,8 @@ def relative_times(times: Floats) -> Floats:
     least = np.where(np.isfinite(times), times, np.inf).min(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(least > 0, finite / least, np.where(finite > 0, np.inf, 1.0))
-    found: Floats = np.where(np.isfinite(times), np.minimum(np.log(np.maximum(ratio, 1.0)), 5.0), 5.0)
-    return found
+    logarithms: Floats = np.where(np.isfinite(times), np.minimum(np.log(np.maximum(ratio, 1.0)), 5.0), 5.0)
+    return logarithms
 
 
 HIDDEN = 24
@@ -163,20 +166,20 @@ class Policy:
 def _array(weights: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Floats:
     """Return an array of weights of a given shape, all finite."""
     try:
-        found = np.array(weights.get(name), np.float64)
+        array = np.array(weights.get(name), np.float64)
     except (TypeError, ValueError):
-        found = np.zeros(0)
-    if found.shape != shape or not (np.abs(found) <= LARGEST).all():
+        array = np.zeros(0)
+    if array.shape != shape or not (np.abs(array) <= LARGEST).all():
         raise UsageError(f"a policy whose {name!r} is not an array of {' x '.join(map(str, shape))} moderate numbers")
-    return found
+    return array
 
 
 def probabilities(scores: Floats, allowed: Any) -> Floats:
     """Return the softmax of *scores* along the last axis over the entries that are *allowed*, of which there is one."""
     safe = np.where(allowed, scores, -np.inf)
     weight = np.exp(safe - safe.max(axis=-1, keepdims=True))
-    found: Floats = weight / weight.sum(axis=-1, keepdims=True)
-    return found
+    chances: Floats = weight / weight.sum(axis=-1, keepdims=True)
+    return chances
 
 
 class Adam:

@@ -57,39 +57,39 @@ class Learner:
 
         The makespans are compared with their mean over these episodes, in units of their standard deviation.
         """
-        found = course.run(self.policy, self._rng.random((EPISODES, course.choices)), EPISODES)
-        plans = [course.plan(home) for home in found.home]
+        episodes = course.run(self.policy, self._rng.random((EPISODES, course.choices)), EPISODES)
+        plans = [course.plan(home) for home in episodes.home]
         makespans = np.array([plan.schedule.end.max(initial=0.0) for plan in plans if plan.schedule is not None])
         spread = makespans.std()
         if course.choices:
             worth = (makespans.mean() - makespans) / spread if spread > 1e-12 * makespans.mean() else np.zeros(EPISODES)
-            self._adam.step(self.policy, gradient(self.policy, course.features, found, worth, self._curiosity))
+            self._adam.step(self.policy, gradient(self.policy, course.features, episodes, worth, self._curiosity))
         self._curiosity *= FADING
         self.updates += 1
         return Tried(makespans, plans[int(makespans.argmin())])
 
 
-def gradient(policy: Policy, features: Floats, found: Episodes, worth: Floats, curiosity: float) -> Policy:
+def gradient(policy: Policy, features: Floats, episodes: Episodes, worth: Floats, curiosity: float) -> Policy:
     """Return the gradient of the mean over episodes and choices of ``worth * log chance + curiosity * entropy``.
 
     Args:
         policy: that made the episodes.
         features: [n, node features].
-        found: b episodes.
+        episodes: b of them.
         worth: [b] of each episode.
         curiosity: weight of the entropy.
     """
     total = Policy.zeros()
-    own = features[found.nodes]
+    own = features[episodes.nodes]
     hidden = own @ policy.node + policy.bias
-    share = 1.0 / max(found.chosen.size, 1)
-    steps = np.arange(len(found.nodes))
+    share = 1.0 / max(episodes.chosen.size, 1)
+    steps = np.arange(len(episodes.nodes))
     for b in range(len(worth)):
-        chance, seen = found.chances[b], found.seen[b]
+        chance, seen = episodes.chances[b], episodes.seen[b]
         logs = np.log(np.maximum(chance, 1e-300))
         entropy = -(chance * logs).sum(axis=1, keepdims=True)
         score = -chance * worth[b] - curiosity * chance * (logs + entropy)
-        score[steps, found.chosen[b]] += worth[b]
+        score[steps, episodes.chosen[b]] += worth[b]
         score *= share
         units = np.tanh(hidden[:, None, :] + seen @ policy.pair)
         slope = score[:, :, None] * policy.out * (1 - units**2)
@@ -203,7 +203,7 @@ def train(
     limits: Limits,
     updates: int,
     policy: Policy | None = None,
-    told: Callable[[int, float], bool] = _go_on,
+    after_update: Callable[[int, float], bool] = _go_on,
 ) -> Trained:
     """Train a policy by REINFORCE, on one problem after another in an order that is drawn anew each time round.
 
@@ -214,8 +214,8 @@ def train(
         limits: its time, and the seed of everything random.
         updates: at most so many; each runs 16 episodes on one problem.
         policy: to begin with; None for random weights.
-        told: called after each update with their number and the mean makespan of its episodes as a share of that of
-            ``heft``; True ends the training.
+        after_update: called after each update with their number and the mean makespan of its episodes, as a share of
+            that of ``heft``; True ends the training.
 
     Raises:
         Refused: a problem for which no list schedule is found.
@@ -230,7 +230,7 @@ def train(
         turns = turns or rng.permutation(len(courses)).tolist()
         at = turns.pop()
         mean = float(learner.update(courses[at]).makespans.mean())
-        if told(learner.updates, mean / known[at] if known[at] > 0 else 1.0):
+        if after_update(learner.updates, mean / known[at] if known[at] > 0 else 1.0):
             break
     after = [_makespan(course, learner.policy) for course in courses]
     return Trained(learner.policy, learner.updates, tuple(map(Lesson, before, after, known)))

@@ -68,9 +68,9 @@ def nothing_placed(field: BatchField, given: Ints) -> PlacedBatches:
     """Return batches of which only *given* classes are placed: [classes, chunks] devices, -1 elsewhere."""
     n, k, most = field.time.shape
     offsets, menu = menus(field)
-    held = given[:, 0] >= 0
+    placed = given[:, 0] >= 0
     used = np.zeros(k)
-    for c in np.flatnonzero(held).tolist():
+    for c in np.flatnonzero(placed).tolist():
         size = np.bincount(given[c], minlength=k)
         used += field.weights[c] * (size > 0) + field.share[c] * size
     least = least_memory(field)
@@ -78,7 +78,7 @@ def nothing_placed(field: BatchField, given: Ints) -> PlacedBatches:
         home=given.copy(),
         used=used,
         least=least,
-        rest=np.array([least[~held].sum()]),
+        rest=np.array([least[~placed].sum()]),
         start=np.zeros((n, k)),
         end=np.zeros((n, k)),
         offsets=offsets,

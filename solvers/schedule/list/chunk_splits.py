@@ -24,7 +24,7 @@ def menus(field: BatchField) -> tuple[Ints, Ints]:
     Of a kind that has more than ``MAX_SPREADS``, none.
     """
     chunks, k = field.may.shape[2] - 1, field.may.shape[1]
-    found: list[list[tuple[int, ...]]] = []
+    spreads: list[list[tuple[int, ...]]] = []
     for kind in range(len(field.reach)):
         may = field.may[int(np.flatnonzero(field.kind == kind)[0])]
         some: list[tuple[int, ...]] = []
@@ -33,9 +33,9 @@ def menus(field: BatchField) -> tuple[Ints, Ints]:
             if len(some) > MAX_SPREADS:
                 some = []
                 break
-        found.append(some)
-    offsets = np.concatenate(([0], np.cumsum([len(some) for some in found]))).astype(np.int64)
-    return offsets, np.array([sizes for some in found for sizes in some], np.int64).reshape(-1, k)
+        spreads.append(some)
+    offsets = np.concatenate(([0], np.cumsum([len(some) for some in spreads]))).astype(np.int64)
+    return offsets, np.array([sizes for some in spreads for sizes in some], np.int64).reshape(-1, k)
 
 
 def least_memory(field: BatchField) -> Floats:
@@ -45,13 +45,13 @@ def least_memory(field: BatchField) -> Floats:
     for kind in range(len(field.reach)):
         may = field.may[int(np.flatnonzero(field.kind == kind)[0])]
         if not may[:, most - 1].any():
-            found = np.full(most, np.inf)
-            found[0] = 0.0
+            devices = np.full(most, np.inf)
+            devices[0] = 0.0
             for menu in may:
                 for s in range(most - 1, 0, -1):
                     sizes = np.flatnonzero(menu[1 : s + 1]) + 1
-                    found[s] = min(found[s], 1.0 + found[s - sizes].min(initial=np.inf))
-            fewest[kind] = found[-1]
+                    devices[s] = min(devices[s], 1.0 + devices[s - sizes].min(initial=np.inf))
+            fewest[kind] = devices[-1]
     least: Floats = field.weights * fewest[field.kind] + field.share * (most - 1)
     return least
 

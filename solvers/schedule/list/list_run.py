@@ -68,11 +68,11 @@ class Lister:
     @classmethod
     def of(cls, instance: ScheduleInstance, pause: Callable[[], None] = _nothing) -> Lister | None:
         """Return one for *instance*, or None if no placement is found that keeps to its rules before *pause* raises."""
-        found = rules(instance)
+        own_rules = rules(instance)
         _, first = np.unique(instance.together[instance.graph.topological_order], return_index=True)
-        free = is_free(found)
-        hold = somewhere(found) if free else witness(found, np.argsort(first).astype(np.int64), pause)
-        return None if hold is None else cls(instance, found, hold, free, pause=pause)
+        free = is_free(own_rules)
+        hold = somewhere(own_rules) if free else witness(own_rules, np.argsort(first).astype(np.int64), pause)
+        return None if hold is None else cls(instance, own_rules, hold, free, pause=pause)
 
     @classmethod
     def fixed(cls, instance: ScheduleInstance, assignment: Ints) -> Lister:
@@ -204,11 +204,11 @@ def _shortest_carries(instance: ScheduleInstance) -> Floats:
     least = [np.min(sizes, initial=np.inf), np.min(sizes[sizes > 0], initial=np.inf)]
     with np.errstate(invalid="ignore"):
         formula = np.stack([transfers.latency + np.nan_to_num(size * transfers.inverse, posinf=0.0) for size in least])
-    found = np.minimum(
+    shortest = np.minimum(
         _least_positive(np.moveaxis(formula, 0, -1)), _least_positive(np.moveaxis(transfers.table, 0, -1))
     )
-    np.fill_diagonal(found, np.inf)
-    return found
+    np.fill_diagonal(shortest, np.inf)
+    return shortest
 
 
 def _least_positive(values: Floats) -> Floats:

@@ -25,7 +25,7 @@ def relocate(rules: PlacementRules, hold: Hold, c: int, d: int) -> None:
     """Give class *c*, which is not settled, the home *d*; -1 takes its home away."""
     home = hold.home[c]
     if home >= 0:
-        hold.held[home] -= rules.need[c]
+        hold.used[home] -= rules.need[c]
         if hold.before[c] >= 0:
             hold.after[hold.before[c]] = hold.after[c]
         else:
@@ -34,7 +34,7 @@ def relocate(rules: PlacementRules, hold: Hold, c: int, d: int) -> None:
             hold.before[hold.after[c]] = hold.before[c]
     hold.home[c] = d
     if d >= 0:
-        hold.held[d] += rules.need[c]
+        hold.used[d] += rules.need[c]
         hold.before[c] = -1
         hold.after[c] = hold.first[d]
         if hold.first[d] >= 0:
@@ -64,7 +64,7 @@ def shift(rules: PlacementRules, hold: Hold, c: int, d: int) -> None:
 
 def follow(rules: PlacementRules, hold: Hold, d: int, whence: int) -> bool:
     """Move what is bound to moved classes to where the bonds hold, and so on, to *d* or *whence* if it can be."""
-    k = len(hold.held)
+    k = len(hold.used)
     at = 0
     while at < hold.shifts[0]:
         c = hold.moved[at]
@@ -79,7 +79,7 @@ def follow(rules: PlacementRules, hold: Hold, d: int, whence: int) -> bool:
             target, liked = -1, 0
             for g in range(k):
                 if g != f and rules.may[x, g] and not clashes(rules, hold, x, g, hold.mark[-1]):
-                    fits = hold.held[g] + rules.need[x] <= rules.limit[g]
+                    fits = hold.used[g] + rules.need[x] <= rules.limit[g]
                     like = 4 * int(fits) + 2 * int(g == d) + int(g == whence)
                     if target < 0 or like > liked:
                         target, liked = g, like
@@ -91,9 +91,9 @@ def follow(rules: PlacementRules, hold: Hold, d: int, whence: int) -> bool:
 
 def unload(rules: PlacementRules, hold: Hold, d: int) -> bool:
     """Move classes away from *d*, one large enough or the largest first, until the rest fits."""
-    k = len(hold.held)
-    while hold.held[d] > rules.limit[d]:
-        excess = hold.held[d] - rules.limit[d]
+    k = len(hold.used)
+    while hold.used[d] > rules.limit[d]:
+        excess = hold.used[d] - rules.limit[d]
         best, target, looked = -1, -1, 0
         c = hold.first[d]
         while c >= 0 and looked < LOOK:
@@ -111,8 +111,8 @@ def unload(rules: PlacementRules, hold: Hold, d: int) -> bool:
                     if (
                         f != d
                         and rules.may[c, f]
-                        and hold.held[f] + need <= rules.limit[f]
-                        and (to < 0 or rules.limit[f] - hold.held[f] > rules.limit[to] - hold.held[to])
+                        and hold.used[f] + need <= rules.limit[f]
+                        and (to < 0 or rules.limit[f] - hold.used[f] > rules.limit[to] - hold.used[to])
                         and not clashes(rules, hold, c, f, 0)
                     ):
                         to = f
@@ -130,7 +130,7 @@ def search(rules: PlacementRules, hold: Hold, classes: Ints, tries: int) -> bool
 
     If there is none, or it is not found, they have none again.
     """
-    k = len(hold.held)
+    k = len(hold.used)
     depth = 0
     tried = np.zeros((len(classes), k), np.bool_)
     while 0 <= depth < len(classes):
@@ -139,12 +139,12 @@ def search(rules: PlacementRules, hold: Hold, classes: Ints, tries: int) -> bool
             relocate(rules, hold, c, -1)
         target = -1
         for d in range(k):
-            left = rules.limit[d] - hold.held[d] - rules.need[c]
+            left = rules.limit[d] - hold.used[d] - rules.need[c]
             if (
                 left >= 0
                 and rules.may[c, d]
                 and not tried[depth, d]
-                and (target < 0 or left < rules.limit[target] - hold.held[target] - rules.need[c])
+                and (target < 0 or left < rules.limit[target] - hold.used[target] - rules.need[c])
                 and not clashes(rules, hold, c, d, 0)
             ):
                 target = d
@@ -175,12 +175,12 @@ def anew(rules: PlacementRules, hold: Hold, c: int, d: int) -> bool:
             others[i] = x
             count += 1
     home = hold.home[c]
-    held = hold.held.copy()
+    taken = hold.used.copy()
     for i in range(count):
         homes[i] = hold.home[others[i]]
         relocate(rules, hold, others[i], -1)
     relocate(rules, hold, c, -1)
-    if hold.held[d] + rules.need[c] <= rules.limit[d] and not clashes(rules, hold, c, d, 0):
+    if hold.used[d] + rules.need[c] <= rules.limit[d] and not clashes(rules, hold, c, d, 0):
         relocate(rules, hold, c, d)
         if search(rules, hold, others[:count], MAX_TRIES):
             return True
@@ -188,7 +188,7 @@ def anew(rules: PlacementRules, hold: Hold, c: int, d: int) -> bool:
     for i in range(count):
         relocate(rules, hold, others[i], homes[i])
     relocate(rules, hold, c, home)
-    hold.held[:] = held
+    hold.used[:] = taken
     return False
 
 
@@ -200,17 +200,17 @@ def settle(rules: PlacementRules, hold: Hold, c: int, d: int) -> bool:
     hold.mark[-1] += 1
     if not rules.may[c, d] or clashes(rules, hold, c, d, hold.mark[-1]):
         return False
-    held = hold.held.copy()
+    taken = hold.used.copy()
     hold.shifts[0] = 0
     shift(rules, hold, c, d)
     done = follow(rules, hold, d, whence)
-    for f in range(len(held)):
+    for f in range(len(taken)):
         done = done and unload(rules, hold, f)
     if done:
         return True
     for i in range(hold.shifts[0] - 1, -1, -1):
         relocate(rules, hold, hold.moved[i], hold.whence[i])
-    hold.held[:] = held
+    hold.used[:] = taken
     return anew(rules, hold, c, d)
 
 
@@ -229,10 +229,10 @@ def fix(hold: Hold, c: int) -> None:
 def fill(rules: PlacementRules, hold: Hold, order: Ints, liked: Ints, first: int, last: int) -> int:
     """Give ``order[first:last]`` homes, the first of ``liked[c]`` first; return the place of one without, or *last*."""
     for i in range(first, last):
-        found = hold.home[order[i]] >= 0
+        settled = hold.home[order[i]] >= 0
         for j in range(liked.shape[1]):
-            found = found or settle(rules, hold, order[i], liked[order[i], j])
-        if not found:
+            settled = settled or settle(rules, hold, order[i], liked[order[i], j])
+        if not settled:
             return i
     return last
 
@@ -313,13 +313,13 @@ def _islands(rules: PlacementRules) -> list[Bools]:
     k = len(rules.limit)
     joined: Bools = np.asarray(rules.joined[:-1].all(axis=0))
     both: Bools = joined & joined.T
-    found: list[Bools] = []
+    islands: list[Bools] = []
     for d in range(k):
         inside = np.zeros(k, np.bool_)
         for f in [d, *range(k)]:
             inside[f] |= bool(both[f, inside].all())
-        if not any((inside == other).all() for other in found):
-            found.append(inside)
-    found.sort(key=lambda inside: -int(inside.sum()))
+        if not any((inside == other).all() for other in islands):
+            islands.append(inside)
+    islands.sort(key=lambda inside: -int(inside.sum()))
     everywhere = np.ones(k, np.bool_)
-    return found if found and found[0].all() else [*found, everywhere]
+    return islands if islands and islands[0].all() else [*islands, everywhere]

@@ -46,7 +46,7 @@ class Hold(NamedTuple):
     Attributes:
         home: [classes] device of each; -1 while it has none.
         fixed: [classes] whether that is settled.
-        held: [k] memory taken.
+        used: [k] memory taken.
         first, after, before: [k], [classes], [classes] lists of the classes on each device that are not settled.
         mark: [classes] number of the last attempt that moved the class; the last entry is the number of attempts.
         moved, whence: [classes] what an attempt has moved, and from where; ``shifts`` [1] how many.
@@ -54,7 +54,7 @@ class Hold(NamedTuple):
 
     home: Ints
     fixed: Bools
-    held: Floats
+    used: Floats
     first: Ints
     after: Ints
     before: Ints
@@ -70,7 +70,7 @@ class Hold(NamedTuple):
         return cls(
             home=none.copy(),
             fixed=np.zeros(classes, np.bool_),
-            held=np.zeros(k),
+            used=np.zeros(k),
             first=np.full(k, -1, np.int64),
             after=none.copy(),
             before=none.copy(),

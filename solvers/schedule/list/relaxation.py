@@ -149,8 +149,8 @@ def speed_groups(speed: Floats) -> Ints:
     kept = speed * (1 + 1e-12) >= speed.max() / k
     slowest = float(speed[kept].min())
     levels = np.floor(np.log2(np.maximum(speed, slowest) / slowest) / log2(ratio) * (1 + 1e-12)).astype(np.int64)
-    found: Ints = np.where(kept, levels, DROPPED)
-    return found
+    groups: Ints = np.where(kept, levels, DROPPED)
+    return groups
 
 
 def shares(lister: Lister, kept: Bools) -> Floats | None:
@@ -174,9 +174,9 @@ def shares(lister: Lister, kept: Bools) -> Floats | None:
     first = np.concatenate(([0], np.cumsum(use.sum(axis=1))))
     inside = np.arange(len(after)) - np.searchsorted(after, after)
     pieces = first[graph.heads][after] + inside
-    one, each = np.ones(graph.m), np.ones(n)
+    one, ones = np.ones(graph.m), np.ones(n)
     own = ProgrammeRows(
-        np.append(node, nodes), np.append(entries, completed), np.append(takes, -each), np.zeros(n)
+        np.append(node, nodes), np.append(entries, completed), np.append(takes, -ones), np.zeros(n)
     )  # a node takes its time
     edges = np.arange(graph.m)
     follow = ProgrammeRows(
@@ -189,12 +189,12 @@ def shares(lister: Lister, kept: Bools) -> Floats | None:
         np.append(device, np.arange(k)), np.append(entries, np.full(k, end)), np.append(takes, -np.ones(k)), np.zeros(k)
     )
     ended = ProgrammeRows(
-        np.append(nodes, nodes), np.append(completed, np.full(n, end)), np.append(each, -each), np.zeros(n)
+        np.append(nodes, nodes), np.append(completed, np.full(n, end)), np.append(ones, -ones), np.zeros(n)
     )
-    whole = ProgrammeRows(node, entries, np.ones(count), each)
+    whole = ProgrammeRows(node, entries, np.ones(count), ones)
     cost = np.zeros(end + 1)
     cost[end] = 1.0
-    found = minimum(
+    values = minimum(
         lister,
         cost,
         ProgrammeRows.stacked(own, follow, load, ended),
@@ -202,10 +202,10 @@ def shares(lister: Lister, kept: Bools) -> Floats | None:
         whole,
         otherwise=WITHOUT_GROUPS,
     )
-    if found is None:
+    if values is None:
         return None
     share = np.zeros((n, k))
-    share[node, device] = found[:count]
+    share[node, device] = values[:count]
     return share
 
 
@@ -243,7 +243,7 @@ def favourites(lister: Lister) -> Ints | None:
     takes, carry = mean_time(lister.instance), mean_carry(lister.instance)
     scale = max(float(takes.max(initial=0.0)), float(carry.max(initial=0.0))) or 1.0
     takes, carry = takes / scale, carry / scale
-    edges, nodes, one, each = np.arange(m), np.arange(n), np.ones(m), np.ones(n)
+    edges, nodes, one, ones = np.arange(m), np.arange(n), np.ones(m), np.ones(n)
     paid = ProgrammeRows(
         np.concatenate([edges, edges, edges]),
         np.concatenate([m + graph.tails, m + graph.heads, edges]),
@@ -251,7 +251,10 @@ def favourites(lister: Lister) -> Ints | None:
         -takes[graph.tails],
     )
     ended = ProgrammeRows(
-        np.concatenate([nodes, nodes]), np.concatenate([m + nodes, np.full(n, m + n)]), np.append(each, -each), -takes
+        np.concatenate([nodes, nodes]),
+        np.concatenate([m + nodes, np.full(n, m + n)]),
+        np.append(ones, -ones),
+        -takes,
     )
     children, parents = np.diff(graph.offsets), np.diff(graph.offsets_in)
     one_child = ProgrammeRows(graph.tails, edges, -one, 1.0 - np.maximum(children, 1))
@@ -259,10 +262,10 @@ def favourites(lister: Lister) -> Ints | None:
     cost = np.zeros(m + n + 1)
     cost[-1] = 1.0
     upper = np.concatenate([one, np.full(n + 1, np.inf)])
-    found = minimum(
+    values = minimum(
         lister, cost, ProgrammeRows.stacked(paid, ended, one_child, one_parent), upper, otherwise=WITHOUT_FAVOURITES
     )
-    return None if found is None else _matched(graph.tails, graph.heads, found[:m], n)
+    return None if values is None else _matched(graph.tails, graph.heads, values[:m], n)
 
 
 def _matched(tails: Ints, heads: Ints, paid: Floats, n: int) -> Ints:

@@ -175,13 +175,13 @@ class BatchWindow:
             hint=None,
         )
 
-    def schedule(self, found: BatchSolution, value: int) -> BatchSolution:
+    def schedule(self, solution: BatchSolution, value: int) -> BatchSolution:
         """Return the whole schedule with what was found put in, which ends at *value*."""
         line, nodes = self.line, self._nodes()
         inside = self.side[nodes] == INSIDE
         device, start = line.device.copy(), line.start.copy()
-        device[nodes[inside]] = found.device[inside]
-        start[nodes[inside]] = found.start[inside]
+        device[nodes[inside]] = solution.device[inside]
+        start[nodes[inside]] = solution.start[inside]
         after = self.side == AFTER
         start[after] = value - line.rest[after]
         return BatchSolution(device, start)

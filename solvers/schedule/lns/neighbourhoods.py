@@ -96,11 +96,11 @@ def improve_parts(
             reply = None if future is None else future.result()
             if parts.proves(part, reply):
                 return
-            plans = [] if reply is None else [found for found in parts.plans(part, reply) if incumbent.take(found)]
-            values = [evaluate(parts.problem, found).cost for found in plans]
-            for found, value in zip(plans, values, strict=True):
+            plans = [] if reply is None else [made for made in parts.plans(part, reply) if incumbent.take(made)]
+            values = [evaluate(parts.problem, made).cost for made in plans]
+            for made, value in zip(plans, values, strict=True):
                 if value < least or (parts.ties and value == least):
-                    best, least = found, value
+                    best, least = made, value
             status = "infeasible" if reply is None else reply.status
             parts.learn(part, status, better=min(values, default=cost) < cost)
         failures = 0 if least < cost else failures + len(asked)

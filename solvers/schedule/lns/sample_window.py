@@ -168,25 +168,25 @@ class Window:
             hint=Solution(line.device[nodes], line.start[nodes], line.sent[self._kept]) if hint else None,
         )
 
-    def schedule(self, found: Solution, makespan: int) -> Solution:
-        """Return the whole schedule with *found* put in, which ends at *makespan*."""
+    def schedule(self, solution: Solution, makespan: int) -> Solution:
+        """Return the whole schedule with *solution* put in, which ends at *makespan*."""
         line, count = self._line, len(self.inside)
         device, start = line.device.copy(), line.start.copy()
         after = self._side > 0
         start[after] = (makespan - line.rest - line.takes)[after]
-        device[self.inside], start[self.inside] = found.device[:count], found.start[:count]
+        device[self.inside], start[self.inside] = solution.device[:count], solution.start[:count]
         sent = np.where(self._early, line.sent, makespan - line.rest_sent - line.carried)
         if self._asked.exclusive:
-            sent[self._kept] = found.sent
+            sent[self._kept] = solution.sent
         return Solution(device, start, sent)
 
     def _durations(self) -> Ints:
         """Return the durations of the tasks, ``INF`` where one may not go."""
         asked, line, nodes = self._asked, self._line, self.nodes
         outside = self._side != 0
-        held = np.zeros(int(asked.together.max(initial=-1)) + 1, np.bool_)
-        held[asked.together[outside]] = True
-        may = self._may[nodes] & ~(outside[nodes] | held[asked.together[nodes]])[:, None]
+        bound = np.zeros(int(asked.together.max(initial=-1)) + 1, np.bool_)
+        bound[asked.together[outside]] = True
+        may = self._may[nodes] & ~(outside[nodes] | bound[asked.together[nodes]])[:, None]
         for tasks in asked.apart:
             others = [v for v in tasks if outside[v]]
             here = [i for i in self._number[list(tasks)].tolist() if i >= 0]
@@ -265,7 +265,7 @@ class Window:
 
     def _busy(self, duration: Ints, head: Ints, tail: Ints) -> list[Busy]:
         """Return when ports carry what does not change, as far as that is neither before nor after everything else."""
-        line, found = self._line, []
+        line, busy = self._line, []
         possible = duration < INF
         soon = int((head + duration)[possible].min())
         rest = int((tail + duration)[possible].min())
@@ -281,5 +281,5 @@ class Window:
                     continue
             sender, receiver = int(line.device[self._tails[e]]), int(line.device[self._heads[e]])
             moves = not self._early[e]
-            found += [Busy("out", sender, at, takes, moves), Busy("in", receiver, at, takes, moves)]
-        return found
+            busy += [Busy("out", sender, at, takes, moves), Busy("in", receiver, at, takes, moves)]
+        return busy

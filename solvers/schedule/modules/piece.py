@@ -68,8 +68,8 @@ class ModulePiece:
     @cached_property
     def allowed(self) -> Bools:
         """[s, k] where every task may go."""
-        found: Bools = np.isfinite(self.time)
-        return found
+        finite: Bools = np.isfinite(self.time)
+        return finite
 
     @cached_property
     def entries(self) -> tuple[int, ...]:

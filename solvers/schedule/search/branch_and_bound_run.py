@@ -62,10 +62,10 @@ class BranchAndBoundRun:
         """Search until done or stopped."""
         incumbent = self._incumbent
         take_starts(incumbent, self._instance, self._limits, self._progress)
-        found = self._bound(self._problem, self._part(), Aside(self._progress))
-        if found.infeasibility is not None:
-            return replace(found, method=NAME)
-        incumbent.prove(found.bound)
+        bounded = self._bound(self._problem, self._part(), Aside(self._progress))
+        if bounded.infeasibility is not None:
+            return replace(bounded, method=NAME)
+        incumbent.prove(bounded.bound)
         if incumbent.plan is not None and not incumbent.done:
             better = anneal_sample(self._problem, self._part(), Aside(self._progress), PATIENCE, MOVES).plan
             if better is not None:
@@ -107,7 +107,7 @@ class BranchAndBoundRun:
         tree.depth[0] = 0
         tree.children[0] = -1
         tree.key[:] = -1
-        found = BestInTree(
+        record = BestInTree(
             cut=np.full(1, cut),
             best=np.full(1, np.inf),
             loose=np.full(1, np.inf),
@@ -120,14 +120,14 @@ class BranchAndBoundRun:
         run = BRANCH.pick(budget * instance.n * instance.k, self._progress.say)
         known = np.inf
         while tree.depth[0] >= 0 and budget > 0 and not self._stopped():
-            budget -= run(self._field, order, room, self._weights, tree, found, min(CHUNK, budget))
-            if found.best[0] < known:
-                known = float(found.best[0])
-                if not self._incumbent.take(self._plan(found)):
-                    found.loose[0] = min(found.loose[0], known)
+            budget -= run(self._field, order, room, self._weights, tree, record, min(CHUNK, budget))
+            if record.best[0] < known:
+                known = float(record.best[0])
+                if not self._incumbent.take(self._plan(record)):
+                    record.loose[0] = min(record.loose[0], known)
         if tree.depth[0] >= 0:
             return False
-        cost = min(float(found.cut[0]), float(found.loose[0]))
+        cost = min(float(record.cut[0]), float(record.loose[0]))
         if cost < np.inf:
             cost *= 1 - CLOSER * (1 + 1e-3)
             self._incumbent.prove(Bound(cost, NAME, "checked", "mtpp", WHY))
@@ -136,9 +136,9 @@ class BranchAndBoundRun:
             self._proved_none = Infeasibility(reason, tuple(str(c) for c in self._problem.constraints))
         return True
 
-    def _plan(self, found: BestInTree) -> Plan:
-        sending = np.where(found.sent >= 0, found.sent, found.start[self._instance.graph.heads])
-        return timed(self._instance, found.device, found.start, sending)
+    def _plan(self, record: BestInTree) -> Plan:
+        sending = np.where(record.sent >= 0, record.sent, record.start[self._instance.graph.heads])
+        return timed(self._instance, record.device, record.start, sending)
 
     def _stopped(self) -> bool:
         return self._progress.ended(self._limits) is not None

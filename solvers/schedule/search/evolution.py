@@ -65,9 +65,9 @@ def evolve(
         quiet += children(CHUNK)
         if cost[0] < known:
             known, quiet = float(cost[0]), 0
-            found = plan()
-            if found is not None:
-                incumbent.take(found)
+            better = plan()
+            if better is not None:
+                incumbent.take(better)
 
 
 # One sample.

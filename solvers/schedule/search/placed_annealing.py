@@ -114,32 +114,32 @@ class _Run:
             plan = scheduled(self._instance, place[self._class])
         except UsageError:
             return inf
-        found = evaluate(self._problem, plan)
-        broken = self._broken(plan, found)
+        evaluation = evaluate(self._problem, plan)
+        broken = self._broken(plan, evaluation)
         if not broken:
             self._incumbent.take(plan)
-            return found.cost
-        return found.cost + broken * (abs(found.cost) or 1.0) * 3.0
+            return evaluation.cost
+        return evaluation.cost + broken * (abs(evaluation.cost) or 1.0) * 3.0
 
-    def _broken(self, plan: Plan, found: Evaluation) -> float:
+    def _broken(self, plan: Plan, evaluation: Evaluation) -> float:
         """Return by how much a plan breaks rows, memories and nodes to be separate; 0.0 where it breaks nothing."""
         problem, broken = self._problem, 0.0
         values = Values(
             assignment=plan.assignment,
-            load=found.load,
-            used=found.used,
-            bottleneck=found.bottleneck,
-            latency=found.latency,
-            makespan=found.makespan,
+            load=evaluation.load,
+            used=evaluation.used,
+            bottleneck=evaluation.bottleneck,
+            latency=evaluation.latency,
+            makespan=evaluation.makespan,
             schedule=plan.schedule,
-            penalties=sum(found.penalties.values()),
+            penalties=sum(evaluation.penalties.values()),
         )
         for row in problem.hard_rows:
             over = row.violation(values.sum(row.terms))
             size = max([abs(row.rhs), *(abs(a * values.of(x)) for x, a in row.terms)]) or 1.0
             if over > 1e-9 * size:
                 broken += FIXED + over / size
-        over_memory = np.maximum(found.memory - problem.memory_room, 0.0)
+        over_memory = np.maximum(evaluation.memory - problem.memory_room, 0.0)
         if over_memory.any():
             broken += FIXED + float((over_memory / (problem.memory_room + 1.0)).sum())
         for rule in problem.of(Separate):

@@ -152,16 +152,16 @@ def anneal_in_rounds(
         incumbent: takes plans, and says when to stop.
         rate: moves in a second, where known.
     """
-    held = [start] * CHAINS
+    begins = [start] * CHAINS
 
     def search(turn: Turn) -> Trajectory[B]:
-        return anneal(begin(held[turn.chain], turn), turn, incumbent)
+        return anneal(begin(begins[turn.chain], turn), turn, incumbent)
 
-    def keep(found: list[Trajectory[B]]) -> None:
-        lead = min(found, key=lambda one: one.cost)
+    def keep(ended: list[Trajectory[B]]) -> None:
+        lead = min(ended, key=lambda one: one.cost)
         if lead.cost < float("inf"):
             incumbent.take(lead.plan())
-        held[:] = [lead.best if c % 2 == 0 else one.best for c, one in enumerate(found)]
+        begins[:] = [lead.best if c % 2 == 0 else one.best for c, one in enumerate(ended)]
 
     rounds.run(search, keep, cost=lambda: incumbent.cost, done=lambda: incumbent.done, rate=rate)
 

@@ -100,7 +100,7 @@ def tree_of(field: SampleField) -> SearchTree:
 
 
 def _branch(
-    field: SampleField, order: Ints, room: Floats, share: Floats, tree: SearchTree, found: BestInTree, states: int
+    field: SampleField, order: Ints, room: Floats, share: Floats, tree: SearchTree, record: BestInTree, states: int
 ) -> int:
     """Look at up to *states* more states; return at how many it looked.
 
@@ -119,7 +119,7 @@ def _branch(
         room: [k] memory that the check of plans would still let pass.
         share: [k] weights of the devices in the bound by work.
         tree: where the search is.
-        found: the best schedule, and what is looked for.
+        record: the best schedule, and what is looked for.
         states: how many to look at, at most.
     """
     arrays = field.arrays
@@ -133,7 +133,7 @@ def _branch(
     seen = 0
     while tree.depth[0] >= 0 and seen < states:
         z = tree.depth[0]
-        limit = found.cut[0] * (1.0 - CLOSER)
+        limit = record.cut[0] * (1.0 - CLOSER)
         # The state at depth z has not been looked at: bound it, and list its children.
         if tree.children[z] < 0:
             seen += 1
@@ -154,18 +154,18 @@ def _branch(
                 for d in range(k):
                     exact = exact and tree.used[z, d] <= field.limit[d]
                 if not exact:
-                    found.loose[0] = min(found.loose[0], peak)
-                elif peak < found.cut[0]:
-                    found.cut[0] = peak
-                    found.best[0] = peak
+                    record.loose[0] = min(record.loose[0], peak)
+                elif peak < record.cut[0]:
+                    record.cut[0] = peak
+                    record.best[0] = peak
                     for v in range(n):
-                        found.device[v] = tree.device[z, v]
-                        found.start[v] = tree.end[z, v] - arrays.time[v, tree.device[z, v]]
+                        record.device[v] = tree.device[z, v]
+                        record.start[v] = tree.end[z, v] - arrays.time[v, tree.device[z, v]]
                     for e in range(m):
-                        found.sent[e] = -1.0
+                        record.sent[e] = -1.0
                         if tree.arrived[z, e] >= 0:
                             d, f = tree.device[z, arrays.tails[e]], tree.device[z, arrays.heads[e]]
-                            found.sent[e] = tree.arrived[z, e] - (
+                            record.sent[e] = tree.arrived[z, e] - (
                                 arrays.latency[d, f]
                                 + arrays.size[e] * arrays.inverse[d, f]
                                 + arrays.table[arrays.row[e], d, f]

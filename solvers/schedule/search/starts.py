@@ -67,8 +67,8 @@ def take_starts(incumbent: Incumbent, instance: ScheduleInstance, limits: Limits
     schedule that only the rows keep from being one, or None.
     """
     incumbent.take_start()
-    found = sample_starts(instance, limits, progress)
-    broken = [plan for plan in found if not incumbent.take(plan)]
+    plans = sample_starts(instance, limits, progress)
+    broken = [plan for plan in plans if not incumbent.take(plan)]
     problem = instance.problem
     mender = Mender(problem)
     for plan in broken if problem.hard_rows else []:
@@ -84,15 +84,15 @@ def take_starts(incumbent: Incumbent, instance: ScheduleInstance, limits: Limits
 
 def sample_starts(instance: ScheduleInstance, limits: Limits, progress: Progress) -> list[Plan]:
     """Return schedules of list schedulers, and of single devices; they may break a constraint."""
-    found: list[Plan] = []
+    plans: list[Plan] = []
     lister = Lister.of(instance)
     for scheduler in (heft, greedy, peft) if lister is not None else ():
-        if found and progress.ended(limits) is not None:
+        if plans and progress.ended(limits) is not None:
             break
         assert lister is not None
-        found.append(scheduler(lister))
+        plans.append(scheduler(lister))
     able = np.flatnonzero(np.isfinite(instance.time).all(axis=0)).tolist()
-    return [*found, *(timed(instance, np.full(instance.n, d), np.zeros(instance.n)) for d in able)]
+    return [*plans, *(timed(instance, np.full(instance.n, d), np.zeros(instance.n)) for d in able)]
 
 
 # Batches.
@@ -137,12 +137,12 @@ def batch_starts(instance: BatchInstance, limits: Limits, progress: Progress) ->
 
     rows = [np.full(instance.chunks, d) for d in alone(instance)]
     row = parted(instance)
-    found = [alike(instance, row) for row in (*rows, *([] if row is None else [row]))]
+    plans_made = [alike(instance, row) for row in (*rows, *([] if row is None else [row]))]
     with suppress(SearchEnded):
         lister = BatchLister.of(instance, pause, progress.say)
         plans = [] if isinstance(lister, str) else [lister.schedule(name) for name in ("heft", "greedy")]
-        found += [plan for plan in plans if not isinstance(plan, str)]
-    return found
+        plans_made += [plan for plan in plans if not isinstance(plan, str)]
+    return plans_made
 
 
 def somewhere(field: BatchField, instance: BatchInstance) -> Ints:

@@ -199,13 +199,13 @@ class BoundaryWalk:
         """Solve module *i* after these steps with outputs as asked for, and keep what is better."""
         part = self._classes.firsts[self._classes.members[i].of]
         ends = [self._ends(i, step.state, wish) for step, wish in asked]
-        for (step, _), found in zip(asked, self._solve(i, ends), strict=True):
-            if found.plan is None:
+        for (step, _), result in zip(asked, self._solve(i, ends), strict=True):
+            if result.plan is None:
                 continue
-            table = timetable(part, found.plan)
+            table = timetable(part, result.plan)
             state = self._behind(i, step.state, table)
-            if state not in best or step.cost + found.cost < best[state].cost:
-                best[state] = BoundaryStep(state, step.cost + found.cost, step, table)
+            if state not in best or step.cost + result.cost < best[state].cost:
+                best[state] = BoundaryStep(state, step.cost + result.cost, step, table)
 
     def _solve(self, i: int, asked: Sequence[Ends]) -> list[ModuleResult]:
         """Return the results for module *i* between these ends; solve those that have not been solved before."""
@@ -259,15 +259,15 @@ class BoundaryWalk:
         if known is None:
             self.bounds.append(None)
             return
-        found = {}
+        bounds = {}
         for state in states:
             ways = [
                 cost + self._floor(i, self._ends(i, before, [state[j] for j in self._own(i)]))
                 for before, cost in known.items()
                 if self._joins(i, before, state)
             ]
-            found[state] = min(ways, default=inf)
-        self.bounds.append(found)
+            bounds[state] = min(ways, default=inf)
+        self.bounds.append(bounds)
 
     def _own(self, i: int) -> list[int]:
         """Return which of the tensors after module *i* are its own."""

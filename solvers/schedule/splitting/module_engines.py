@@ -181,10 +181,10 @@ class ByMethod(ModuleEngine):
         bound = max(first.bound, 0.0 if result.bound is None else result.bound.cost)
         if result.infeasibility is not None:
             bound = inf
-        found = ModuleResult.of(problem, result.plan, bound)
-        if found.plan is None or (solver and first.cost < found.cost):
-            found = replace(first, bound=bound)
-        return replace(found, bound=min(found.bound, found.cost))
+        best = ModuleResult.of(problem, result.plan, bound)
+        if best.plan is None or (solver and first.cost < best.cost):
+            best = replace(first, bound=bound)
+        return replace(best, bound=min(best.bound, best.cost))
 
     def _result(self, problem: Problem, limits: Limits) -> Result:
         """Return what the method finds, here or in a process of the executor of the limits."""

@@ -96,8 +96,8 @@ class ModuleTasks:
         marks = np.zeros((len(time), 1))
         marks[: self.reads, 0] = -1 - np.arange(self.reads)
         marks[self.outputs, 0] = 1 + np.arange(len(self.outputs))
-        found = canonical(self._piece(np.concatenate([time, marks, needs * limited], axis=1), carry))
-        return replace(found, key=found.key + problem.memory_limit.tobytes())
+        form = canonical(self._piece(np.concatenate([time, marks, needs * limited], axis=1), carry))
+        return replace(form, key=form.key + problem.memory_limit.tobytes())
 
     def _piece(self, columns: Floats, carry: Floats) -> ModulePiece:
         """Return the module as a :class:`ModulePiece`, with whatever distinguishes tasks in columns of its times."""
@@ -211,17 +211,17 @@ def _graph(problem: Problem, batches: BatchInstance | None, nodes: Ints, reads: 
 
 def _inside(problem: Problem, local: Ints, limit: Floats) -> list[Constraint]:
     """Return the constraints of the problem restricted to the tasks, without those that the times respect already."""
-    found: list[Constraint] = []
+    inside: list[Constraint] = []
     for constraint in problem.constraints:
         if isinstance(constraint, Colocate | Separate):
             members = tuple(sorted(int(local[v]) for v in constraint.nodes if local[v] >= 0))
             if len(members) > 1:
-                found.append(replace(constraint, nodes=members))
+                inside.append(replace(constraint, nodes=members))
         elif isinstance(constraint, BatchSizes | ExclusiveLinks):
-            found.append(constraint)
+            inside.append(constraint)
     if np.isfinite(limit).any():
-        found.append(Memory(devices=tuple(np.flatnonzero(np.isfinite(limit)).tolist())))
-    return found
+        inside.append(Memory(devices=tuple(np.flatnonzero(np.isfinite(limit)).tolist())))
+    return inside
 
 
 # Classes of equal modules, and their timetables.

@@ -90,8 +90,8 @@ class SplitRun:
     def _split(self) -> ModuleRow:
         """The modules; of one sample, with a boundary after every cut node."""
         problem = self._problem
-        held = [c.nodes for c in problem.constraints if isinstance(c, Colocate | Separate)]
-        return split(problem.graph, self._channels, together=held, cuts=problem.objective.batch is None)
+        together = [c.nodes for c in problem.constraints if isinstance(c, Colocate | Separate)]
+        return split(problem.graph, self._channels, together=together, cuts=problem.objective.batch is None)
 
     @property
     def _modules(self) -> int:
@@ -136,11 +136,11 @@ class SplitRun:
             method: Method = registry.load(registry.METHODS, "annealing")()
             share = self._limits.within(FIRST * self._limits.remaining if self._limits.remaining < inf else LONGEST)
             own = replace(share, solver="highs", solver_options={}, threads=None)
-            found = (
+            plan = (
                 method.solve(self._problem, own, self._progress).plan if method.accepts(self._problem) is None else None
             )
-            if found is not None:
-                self._incumbent.take(found)
+            if plan is not None:
+                self._incumbent.take(plan)
         return self._incumbent.plan
 
     def _walk(self, rooms: Floats, *, exact: bool) -> Plan | None:
@@ -265,12 +265,12 @@ def polish(
     """
     if problem.objective.batch is not None:
         share = limits.remaining if pool is None else min(SECONDS, ANNEALING * limits.remaining)
-        found = improve(problem, plan, limits.within(share), progress)
-        incumbent.take(found)
+        improved = improve(problem, plan, limits.within(share), progress)
+        incumbent.take(improved)
         if pool is None:
             return ["annealing"]
         with suppress(SearchEnded):
-            search(problem, found, pool, incumbent, limits, progress)
+            search(problem, improved, pool, incumbent, limits, progress)
         return ["annealing", "large neighbourhoods"]
     method: Method = registry.load(registry.METHODS, "annealing")()
     if method.accepts(problem) is not None:
@@ -341,5 +341,5 @@ def _needs(problem: Problem, plan: Plan) -> Floats:
         return taken
     batching = problem.batching
     sizes = plan.batches.sizes
-    found: Floats = batching.weights[:, None] * (sizes > 0) + batching.share[:, None] / batching.chunk * sizes
-    return found
+    needs: Floats = batching.weights[:, None] * (sizes > 0) + batching.share[:, None] / batching.chunk * sizes
+    return needs

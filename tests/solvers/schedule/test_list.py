@@ -434,7 +434,7 @@ def test_classes_keep_to_all_rules() -> None:
             else:
                 assert hold.home.tolist() == before.tolist()
             held = np.bincount(hold.home, weights=found.need, minlength=3)
-            np.testing.assert_allclose(held, hold.held)
+            np.testing.assert_allclose(held, hold.used)
             assert (held <= found.limit).all()
             assert len(set(hold.home[list(some)].tolist())) == 3
 
