@@ -27,7 +27,7 @@ from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Floats, Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.proofs.reading import named_numbers, number
+from mtpp_dsl.solvers.proofs.reading import barred_nodes, colocation_class, number, numbers_by_device
 from mtpp_dsl.solvers.proofs.windows import Windows
 
 __all__ = ["BatchProof"]
@@ -70,12 +70,11 @@ class BatchProof:
 def _open(problem: Problem) -> Floats:
     """Return [n, k, chunks + 1] what batches take; ``inf`` where sizes, ``pin`` or ``forbid`` keep them away."""
     time = np.array(problem.batching.time)
-    for v in range(problem.graph.n):
-        for d in range(problem.k):
-            barred = any(v in pin.nodes and d not in pin.devices for pin in problem.of(Pin))
-            barred |= any(v in pin.nodes and d not in pin.places for pin in problem.of(PinChunks))
-            if barred or any(v in rule.nodes and d in rule.devices for rule in problem.of(Forbid)):
-                time[v, d, 1:] = inf
+    for d in range(problem.k):
+        barred = barred_nodes(problem, d)
+        for pin in problem.of(PinChunks):
+            barred.update(pin.nodes if d not in pin.places else ())
+        time[sorted(barred), d, 1:] = inf
     return time
 
 
@@ -127,15 +126,6 @@ def _sample(problem: Problem) -> Problem:
     return Problem.create(sample, devices, links, Objective("makespan"), rules)
 
 
-def _by_device(problem: Problem, data: Mapping[str, Any], key: str) -> Floats:
-    values = np.zeros(problem.k)
-    for name, value in named_numbers(data, key).items():
-        if name not in problem.device_index:
-            raise Refused(f"the certificate names {name!r:.40}, which is no device")
-        values[problem.device_index[name]] = value
-    return values
-
-
 def _limits(problem: Problem) -> Floats:
     """Return [k] the memory that plans may take; ``inf`` without a limit."""
     rooms = np.full(problem.k, inf)
@@ -148,7 +138,7 @@ def _limits(problem: Problem) -> Floats:
 
 
 def _work(problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
-    weights, prices = _by_device(problem, data, "weights"), _by_device(problem, data, "prices")
+    weights, prices = (numbers_by_device(problem, data, key) for key in ("weights", "prices"))
     if weights.max(initial=0.0) == 0:
         raise Refused("the certificate gives no device a weight")
     scale, batching = float(weights.max()), problem.batching
@@ -158,10 +148,7 @@ def _work(problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
     weights, prices = weights / scale, prices / scale
     head, tail = number(data, "head"), number(data, "tail")
     time = _several(problem, _open(problem))
-    home = list(range(problem.graph.n))
-    for rule in problem.of(Colocate):
-        needs = {home[v] for v in rule.nodes}
-        home = [min(needs) if g in needs else g for g in home]
+    home = colocation_class(problem)
     inside = np.ones(problem.graph.n, np.bool_)
     if head > 0 or tail > 0:
         starts, ends = (_paths(problem, time, home, forth, limits) for forth in (True, False))

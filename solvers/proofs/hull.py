@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.core.constraints import Colocate, Contiguous, Forbid, Memory, Pin, Subgraphs
+from mtpp_dsl.core.constraints import Colocate, Contiguous, Memory, Subgraphs
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.plans.subgraphs import undefined
 from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, OUT
+from mtpp_dsl.solvers.proofs.reading import barred_nodes
 
 __all__ = ["PathHullProof"]
 
@@ -140,14 +141,8 @@ class _Cut:
         return min(rules or convex)
 
     def _barred(self, d: int) -> int:
-        barred = sum(1 << v for v in range(self.problem.graph.n) if self.problem.time[v, d] == inf)
-        for pin in self.problem.of(Pin):
-            for v in pin.nodes if d not in pin.devices else ():
-                barred |= 1 << v
-        for forbid in self.problem.of(Forbid):
-            for v in forbid.nodes if d in forbid.devices else ():
-                barred |= 1 << v
-        return barred
+        unable = {v for v in range(self.problem.graph.n) if self.problem.time[v, d] == inf}
+        return sum(1 << v for v in unable | barred_nodes(self.problem, d))
 
     def _limit(self, d: int) -> float:
         device = self.problem.devices[d]

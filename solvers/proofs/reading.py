@@ -9,13 +9,27 @@ from math import floor, frexp, fsum, inf, ldexp
 from sys import float_info
 from typing import Any
 
+import numpy as np
+
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, BatchSizes, Colocate, Contiguous, Forbid, Memory, Pin
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.devices import Shared
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["DeviceKind", "ProofReading", "named_numbers", "number", "units_for", "whole_numbers"]
+__all__ = [
+    "DeviceKind",
+    "ProofReading",
+    "barred_nodes",
+    "colocation_class",
+    "named_numbers",
+    "number",
+    "numbers_by_device",
+    "refuse_copies",
+    "units_for",
+    "whole_numbers",
+]
 
 LARGEST_WEIGHT = 1e9
 NEARLY = 1e-13
@@ -67,9 +81,7 @@ class ProofReading:
         on_network = problem.networked and problem.objective.quantity == "bottleneck"
         if not problem.is_split and not (work_alone and on_network):
             raise Refused("certificates are about loads on shared and host interconnects")
-        other = next((c for c in problem.constraints if c.enlarges or isinstance(c, BatchSizes)), None)
-        if other is not None:
-            raise Refused(f"a node counts once, on one device; 'constraint {other.keyword}' changes that")
+        refuse_copies(problem)
         self.problem = problem
         self.members = _colocated(problem)
         self.group = {v: g for g, nodes in enumerate(self.members) for v in nodes}
@@ -102,7 +114,7 @@ class ProofReading:
             pays = isinstance(problem.interconnect, Shared) or (problem.is_split and device.pays_io)
             overflow = pays and getattr(problem.interconnect, "overflow", False)
             streams = overflow and device.memory is not None and not hard
-            barred = self._barred(d)
+            barred = barred_nodes(problem, d)
             groups = range(len(self.members))
             kind = DeviceKind(
                 devices=(),
@@ -119,15 +131,6 @@ class ProofReading:
         if any(v in barred for v in self.members[group]):
             return inf
         return fsum(float(self.problem.time[v, d]) for v in self.members[group])
-
-    def _barred(self, d: int) -> set[int]:
-        """Return the nodes that ``pin`` and ``forbid`` keep off a device."""
-        barred: set[int] = set()
-        for pin in self.problem.of(Pin):
-            barred.update(pin.nodes if d not in pin.devices else ())
-        for forbid in self.problem.of(Forbid):
-            barred.update(forbid.nodes if d in forbid.devices else ())
-        return barred
 
     def _convex(self, d: int, parts: tuple[str, ...]) -> bool:
         if any(c.parts in parts for c in self.problem.of(Acyclic)):
@@ -210,6 +213,36 @@ def _colocated(problem: Problem) -> list[list[int]]:
     return [sorted(nodes) for nodes in sets.values()]
 
 
+def refuse_copies(problem: Problem) -> None:
+    """Refuse a problem in which a node may count more than once.
+
+    Raises:
+        Refused: a constraint lets nodes run several times.
+    """
+    other = next((c for c in problem.constraints if c.enlarges or isinstance(c, BatchSizes)), None)
+    if other is not None:
+        raise Refused(f"a node counts once, on one device; 'constraint {other.keyword}' changes that")
+
+
+def barred_nodes(problem: Problem, d: int) -> set[int]:
+    """Return the nodes that ``pin`` and ``forbid`` keep off a device."""
+    barred: set[int] = set()
+    for pin in problem.of(Pin):
+        barred.update(pin.nodes if d not in pin.devices else ())
+    for forbid in problem.of(Forbid):
+        barred.update(forbid.nodes if d in forbid.devices else ())
+    return barred
+
+
+def colocation_class(problem: Problem) -> list[int]:
+    """Return for every node the first of the nodes that are colocated with it."""
+    first = list(range(problem.graph.n))
+    for rule in problem.of(Colocate):
+        joined = {first[v] for v in rule.nodes}
+        first = [min(joined) if g in joined else g for g in first]
+    return first
+
+
 def units_for(target: float) -> float:
     """Return the power of two that loads are multiplied with before they are rounded down."""
     return ldexp(1.0, min(BITS - frexp(target)[1], 1000))
@@ -229,6 +262,16 @@ def named_numbers(data: Mapping[str, Any], key: str) -> dict[str, float]:
     if not isinstance(values, Mapping):
         raise Refused(f"the certificate's {key!r} gives no numbers by name")
     return {name: number(values, name) for name in values}
+
+
+def numbers_by_device(problem: Problem, data: Mapping[str, Any], key: str) -> Floats:
+    """Return [k] the numbers by device of a certificate, all zero or more; 0 for devices without one."""
+    values = np.zeros(problem.k)
+    for name, value in named_numbers(data, key).items():
+        if name not in problem.device_index:
+            raise Refused(f"the certificate names {name!r:.40}, which is no device")
+        values[problem.device_index[name]] = value
+    return values
 
 
 def whole_numbers(data: Mapping[str, Any], key: str) -> dict[str, int]:

@@ -10,13 +10,13 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.base.compiling import Kernel
-from mtpp_dsl.core.constraints import BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin
+from mtpp_dsl.core.constraints import ExclusiveLinks, Memory
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.proofs.reading import named_numbers, number
+from mtpp_dsl.solvers.proofs.reading import barred_nodes, colocation_class, number, numbers_by_device, refuse_copies
 
 __all__ = ["Windows"]
 
@@ -120,9 +120,7 @@ def _refuse(problem: Problem) -> None:
         raise Refused("certificates of windows are about the makespan of one sample")
     if not isinstance(problem.interconnect, Links):
         raise Refused("certificates of windows are about links")
-    other = next((c for c in problem.constraints if c.enlarges or isinstance(c, BatchSizes)), None)
-    if other is not None:
-        raise Refused(f"a node counts once, on one device; 'constraint {other.keyword}' changes that")
+    refuse_copies(problem)
 
 
 def _arcs(problem: Problem) -> WindowArcs:
@@ -134,10 +132,7 @@ def _arcs(problem: Problem) -> WindowArcs:
     for e in range(graph.m):
         cost[e] = problem.transfers.of(e)
         np.fill_diagonal(cost[e], 0.0)
-    group = list(range(graph.n))
-    for constraint in problem.of(Colocate):
-        joined = {group[v] for v in constraint.nodes}
-        group = [min(joined) if g in joined else g for g in group]
+    group = colocation_class(problem)
     for e in range(graph.m):
         if group[graph.tails[e]] == group[graph.heads[e]]:
             cost[e] = np.where(np.eye(k, dtype=bool), 0.0, inf)
@@ -173,12 +168,8 @@ def _turned(arcs: WindowArcs) -> WindowArcs:
 def _times(problem: Problem, group: Ints) -> Floats:
     """Return [n, k] running times; ``inf`` where the class of a node cannot be."""
     time = np.array(problem.time)
-    for pin in problem.of(Pin):
-        for v in pin.nodes:
-            time[v, [d for d in range(problem.k) if d not in pin.devices]] = inf
-    for forbid in problem.of(Forbid):
-        for v in forbid.nodes:
-            time[v, list(forbid.devices)] = inf
+    for d in range(problem.k):
+        time[sorted(barred_nodes(problem, d)), d] = inf
     closed = np.zeros(time.shape, np.bool_)
     np.logical_or.at(closed, group, np.isinf(time))
     need = np.bincount(group, weights=problem.graph.memory, minlength=len(group))
@@ -222,27 +213,19 @@ def _claims(problem: Problem, given: object) -> Claims:
         if at[graph.index[node], problem.device_index[device]] >= 0:
             raise Refused(f"the certificate speaks of {node!r} on {device!r} twice")
         at[graph.index[node], problem.device_index[device]] = i
-        weight[i, :k] = _weights(problem, row)
+        weight[i, :k] = numbers_by_device(problem, row, "weights")
         weight[i, k] = number(row, "port")
     times = np.array([number(row, "time") for row in given], np.float64)
     since = np.array([number(row, "since") for row in given], np.float64)
     return Claims(at, times, since, weight)
 
 
-def _weights(problem: Problem, row: Mapping[str, Any]) -> Floats:
-    weights = np.zeros(problem.k)
-    for name, value in named_numbers(row, "weights").items():
-        if name not in problem.device_index:
-            raise Refused(f"the certificate names {name!r:.40}, which is no device")
-        weights[problem.device_index[name]] = value
-    return weights
-
-
 def _overloaded(problem: Problem, given: object, head: Floats, time: Floats, tail: Floats, target: float) -> bool:
     """Whether the work that has to lie in an interval, weighted at its least, is more than devices can do."""
     if not isinstance(given, Mapping):
         return False
-    since, until, y = number(given, "start"), number(given, "end"), _weights(problem, given)
+    since, until = number(given, "start"), number(given, "end")
+    y = numbers_by_device(problem, given, "weights")
     if not since < until <= target * (1 + NEARLY):
         return False
     with np.errstate(invalid="ignore"):

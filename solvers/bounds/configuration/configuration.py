@@ -15,9 +15,9 @@ from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.backends.mip.matrix import by
-from mtpp_dsl.solvers.bounds.configuration.covering import Columns
+from mtpp_dsl.solvers.bounds.configuration.covering import Columns, Proof
 from mtpp_dsl.solvers.bounds.configuration.pipeline import Pipeline, is_pipeline
-from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Attempt, Proof
+from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Attempt
 from mtpp_dsl.solvers.bounds.configuration.target_search import CLOSE, TargetSearch
 from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.partition.bound_instance import (

@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
 from mtpp_dsl.solvers.bounds.configuration.convex import Convexity
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, WholeLoads
 
-__all__ = ["Columns", "CoveringMaster", "Point"]
+__all__ = ["Columns", "CoveringMaster", "Point", "Proof"]
 
 UNITS = 1e5
 """The weight of a set that matters, in whole units: small enough to stand far above a solver's tolerance."""
@@ -98,6 +98,22 @@ class Columns:
         return np.where(rows @ instance.memory > instance.types.memory[kind], np.inf, load)
 
 
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """Weights that prove a target: the devices together hold less than all supernodes weigh.
+
+    Attributes:
+        target: no plan's bottleneck is below it.
+        weights: [supernodes] whole numbers.
+        most: [types] or [positions] no set below the target weighs more; those of all devices together are less than
+            the sum of the weights.
+    """
+
+    target: float
+    weights: Ints
+    most: tuple[int, ...]
+
+
 class CoveringMaster:
     """How many times the devices there are would cover all supernodes, in fractions, with the sets known.
 
@@ -105,14 +121,14 @@ class CoveringMaster:
     most theta times its devices. At most 1: by these sets no weights refute the target. Its dual values are weights.
 
     Args:
-        instance: what is covered.
+        n: how many supernodes are covered.
+        counts: [types] how many devices there are of each type; or at each range of positions in an order.
     """
 
-    def __init__(self, instance: BoundInstance) -> None:
-        self._n = n = instance.n
-        kinds = len(instance.counts)
+    def __init__(self, n: int, counts: Floats) -> None:
+        self._n, kinds = n, len(counts)
         self._lp = CoveringProgramme(np.concatenate((np.ones(n), np.zeros(kinds))))
-        self._lp.add(1.0, np.arange(n, n + kinds), instance.counts.astype(np.float64))
+        self._lp.add(1.0, np.arange(n, n + kinds), counts)
         for g in range(n):
             self._lp.add(UNCOVERED, np.array([g]), np.ones(1))
 

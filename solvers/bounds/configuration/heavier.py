@@ -92,30 +92,10 @@ class Heavier:
         ordered, units = self._ordered, self._units
         small = ordered.instance.n <= SMALL and self._cursor[2] < PLAIN_NODES
         kernel: Any = BRANCH.plain if small else BRANCH.compiled(self._say)
-        return int(
-            kernel(
-                self._weights,
-                units.work,
-                units.extra,
-                units.memory,
-                units.cost,
-                ordered.starts,
-                ordered.pins,
-                ordered.edges,
-                ordered.reach,
-                units.above,
-                units.below,
-                self._limits,
-                units.unit,
-                PLAIN_NODES if small else CHUNK,
-                self._stack,
-                self._rates,
-                self._cursor,
-                self._scratch,
-                self._flags,
-                self._found,
-            )
-        )
+        loads = (self._weights, units.work, units.extra, units.memory, units.cost, ordered.starts, ordered.pins)
+        sides = (ordered.edges, ordered.reach, units.above, units.below, self._limits)
+        search = (self._stack, self._rates, self._cursor, self._scratch, self._flags, self._found)
+        return int(kernel(*loads, *sides, units.unit, PLAIN_NODES if small else CHUNK, *search))
 
 
 def heavy_convex(
@@ -132,26 +112,10 @@ def heavy_convex(
     """Return [rounds, n] convex sets below the target at a place, and their weights; -1 where none was found."""
     sets, heaviest = starts.copy(), np.zeros(len(starts))
     grow = GROW.pick(float(len(starts) * repeats * ordered.instance.n**2), say)
-    grow(
-        weights.astype(np.float64),
-        units.work + units.extra if units.extra.any() else units.work,
-        units.memory,
-        units.cost,
-        ordered.starts,
-        ordered.pins,
-        ordered.first,
-        ordered.at,
-        ordered.into,
-        ordered.tails,
-        ordered.out,
-        ordered.heads,
-        ordered.reach,
-        units.above,
-        units.below,
-        units.limits(place, 1),
-        seed,
-        repeats,
-        sets,
-        heaviest,
-    )
+    work = units.work + units.extra if units.extra.any() else units.work
+    loads = (weights.astype(np.float64), work, units.memory, units.cost)
+    tensors = (ordered.starts, ordered.pins, ordered.first, ordered.at)
+    edges = (ordered.into, ordered.tails, ordered.out, ordered.heads, ordered.reach)
+    sides = (units.above, units.below, units.limits(place, 1))
+    grow(*loads, *tensors, *edges, *sides, seed, repeats, sets, heaviest)
     return sets[heaviest > 0], heaviest[heaviest > 0]

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from time import monotonic
 
 import numpy as np
 
-from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
-from mtpp_dsl.solvers.bounds.configuration.covering import Point
+from mtpp_dsl.core.problem.graph import Bools, Floats
+from mtpp_dsl.solvers.bounds.configuration.covering import CoveringMaster, Point, Proof
 from mtpp_dsl.solvers.bounds.configuration.heavier import Heavier, heavy_convex
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import ConvexPool, Ordered, PositionRange, Units, weigh
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Verdict
 
-__all__ = ["ChainProof", "PricingAttempt"]
+__all__ = ["PricingAttempt"]
 
-UNCOVERED = 1.5
 MAX_ROUNDS, GROWN, REPEATS = 160, 2000.0, 6
 FRESH = 50
 PULL = 0.6
@@ -27,21 +25,6 @@ FEW_NODES, INF = 100, 2**62
 MIN_PROMISE, LEAST = 0.3, 1e-4
 PATIENCE = 0.5
 BETTER = 1.25
-
-
-@dataclass(frozen=True, eq=False)
-class ChainProof:
-    """Weights that prove a target.
-
-    Attributes:
-        target: no plan's bottleneck is below it.
-        weights: [n] whole numbers.
-        most: [k] no set at that position weighs more; together less than all nodes.
-    """
-
-    target: float
-    weights: Ints
-    most: tuple[int, ...]
 
 
 class PricingAttempt:
@@ -77,10 +60,7 @@ class PricingAttempt:
         self._counts: Floats = np.array([place.count for place in places], np.float64)
         self._stands = pool.standing(self.units, places, 0)
         self._inside = np.zeros_like(self._stands)
-        self._lp = CoveringProgramme(np.concatenate((np.ones(n), np.zeros(len(places)))))
-        self._lp.add(1.0, np.arange(n, n + len(places)), self._counts)
-        for v in range(n):
-            self._lp.add(UNCOVERED, np.array([v]), np.ones(1))
+        self._master = CoveringMaster(n, self._counts)
         self.centre = Point.at(np.zeros(n), np.ones(len(places)))
         self._hint = hint
         self._pricers = [Heavier(ordered, self.units, place, say) for place in places]
@@ -89,7 +69,7 @@ class PricingAttempt:
         self._most: list[int] = []
         self._left: list[int] = []
         self._rounds = max(min(int(GROWN * self._counts.sum() / n), MAX_ROUNDS, n // 2), 4)
-        self.proof: ChainProof | None = None
+        self.proof: Proof | None = None
         self.theta = inf
         self.nodes = 0
         self.spent = {"lp": 0.0, "grow": 0.0, "search": 0.0, "exact": 0.0, "rounds": 0.0}
@@ -140,11 +120,11 @@ class PricingAttempt:
         """Return the weights that the sets known cover worst."""
         start = monotonic()
         for _ in range(MAX_SOLVES):
-            self.theta, duals = self._lp.solve()
-            if not self._enter_known(duals[: self._n], duals[self._n :]):
+            self.theta, weights, levels = self._master.solve()
+            if not self._enter_known(weights, levels):
                 break
         self.spent["lp"] += monotonic() - start
-        return Point.at(duals[: self._n], duals[self._n :])
+        return Point.at(weights, levels)
 
     def _enter_known(self, weights: Floats, levels: Floats) -> int:
         """Add sets known, at places where they would lower theta; return how many."""
@@ -154,10 +134,7 @@ class PricingAttempt:
         for p in range(len(self._places)):
             chosen = np.argsort(-gain[:, p], kind="stable")[:FRESH]
             for row in chosen[gain[chosen, p] > 0].tolist():
-                members = np.flatnonzero(self._pool.table[row])
-                values = np.ones(len(members) + 1)
-                values[-1] = -1.0
-                self._lp.add(0.0, np.append(members, self._n + p), values)
+                self._master.add(p, self._pool.table[row])
                 self._inside[row, p] = True
                 entered += 1
         return entered
@@ -232,7 +209,7 @@ class PricingAttempt:
         self.nodes = sum(pricer.nodes for pricer in (*self._pricers, *self._provers))
         if not self._left and verdict == "tired":
             most = [m for place, m in zip(self._places, self._most, strict=True) for _ in range(place.count)]
-            self.proof = ChainProof(self._target, point.whole, tuple(most))
+            self.proof = Proof(self._target, point.whole, tuple(most))
             return "proved"
         return verdict
 

@@ -11,8 +11,8 @@ from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Certificate, Termination
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.bounds.configuration.covering import Point
-from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import ChainProof, PricingAttempt
+from mtpp_dsl.solvers.bounds.configuration.covering import Point, Proof
+from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import PricingAttempt
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import BITS, ConvexPool, Ordered, PositionRange
 from mtpp_dsl.solvers.bounds.configuration.target_search import CLOSE, TargetSearch
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, costliest_plan, whole_loads
@@ -156,7 +156,7 @@ class Pipeline(TargetSearch):
         beaten = proved is not None and proved.cost >= target
         return progress.stopped or beaten or (cost is not None and cost < target)
 
-    def _bound(self, proof: ChainProof) -> Bound:
+    def _bound(self, proof: Proof) -> Bound:
         names = self._problem.graph.names
         weights: dict[str, Any] = {names[v]: int(proof.weights[v]) for v in np.flatnonzero(proof.weights).tolist()}
         certificate = Certificate("chain", {"target": proof.target, "weights": weights, "most": list(proof.most)})

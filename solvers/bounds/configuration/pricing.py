@@ -21,7 +21,7 @@ LARGEST_FREE = 2 ** (BITS + 3)
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class HeaviestSet:
     """What is known of the sets of one device type below the target.
 
     Attributes:
@@ -62,7 +62,7 @@ class Pricing:
 
     def heavier(
         self, weights: Ints, than: int, *, seconds: float, stopped: Callable[[], bool], enough: float = inf
-    ) -> Verdict:
+    ) -> HeaviestSet:
         """Look for a set heavier than *than*; stop at one of weight *enough*."""
         n = self._instance.n
         rows = self._with(weights, than)
@@ -78,10 +78,10 @@ class Pricing:
             enough=enough,
         )
         if answer.infeasible:
-            return Verdict(float(than))
+            return HeaviestSet(float(than))
         most = max(float(than), floor(answer.bound + HALF)) if answer.bound < inf else inf
         heavy_set = None if answer.values is None else answer.values[:n] > HALF
-        return Verdict(most, heavy_set)
+        return HeaviestSet(most, heavy_set)
 
     def _with(self, weights: Ints, than: int) -> MatrixRows:
         """Return the rows and the one that asks for more weight."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from time import monotonic
 from typing import Literal, TypeAlias
@@ -12,12 +12,12 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.configuration.convex import heavy_windows
-from mtpp_dsl.solvers.bounds.configuration.covering import Columns, CoveringMaster, Point
+from mtpp_dsl.solvers.bounds.configuration.covering import Columns, CoveringMaster, Point, Proof
 from mtpp_dsl.solvers.bounds.configuration.greedy_sets import heavy_sets, incidence
 from mtpp_dsl.solvers.bounds.configuration.pricing import Pricing
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, whole_loads
 
-__all__ = ["Attempt", "Proof", "Verdict"]
+__all__ = ["Attempt", "Verdict"]
 
 Verdict: TypeAlias = Literal["proved", "out of reach", "open", "found", "tired"]
 """Of a target: proved; not to be proved by any weights; open, when the time is up or numbers run out. Of one exact
@@ -38,21 +38,6 @@ EVERY = 5
 """After so many rounds the exact search looks for a heavy set as well."""
 MAX_EXCESS = 1.2
 """It ends with a set that is so many times too heavy."""
-
-
-@dataclass(frozen=True, eq=False)
-class Proof:
-    """Weights that prove a target: the devices together hold less than all supernodes weigh.
-
-    Attributes:
-        target: no plan's bottleneck is below it.
-        weights: [supernodes] whole numbers.
-        most: [types] no set below the target weighs more; ``sum of counts * most < sum of weights``.
-    """
-
-    target: float
-    weights: Ints
-    most: tuple[int, ...]
 
 
 class Attempt:
@@ -87,7 +72,7 @@ class Attempt:
         self._simple = [instance.is_knapsack(kind) for kind in self._kinds]
         self._pricing: dict[int, Pricing] = {}
         self._links = incidence(instance.n, instance.nets)
-        self._master = CoveringMaster(instance)
+        self._master = CoveringMaster(instance.n, instance.counts.astype(np.float64))
         self._known: list[list[Bools]] = [[] for _ in self._kinds]
         self._tables = [np.zeros((0, instance.n), np.bool_) for _ in self._kinds]
         self._centre = Point.at(np.zeros(instance.n), np.ones(len(self._simple)))

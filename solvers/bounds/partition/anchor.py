@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import floor, inf
@@ -11,13 +11,22 @@ from math import floor, inf
 import numpy as np
 
 from mtpp_dsl.core.contracts.limits import Limits, Progress
-from mtpp_dsl.core.plans.result import Bound, Certificate, Result, Termination
+from mtpp_dsl.core.plans.result import Bound, Certificate, Result
 from mtpp_dsl.core.problem.graph import Bools, Floats
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN, CheapestSets
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.around import MAX_REACHED, Around, arcs_of, scale_for
-from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, WholeLoads, bound_instance, whole_loads
+from mtpp_dsl.solvers.bounds.partition.bound_instance import (
+    BoundInstance,
+    WholeLoads,
+    always_streamed,
+    bound_instance,
+    device_weights,
+    finished,
+    typical_speeds,
+    whole_loads,
+)
 
 __all__ = ["anchor", "anchor_bound"]
 
@@ -31,8 +40,7 @@ def anchor(problem: Problem, limits: Limits, progress: Progress) -> Result:
     if simple.infeasibility is not None:
         return replace(simple, method=NAME)
     bound, _, complete = anchor_bound(problem, bound_instance(problem), simple.bound, limits, progress)
-    stopped: Termination = "interrupted" if progress.stopped else "time_limit"
-    return progress.result(NAME, limits, "complete" if complete else stopped, bound=bound)
+    return finished(NAME, limits, progress, bound, complete)
 
 
 def anchor_bound(
@@ -159,42 +167,23 @@ def _share(instance: BoundInstance, below: Bools, p: Floats) -> float:
         return inf
     total = float((p * instance.counts).sum())
     cost = np.where(opened, np.where(opened, instance.time, 0.0) * p, inf).min(axis=1).sum()
-    cost += float(p.min()) * _streams(instance)
+    cost += float(p.min()) * always_streamed(instance, ROUNDING)
     return float(cost / total) * (1 - ROUNDING) if total > 0 else 0.0
-
-
-def _streams(instance: BoundInstance) -> float:
-    """Return how long all devices together stream parameters for at least, less what rounding may change."""
-    kept = float((instance.types.overflow * instance.counts).sum())
-    if kept == inf:
-        return 0.0
-    excess = float(instance.params.sum()) * (1 - ROUNDING) - kept - abs(kept) * ROUNDING
-    return max(excess, 0.0) / instance.types.bandwidth
 
 
 def _weights(instance: BoundInstance) -> list[Floats]:
     """Return weights of the kinds: equal ones, typical speeds, and each kind alone."""
-    time = np.where(np.isfinite(instance.time), instance.time, 0.0)
-    fastest = np.where(np.isfinite(instance.time), instance.time, inf).min(axis=1, initial=inf)
-    own, least = time.sum(axis=0), np.where(np.isfinite(instance.time), fastest[:, None], 0.0).sum(axis=0)
-    speeds = np.where(own > 0, least / np.where(own > 0, own, 1.0), 0.0)
     useful: Bools = np.asarray(np.isfinite(instance.time).any(axis=0), np.bool_)
-    return [np.where(useful, 1.0, 0.0), speeds, *np.eye(len(useful))]
+    return [np.where(useful, 1.0, 0.0), typical_speeds(instance.time), *np.eye(len(useful))]
 
 
 def _certificate(
     problem: Problem, instance: BoundInstance, costliest: Floats, target: float, weights: Floats
 ) -> Certificate:
     """Return the nodes that cuts keep off some device, and the weights of the devices."""
-    names, kinds = problem.graph.names, instance.types.members
+    names = problem.graph.names
     shut = (costliest >= target).all(axis=1)
     cut = (costliest >= target) & (instance.time < target)
     chosen = np.flatnonzero(shut)[:1] if shut.any() else np.flatnonzero(cut.any(axis=1))
-    shares: Mapping[str, float] = {
-        problem.devices[d].name: float(weights[kind])
-        for kind, members in enumerate(kinds)
-        for d in members
-        if weights[kind] > 0
-    }
-    data = {"target": target, "nodes": [names[instance.members[g][0]] for g in chosen.tolist()], "shares": dict(shares)}
-    return Certificate("cuts", data)
+    nodes = [names[instance.members[g][0]] for g in chosen.tolist()]
+    return Certificate("cuts", {"target": target, "nodes": nodes, "shares": device_weights(problem, instance, weights)})

@@ -9,13 +9,25 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, Contiguous
+from mtpp_dsl.core.contracts.limits import Limits, Progress
+from mtpp_dsl.core.plans.result import Bound, Result, Termination
 from mtpp_dsl.core.problem.colocation import colocated
-from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
 from mtpp_dsl.core.views.hypergraph import Supernodes, hypergraph
 
-__all__ = ["BoundInstance", "WholeLoads", "bound_instance", "costliest_plan", "whole_loads"]
+__all__ = [
+    "BoundInstance",
+    "WholeLoads",
+    "always_streamed",
+    "bound_instance",
+    "costliest_plan",
+    "device_weights",
+    "finished",
+    "typical_speeds",
+    "whole_loads",
+]
 
 BITS = 24
 """A target is about this power of two of the units that loads are counted in."""
@@ -138,6 +150,37 @@ def whole_loads(
             )
         )
     return loads
+
+
+def typical_speeds(time: Floats) -> Floats:
+    """Return [devices] how fast each is on what it can take, the fastest of all 1; *time* is [supernodes, devices]."""
+    able = np.isfinite(time)
+    fastest = np.where(able, time, np.inf).min(axis=1, initial=np.inf)
+    own = np.where(able, time, 0.0).sum(axis=0)
+    least = np.where(able, fastest[:, None], 0.0).sum(axis=0)
+    speeds: Floats = np.where(own > 0, least / np.where(own > 0, own, 1.0), 0.0)
+    return speeds
+
+
+def always_streamed(instance: BoundInstance, rounding: float) -> float:
+    """Return how long all devices together stream parameters for at least, less what *rounding* may change."""
+    kept = float((instance.types.overflow * instance.counts).sum())
+    if kept == np.inf:
+        return 0.0
+    excess = float(instance.params.sum()) * (1 - rounding) - kept - abs(kept) * rounding
+    return max(excess, 0.0) / instance.types.bandwidth
+
+
+def device_weights(problem: Problem, instance: BoundInstance, weights: Floats) -> dict[str, float]:
+    """Return the weights of device types, as certificates give them: by device, without those of weight zero."""
+    kinds = enumerate(instance.types.members)
+    return {problem.devices[d].name: float(weights[k]) for k, members in kinds for d in members if weights[k] > 0}
+
+
+def finished(name: str, limits: Limits, progress: Progress, bound: Bound | None, complete: bool) -> Result:
+    """Return the result of bound *name*: complete, or stopped early with the best of what it has looked at."""
+    stopped: Termination = "interrupted" if progress.stopped else "time_limit"
+    return progress.result(name, limits, "complete" if complete else stopped, bound=bound)
 
 
 def costliest_plan(instance: BoundInstance) -> float:

@@ -18,7 +18,13 @@ from mtpp_dsl.solvers.algorithms.slicing.one_order import SegmentCosts
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.partition.around import Around, arcs_of, reached, scale_for
-from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, bound_instance
+from mtpp_dsl.solvers.bounds.partition.bound_instance import (
+    BoundInstance,
+    always_streamed,
+    bound_instance,
+    device_weights,
+    typical_speeds,
+)
 
 __all__ = ["count"]
 
@@ -303,9 +309,8 @@ class _Sum:
         self._total = float((weights * counts).sum())
         time = np.where(np.isfinite(instance.time), instance.time, 0.0) * weights
         self.base = float(np.where(np.isfinite(instance.time), time, inf).min(axis=1).sum())
-        kept = float((instance.types.overflow * counts).sum())
-        excess = max(float(instance.params.sum()) * (1 - ROUNDING) - kept - abs(kept) * ROUNDING, 0.0)
-        self.base = (self.base + excess / instance.types.bandwidth * float(weights.min())) / self._total
+        streamed = always_streamed(instance, ROUNDING)
+        self.base = (self.base + streamed * float(weights.min())) / self._total
         pays = np.sort(np.repeat(weights * instance.types.pays, counts))
         self._charge: list[float] = np.concatenate(([0.0], np.cumsum(pays))).tolist()
         self._cost = [cost for _, cost in instance.nets]
@@ -322,20 +327,15 @@ class _Sum:
 
 def _weights(instance: BoundInstance) -> list[Floats]:
     """Return weights of the kinds: equal ones, and typical speeds where they differ."""
-    usable = np.isfinite(instance.time)
-    time = np.where(usable, instance.time, 0.0)
-    fastest = np.where(usable, instance.time, inf).min(axis=1)
-    own, least = time.sum(axis=0), np.where(usable, fastest[:, None], 0.0).sum(axis=0)
-    speeds = np.where(own > 0, least / np.where(own > 0, own, 1.0), 0.0)
-    useful = usable.any(axis=0)
-    found = [np.where(useful, 1.0, 0.0), np.where(useful, speeds, 0.0)]
-    found = [p for p in found if (p * instance.counts).sum() > 0]
-    return found[:1] if len(instance.counts) == 1 else found
+    useful = np.isfinite(instance.time).any(axis=0)
+    choices = [np.where(useful, 1.0, 0.0), np.where(useful, typical_speeds(instance.time), 0.0)]
+    choices = [p for p in choices if (p * instance.counts).sum() > 0]
+    return choices[:1] if len(instance.counts) == 1 else choices
 
 
 def _certificate(problem: Problem, instance: BoundInstance, proof: _CountProof) -> Certificate:
     """Return target, weights of the devices, and each tensor by a node that makes it, with what shows its parts."""
-    names, devices = problem.graph.names, problem.devices
+    names = problem.graph.names
     producers: dict[tuple[int, ...], int] = {}
     for u in np.flatnonzero(instance.types.tensor > 0).tolist():
         touched = {int(instance.of[u]), *instance.of[problem.graph.successors(u)].tolist()}
@@ -347,10 +347,5 @@ def _certificate(problem: Problem, instance: BoundInstance, proof: _CountProof) 
         }
         for e, (count, shown) in proof.shared.items()
     }
-    shares = {
-        devices[d].name: float(proof.weights[kind])
-        for kind, members in enumerate(instance.types.members)
-        for d in members
-        if proof.weights[kind] > 0
-    }
+    shares = device_weights(problem, instance, proof.weights)
     return Certificate("count", {"target": proof.target, "shares": shares, "nets": nets})

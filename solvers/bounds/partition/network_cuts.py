@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.core.contracts.limits import Limits, Progress
-from mtpp_dsl.core.plans.result import Bound, Result, Termination
+from mtpp_dsl.core.plans.result import Bound, Result
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN, OUT
@@ -18,6 +18,7 @@ from mtpp_dsl.solvers.algorithms.homes.of_problem import shipping_of
 from mtpp_dsl.solvers.algorithms.homes.shipping import Shipping
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.around import scale_for
+from mtpp_dsl.solvers.bounds.partition.bound_instance import finished, typical_speeds
 
 __all__ = ["network_anchor"]
 
@@ -46,8 +47,7 @@ def network_anchor(problem: Problem, limits: Limits, progress: Progress) -> Resu
     run = _Cuts(problem, limits, progress, simple.bound)
     run.apart()
     complete = run.anchored()
-    stopped: Termination = "interrupted" if progress.stopped else "time_limit"
-    return progress.result(NAME, limits, "complete" if complete else stopped, bound=run.bound)
+    return finished(NAME, limits, progress, run.bound, complete)
 
 
 class _Cuts:
@@ -217,11 +217,7 @@ def _shares(time: Floats, costliest: Floats, known: float) -> float:
     finite = np.isfinite(time)
     levels = np.unique(costliest[np.isfinite(costliest)])
     levels = np.append(levels[levels > known], inf)
-    fastest = np.where(finite, time, inf).min(axis=1, initial=inf)
-    own = np.where(finite, time, 0.0).sum(axis=0)
-    least = np.where(finite, fastest[:, None], 0.0).sum(axis=0)
-    speeds = np.where(own > 0, least / np.where(own > 0, own, 1.0), 0.0)
-    for p in map(np.asarray, (finite.any(axis=0).astype(np.float64), speeds)):
+    for p in map(np.asarray, (finite.any(axis=0).astype(np.float64), typical_speeds(time))):
         low, high = 0, len(levels) - 1
         while low <= high:
             middle = (low + high) // 2

@@ -8,11 +8,11 @@ from math import floor, inf
 import numpy as np
 
 from mtpp_dsl.core.contracts.limits import Limits, Progress
-from mtpp_dsl.core.plans.result import Bound, Certificate, Result, Termination
+from mtpp_dsl.core.plans.result import Bound, Certificate, Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.around import MAX_REACHED, scale_for
-from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, bound_instance
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, bound_instance, finished
 
 __all__ = ["node"]
 
@@ -40,8 +40,7 @@ def node(problem: Problem, limits: Limits, progress: Progress) -> Result:
             certificate=Certificate("cuts", {"target": cost, "nodes": [name], "shares": {}}),
         )
         progress.report_bound(bound)
-    stopped: Termination = "interrupted" if progress.stopped else "time_limit"
-    return progress.result(NAME, limits, "complete" if complete else stopped, bound=bound)
+    return finished(NAME, limits, progress, bound, complete)
 
 
 def node_bound(

@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.learning.episodes import Course, Episodes
 from mtpp_dsl.solvers.schedule.learning.policy import Adam, Policy
 from mtpp_dsl.solvers.schedule.list.list_rules import heft
-from mtpp_dsl.solvers.schedule.list.list_run import Lister
+from mtpp_dsl.solvers.schedule.list.list_run import NO_WAY, Lister
 
 __all__ = ["Learner", "gradient", "placeto", "train"]
 
@@ -120,7 +120,7 @@ def placeto(problem: Problem, limits: Limits, progress: Progress, policy: Policy
         incumbent.take_start()
         lister = Lister.of(ScheduleInstance.of(problem))
         if lister is None:
-            incumbent.note("no way was found to give every node a device within memory, links and the constraints")
+            incumbent.note(NO_WAY)
             return incumbent.result()
         rng = np.random.default_rng(limits.seed)
         learner = Learner(Policy.untrained(rng) if policy is None else policy, rng)
@@ -239,7 +239,7 @@ def train(
 def _course(problem: Problem, runs: int) -> Course:
     lister = Lister.of(ScheduleInstance.of(problem))
     if lister is None:
-        raise Refused("no way was found to give every node a device within memory, links and the constraints")
+        raise Refused(NO_WAY)
     return Course(replace(lister, runs=runs))
 
 

@@ -12,9 +12,10 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import BatchInstance
-from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.batch_placing import LIST, PlacedBatches, SpreadRule, nothing_placed
-from mtpp_dsl.solvers.schedule.list.placing import IdleLines
+from mtpp_dsl.solvers.schedule.list.list_run import run_scheduler
+from mtpp_dsl.solvers.schedule.list.placing import IdleLines, with_room
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
 from mtpp_dsl.solvers.schedule.state.batch_state import BatchField, batch_field_of
 
@@ -36,18 +37,12 @@ ROOM = 64
 
 def list_batches(name: str, problem: Problem, limits: Limits, progress: Progress) -> Result:
     """Return the result of list scheduler *name*; without a plan, with a note that says why."""
-    incumbent = Incumbent(name, problem, limits, progress)
-    try:
-        incumbent.pause()
+
+    def schedule(incumbent: Incumbent) -> Plan | str:
         lister = BatchLister.of(BatchInstance.of(problem), incumbent.pause, progress.say)
-        plan = lister if isinstance(lister, str) else lister.schedule(name)
-        if isinstance(plan, str):
-            incumbent.note(plan)
-        elif not incumbent.take(plan):
-            incumbent.note(f"the schedule found is none: {incumbent.broken}")
-    except SearchEnded:
-        incumbent.note("the time was up, or somebody stopped, before every node was placed")
-    return incumbent.result()
+        return lister if isinstance(lister, str) else lister.schedule(name)
+
+    return run_scheduler(Incumbent(name, problem, limits, progress), schedule)
 
 
 class BatchLister:
@@ -108,7 +103,7 @@ class BatchLister:
         while done < len(turns) and placed.failed[0] < 0:
             self._pause()
             done = run(field, placed, idle, rule, turns, len(early), done, min(done + CHUNK, len(turns)))
-            idle = _roomy(idle)
+            idle = with_room(idle, 2)
         return placed
 
 
@@ -148,11 +143,3 @@ def _idle(instance: BatchInstance) -> IdleLines:
     until[:, 0] = np.inf
     takes = np.where(np.isfinite(instance.time) & (instance.time > 0), instance.time, np.inf)
     return IdleLines(since, until, np.ones(k, np.int64), takes.min(axis=(0, 2), initial=np.inf), np.zeros(k))
-
-
-def _roomy(idle: IdleLines) -> IdleLines:
-    """Return *idle*, with twice the room if one more node could fill it."""
-    while idle.spans.max() + 2 >= idle.since.shape[1]:
-        since, until = (np.concatenate([row, np.zeros_like(row)], axis=1) for row in (idle.since, idle.until))
-        idle = IdleLines(since, until, idle.spans, idle.shortest, idle.free)
-    return idle

@@ -13,8 +13,8 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import ScheduleInstance
-from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
-from mtpp_dsl.solvers.schedule.list.list_run import Lister
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
+from mtpp_dsl.solvers.schedule.list.list_run import NO_WAY, Lister, run_scheduler
 from mtpp_dsl.solvers.schedule.list.ranks import (
     downward,
     in_order,
@@ -98,16 +98,11 @@ SCHEDULERS: dict[str, Callable[[Lister], Plan]] = {
 
 def list_schedule(name: str, problem: Problem, limits: Limits, progress: Progress) -> Result:
     """Return the schedule of the list scheduler *name*, or none, with a note that says why."""
-    incumbent = Incumbent(name, problem, limits, progress)
-    try:
-        incumbent.pause()
+
+    def schedule(incumbent: Incumbent) -> Plan | str:
         lister = Lister.of(ScheduleInstance.of(problem), incumbent.pause)
         if lister is None:
-            incumbent.note("no way was found to give every node a device within memory, links and the constraints")
-            return incumbent.result()
-        lister = replace(lister, limits=limits, say=progress.say, note=incumbent.note)
-        if not incumbent.take(SCHEDULERS[name](lister)):
-            incumbent.note(f"the schedule found is none: {incumbent.broken}")
-    except SearchEnded:
-        incumbent.note("the time was up, or somebody stopped, before every node was placed")
-    return incumbent.result()
+            return NO_WAY
+        return SCHEDULERS[name](replace(lister, limits=limits, say=progress.say, note=incumbent.note))
+
+    return run_scheduler(Incumbent(name, problem, limits, progress), schedule)

@@ -12,27 +12,30 @@ import numpy as np
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import KernelTimes, arrays
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.list.free_packing import is_free, somewhere
 from mtpp_dsl.solvers.schedule.list.packing import witness
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, PlacementRules, rules
-from mtpp_dsl.solvers.schedule.list.placing import IN_TURN, IN_TURN_FREELY, IdleLines, Score
+from mtpp_dsl.solvers.schedule.list.placing import IN_TURN, IN_TURN_FREELY, IdleLines, Score, with_room
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
 from mtpp_dsl.solvers.schedule.list.ready_first import EARLIEST, EARLIEST_FREELY, Queue
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Lister", "complete", "scheduled"]
+__all__ = ["NO_WAY", "Lister", "complete", "run_scheduler", "scheduled"]
 
 CHUNK = 512
 """Nodes placed, or times that the ready nodes are looked at, between two looks at the clock."""
 ROOM = 64
 """Idle times that there is room for at first."""
+NO_WAY = "no way was found to give every node a device within memory, links and the constraints"
 
 
 def _nothing(*_: object) -> None:
@@ -149,11 +152,7 @@ class Lister:
 
     def _roomy(self, idle: IdleLines) -> IdleLines:
         """Return *idle*, with twice the room if what one more node reads could fill it."""
-        widest = int(np.diff(self.instance.graph.offsets_in).max(initial=0))
-        while idle.spans.max() + 2 + widest >= idle.since.shape[1]:
-            since, until = (np.concatenate([row, np.zeros_like(row)], axis=1) for row in (idle.since, idle.until))
-            idle = IdleLines(since, until, idle.spans, idle.shortest, idle.free)
-        return idle
+        return with_room(idle, 2 + int(np.diff(self.instance.graph.offsets_in).max(initial=0)))
 
     def _score(self, tier: Floats | None, bias: Floats | None, insert: bool) -> Score:
         none = np.zeros((self.instance.n, self.instance.k))
@@ -215,6 +214,25 @@ def _least_positive(values: Floats) -> Floats:
     """Return the least positive value along the last axis; inf without one."""
     least: Floats = np.where(values > 0, values, np.inf).min(axis=-1, initial=np.inf)
     return least
+
+
+def run_scheduler(incumbent: Incumbent, schedule: Callable[[Incumbent], Plan | str]) -> Result:
+    """Return the result of a list scheduler; without a plan, with a note that says why.
+
+    Args:
+        incumbent: takes the plan, and says when to stop.
+        schedule: makes the plan, or says why it comes to none.
+    """
+    try:
+        incumbent.pause()
+        plan = schedule(incumbent)
+        if isinstance(plan, str):
+            incumbent.note(plan)
+        elif not incumbent.take(plan):
+            incumbent.note(f"the schedule found is none: {incumbent.broken}")
+    except SearchEnded:
+        incumbent.note("the time was up, or somebody stopped, before every node was placed")
+    return incumbent.result()
 
 
 # A schedule for a plan that says where nodes run and not when.

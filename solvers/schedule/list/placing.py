@@ -38,6 +38,14 @@ class IdleLines(NamedTuple):
     free: Floats
 
 
+def with_room(idle: IdleLines, more: int) -> IdleLines:
+    """Return *idle*, with twice the room if so many more idle times could fill it."""
+    while idle.spans.max() + more >= idle.since.shape[1]:
+        since, until = (np.concatenate([row, np.zeros_like(row)], axis=1) for row in (idle.since, idle.until))
+        idle = IdleLines(since, until, idle.spans, idle.shortest, idle.free)
+    return idle
+
+
 class Score(NamedTuple):
     """What makes a device better than another for a node: least first.
 

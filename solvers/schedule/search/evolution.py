@@ -16,7 +16,7 @@ from mtpp_dsl.core.views.tasks import BatchInstance, ScheduleInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.batch_run import BatchLister, mean_carry, mean_time
 from mtpp_dsl.solvers.schedule.list.list_rules import met
-from mtpp_dsl.solvers.schedule.list.list_run import Lister
+from mtpp_dsl.solvers.schedule.list.list_run import NO_WAY, Lister
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward, upward_ranks
 from mtpp_dsl.solvers.schedule.search.sample_state import SampleField, sample_field_of, sample_plan_of
 from mtpp_dsl.solvers.schedule.search.starts import batch_incumbent, result_of, sample_incumbent, somewhere
@@ -112,7 +112,7 @@ def _first_sample(incumbent: Incumbent, instance: ScheduleInstance, limits: Limi
         return np.array(start.assignment)
     lister = Lister.of(instance)
     if lister is None:
-        incumbent.note("no way was found to give every node a device within memory, links and the constraints")
+        incumbent.note(NO_WAY)
         return None
     plan = met(lister)
     return np.array(plan.assignment) if incumbent.take(plan) else None

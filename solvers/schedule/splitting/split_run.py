@@ -263,23 +263,18 @@ def polish(
         limits: when to stop, and the seed.
         progress: when to stop.
     """
-    if problem.objective.batch is not None:
-        share = limits.remaining if pool is None else min(SECONDS, ANNEALING * limits.remaining)
-        improved = improve(problem, plan, limits.within(share), progress)
-        incumbent.take(improved)
-        if pool is None:
-            return ["annealing"]
-        with suppress(SearchEnded):
-            search(problem, improved, pool, incumbent, limits, progress)
-        return ["annealing", "large neighbourhoods"]
-    method: Method = registry.load(registry.METHODS, "annealing")()
-    if method.accepts(problem) is not None:
-        return []
     share = limits.remaining if pool is None else min(SECONDS, ANNEALING * limits.remaining)
-    own = replace(limits.within(share), start=plan, solver="highs", solver_options={}, threads=None)
-    better = method.solve(problem, own, progress).plan
-    if better is not None and incumbent.take(better):
-        plan = better
+    if problem.objective.batch is not None:
+        plan = improve(problem, plan, limits.within(share), progress)
+        incumbent.take(plan)
+    else:
+        method: Method = registry.load(registry.METHODS, "annealing")()
+        if method.accepts(problem) is not None:
+            return []
+        own = replace(limits.within(share), start=plan, solver="highs", solver_options={}, threads=None)
+        better = method.solve(problem, own, progress).plan
+        if better is not None and incumbent.take(better):
+            plan = better
     if pool is None:
         return ["annealing"]
     with suppress(SearchEnded):
