@@ -27,7 +27,7 @@ from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Floats, Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.proofs.reading import barred_nodes, colocation_class, number, numbers_by_device
+from mtpp_dsl.solvers.proofs.proof_reading import barred_nodes, colocation_class, number, numbers_by_device
 from mtpp_dsl.solvers.proofs.windows import Windows
 
 __all__ = ["BatchProof"]

@@ -10,7 +10,7 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH, Sets, StagePlace
-from mtpp_dsl.solvers.proofs.reading import ProofReading, number
+from mtpp_dsl.solvers.proofs.proof_reading import ProofReading, number
 
 __all__ = ["ChainCertificate"]
 

@@ -14,7 +14,7 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.heaviest import Sets, StagePlace
-from mtpp_dsl.solvers.proofs.reading import BITS, DeviceKind, ProofReading, number, units_for, whole_numbers
+from mtpp_dsl.solvers.proofs.proof_reading import BITS, DeviceKind, ProofReading, number, units_for, whole_numbers
 
 __all__ = ["ConfigurationProof"]
 

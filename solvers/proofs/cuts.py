@@ -13,7 +13,7 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH, Sets
-from mtpp_dsl.solvers.proofs.reading import DeviceKind, ProofReading, named_numbers, number, units_for
+from mtpp_dsl.solvers.proofs.proof_reading import DeviceKind, ProofReading, named_numbers, number, units_for
 from mtpp_dsl.solvers.proofs.shares import share_of
 
 __all__ = ["Cuts"]

@@ -13,7 +13,7 @@ import numpy as np
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.graph import Bools, Ints, frozen
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, NO_FLOW, OUT
-from mtpp_dsl.solvers.proofs.reading import DeviceKind, ProofReading, units_for
+from mtpp_dsl.solvers.proofs.proof_reading import DeviceKind, ProofReading, units_for
 from mtpp_dsl.solvers.proofs.settle import SETTLE
 
 __all__ = ["NOT_ENOUGH", "Sets", "StagePlace"]

@@ -17,7 +17,7 @@ from mtpp_dsl.core.plans.subgraphs import undefined
 from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, OUT
-from mtpp_dsl.solvers.proofs.reading import barred_nodes
+from mtpp_dsl.solvers.proofs.proof_reading import barred_nodes
 
 __all__ = ["PathHullProof"]
 

@@ -26,7 +26,7 @@ from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.plan_rules import is_chain
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.proofs.reading import named_numbers
+from mtpp_dsl.solvers.proofs.proof_reading import named_numbers
 
 __all__ = ["Routes"]
 

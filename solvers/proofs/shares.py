@@ -9,7 +9,7 @@ from typing import Any
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.proofs.reading import ProofReading, named_numbers, number
+from mtpp_dsl.solvers.proofs.proof_reading import ProofReading, named_numbers, number
 
 __all__ = ["SharesProof"]
 

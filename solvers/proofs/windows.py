@@ -16,7 +16,13 @@ from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.proofs.reading import barred_nodes, colocation_class, number, numbers_by_device, refuse_copies
+from mtpp_dsl.solvers.proofs.proof_reading import (
+    barred_nodes,
+    colocation_class,
+    number,
+    numbers_by_device,
+    refuse_copies,
+)
 
 __all__ = ["Windows"]
 

@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.backends.mip.matrix import by
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns, Proof
-from mtpp_dsl.solvers.bounds.configuration.pipeline import Pipeline, is_pipeline
+from mtpp_dsl.solvers.bounds.configuration.pipeline_targets import Pipeline, is_pipeline
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Attempt
 from mtpp_dsl.solvers.bounds.configuration.target_search import CLOSE, TargetSearch
 from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
@@ -51,14 +51,14 @@ def configuration(problem: Problem, limits: Limits, progress: Progress, step: fl
     groups = bound_instance(problem)
     if not np.isfinite(groups.time).any(axis=1).all():
         return replace(simple, termination="infeasible", method=NAME, infeasibility=_misfit(problem, groups))
-    bound, dearest, _ = anchor_bound(problem, groups, simple.bound, limits, progress)
+    bound, costliest, _ = anchor_bound(problem, groups, simple.bound, limits, progress)
     termination: Termination = "limit"
     if is_pipeline(problem, groups):
         known = bound or simple.bound
         pipeline = Pipeline(problem, groups, known, limits, progress, step=step, share=share)
         termination, bound = pipeline.search(), pipeline.bound
     elif groups.n <= MAX_GROUPS:
-        run = _Run(problem, groups, bound or simple.bound, dearest, limits, progress)
+        run = _Run(problem, groups, bound or simple.bound, costliest, limits, progress)
         termination = run.search()
         bound = run.bound
     return progress.result(
@@ -85,12 +85,12 @@ class _Run(TargetSearch):
         problem: Problem,
         groups: BoundInstance,
         bound: Bound,
-        dearest: Floats,
+        costliest: Floats,
         limits: Limits,
         progress: Progress,
     ) -> None:
         super().__init__(problem, bound, limits, progress)
-        self._groups, self._dearest = groups, dearest
+        self._groups, self._costliest = groups, costliest
         self._columns = Columns(groups)
         self._see(limits.start)
         self._look()
@@ -136,7 +136,7 @@ class _Run(TargetSearch):
         attempt = Attempt(
             self._groups,
             self._columns,
-            self._dearest,
+            self._costliest,
             target,
             stopped=lambda: self._progress.stopped,
             say=self._progress.say,

@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.cheapest_set import scratch_for
-from mtpp_dsl.solvers.bounds.configuration.branch import BRANCH
+from mtpp_dsl.solvers.bounds.configuration.convex_branching import BRANCH
 from mtpp_dsl.solvers.bounds.configuration.grow import GROW
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, PositionRange, Units
 

@@ -14,7 +14,7 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.configuration.convex import heavy_windows
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns, CoveringMaster, Point, Proof
 from mtpp_dsl.solvers.bounds.configuration.greedy_sets import heavy_sets, incidence
-from mtpp_dsl.solvers.bounds.configuration.pricing import Pricing
+from mtpp_dsl.solvers.bounds.configuration.set_pricing import Pricing
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, whole_loads
 
 __all__ = ["Attempt", "Verdict"]

@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.task_paths import heads, lists, ordered
 from mtpp_dsl.solvers.backends.cpsat.whole_times import WholeScale
 
-__all__ = ["HeadsSide", "PrecedingPart", "Wanted", "reverse", "wanted"]
+__all__ = ["HeadsSide", "PrecedingPart", "WholeProblem", "reverse", "whole_problem"]
 
 PLACES = 4
 """On so many devices, at the most, are the ends of modules bounded one by one; on more, on all together."""
@@ -179,7 +179,7 @@ KEPT = (BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin, PinChunks, Se
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class WholeProblem:
     """A problem in whole numbers, for bounds.
 
     Constraints that are left out only make the bound weaker.
@@ -226,14 +226,14 @@ class Wanted:
         )
 
 
-def wanted(problem: Problem) -> Wanted:
+def whole_problem(problem: Problem) -> WholeProblem:
     """Turn a makespan on links, or a batched throughput, into whole numbers, without rows and symmetry breaking."""
     bare = problem.with_constraints([c for c in problem.constraints if isinstance(c, KEPT)])
     if problem.objective.batch is None:
         whole = lower(bare)
-        return Wanted(whole.scale, whole.request, None)
+        return WholeProblem(whole.scale, whole.request, None)
     batches = lower_batches(bare)
-    return Wanted(batches.scale, _one(batches.request), batches.request)
+    return WholeProblem(batches.scale, _one(batches.request), batches.request)
 
 
 def _one(asked: BatchRequest) -> Request:

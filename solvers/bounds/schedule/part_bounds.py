@@ -15,7 +15,7 @@ import numpy as np
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 
-__all__ = ["Asking"]
+__all__ = ["PartSolver"]
 
 LONGER = 1.5
 """How many times as long a part must be given to be asked about again."""
@@ -26,14 +26,14 @@ TURN = 0.25
 
 
 @dataclass(frozen=True)
-class _Told:
+class _PartAnswer:
     """No answer is below so many units; whether that is the optimum, or no better one is to be had."""
 
     units: int
     settled: bool
 
 
-class Asking:
+class PartSolver:
     """Asks CP-SAT how soon parts can end; use it as a context, or close it.
 
     It first asks whether a part can end by some time a little after the bound known, which CP-SAT refutes many times
@@ -50,7 +50,7 @@ class Asking:
     def __init__(self, pool: ProcessPool, effort: Effort, stopped: Callable[[], bool]) -> None:
         self.pool, self._effort, self._stopped = pool, effort, stopped
         self._threads = ThreadPoolExecutor(pool.size)
-        self._known: dict[bytes, tuple[Future[_Told], float]] = {}
+        self._known: dict[bytes, tuple[Future[_PartAnswer], float]] = {}
 
     @property
     def asked(self) -> int:
@@ -72,7 +72,7 @@ class Asking:
         future = known[0]
         return lambda: future.result().units
 
-    def _climb(self, request: Any, seconds: float) -> _Told:
+    def _climb(self, request: Any, seconds: float) -> _PartAnswer:
         """Raise the cutoff until it can be kept."""
         until, low, high, step = monotonic() + seconds, int(request.at_least), int(request.cutoff), FIRST
         while not self._stopped() and (left := until - monotonic()) > 0:
@@ -85,7 +85,7 @@ class Asking:
             ).result()
             low = max(low, answer.bound)
             if answer.status == "optimal" or low > request.cutoff:
-                return _Told(low, settled=True)
+                return _PartAnswer(low, settled=True)
             if answer.status == "infeasible":
                 step *= 2
             elif near:
@@ -93,13 +93,13 @@ class Asking:
             else:
                 high = cutoff if answer.value is None else min(cutoff, answer.value)
                 step = (high - low) / (2 * low) if low > 0 else FIRST
-        return _Told(low, settled=False)
+        return _PartAnswer(low, settled=False)
 
     def close(self) -> None:
         """Wait for running questions, and drop waiting ones."""
         self._threads.shutdown(cancel_futures=True)
 
-    def __enter__(self) -> Asking:
+    def __enter__(self) -> PartSolver:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

@@ -34,7 +34,7 @@ CELLS = 5e7
 """Nodes times channels of which it is noted whether one reaches the other, at the most."""
 
 
-class _Way:
+class _Direction:
     """The recursion in one direction: what comes after the channels.
 
     Args:
@@ -83,8 +83,8 @@ class Recursion:
         """Return a lower bound on the makespan in units; raise the heads of channels by what is found."""
         if not (self.small and len(self._inputs)):
             return 0
-        after = _Way(self._backward, self._cost, self._module, self._inputs, self._behind)
-        before = _Way(self._forward, self._cost, self._module, self._outputs, self._before)
+        after = _Direction(self._backward, self._cost, self._module, self._inputs, self._behind)
+        before = _Direction(self._forward, self._cost, self._module, self._outputs, self._before)
         last = int(self._module.max())
         self._nest(after, self._tails, self._heads, self._module, before.behind, self._outputs)
         self._nest(before, self._heads, self._tails, last - self._module, after.behind, self._inputs)
@@ -95,7 +95,7 @@ class Recursion:
             best = max(best, self._across(i, after, before), self._across_back(i, after, before))
         return rounded(best, len(self._module))
 
-    def _nest(self, way: _Way, tails: Ints, heads: Ints, module: Ints, leads: Bools, exits: Ints) -> None:
+    def _nest(self, way: _Direction, tails: Ints, heads: Ints, module: Ints, leads: Bools, exits: Ints) -> None:
         """Raise the times after the inputs, from the last module to the first."""
         for i in range(int(module.max()), -1, -1):
             cross = (module[tails] <= i) & (module[heads] > i)
@@ -108,7 +108,7 @@ class Recursion:
                     joined = _joined(self._cost[part].sum(axis=0)[1:], way.rest(mine))
                     way.least[x, 1:] = np.maximum.accumulate(np.maximum(way.least[x, 1:], joined))
 
-    def _across(self, i: int, after: _Way, before: _Way) -> float:
+    def _across(self, i: int, after: _Direction, before: _Direction) -> float:
         """Return the value of the inequality at the boundary after module *i*."""
         cross = (self._module[self._tails] <= i) & (self._module[self._heads] > i)
         return self._sum(
@@ -119,7 +119,7 @@ class Recursion:
             self._module <= i,
         )
 
-    def _across_back(self, i: int, after: _Way, before: _Way) -> float:
+    def _across_back(self, i: int, after: _Direction, before: _Direction) -> float:
         """Return the value of the inequality of the reversed problem there."""
         cross = (self._module[self._tails] <= i) & (self._module[self._heads] > i)
         return self._sum(
@@ -130,7 +130,7 @@ class Recursion:
             self._module > i,
         )
 
-    def _sum(self, targets: Ints, exits: Ints, after: _Way, before: _Way, here: Bools) -> float:
+    def _sum(self, targets: Ints, exits: Ints, after: _Direction, before: _Direction, here: Bools) -> float:
         targets, exits = np.unique(targets), np.unique(exits)
         if not len(targets):
             return 0.0

@@ -22,8 +22,8 @@ from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability, by
 from mtpp_dsl.solvers.backends.cpsat.request import INF
 from mtpp_dsl.solvers.backends.cpsat.task_paths import ordered, tails
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
-from mtpp_dsl.solvers.bounds.schedule.module_heads import HeadsSide, PrecedingPart, Wanted, reverse, wanted
-from mtpp_dsl.solvers.bounds.schedule.part_bounds import Asking
+from mtpp_dsl.solvers.bounds.schedule.module_heads import HeadsSide, PrecedingPart, WholeProblem, reverse, whole_problem
+from mtpp_dsl.solvers.bounds.schedule.part_bounds import PartSolver
 from mtpp_dsl.solvers.bounds.schedule.part_work import STEPS, PartWork, interval, monotone, spread
 from mtpp_dsl.solvers.bounds.schedule.recursion import Recursion
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
@@ -54,20 +54,20 @@ class Rounds:
     Args:
         whole: the problem.
         module: [n] the number of every node's module; edges lead to the same one or a later one.
-        asking: solves parts; None to do without.
+        solver: solves parts; None to do without.
         report: called with every bound that improves on those before.
         stopped: returns whether to stop.
     """
 
     def __init__(
         self,
-        whole: Wanted,
+        whole: WholeProblem,
         module: Ints,
-        asking: Asking | None,
+        solver: PartSolver | None,
         report: Callable[[BestBound], None],
         stopped: Callable[[], bool],
     ) -> None:
-        self._whole, self._module, self._asking, self._report, self._stopped = whole, module, asking, report, stopped
+        self._whole, self._module, self._solver, self._report, self._stopped = whole, module, solver, report, stopped
         self.count = int(module.max(initial=0)) + 1
         self._forward = HeadsSide(whole.single, module)
         self._backward = HeadsSide(reverse(whole.single), self.count - 1 - module)
@@ -91,12 +91,12 @@ class Rounds:
                     side.learn(part, self._least(part))
         self._glance()
         width = 1
-        while self._asking is not None and width <= self.count:
+        while self._solver is not None and width <= self.count:
             left, before = until - monotonic(), self._best
             if self._stopped() or left <= 0:
                 return
-            self._round(width, self._asking, inf if until == inf else monotonic() + SHARE * left, most)
-            if until == inf and width > 1 and self._best <= before and self._asking.open:
+            self._round(width, self._solver, inf if until == inf else monotonic() + SHARE * left, most)
+            if until == inf and width > 1 and self._best <= before and self._solver.open:
                 return
             if until == inf or self._best <= before * (1 + HELPS):
                 width += 1
@@ -122,27 +122,27 @@ class Rounds:
             self._forward.advance(i)
             self._backward.advance(i)
 
-    def _round(self, width: int, asking: Asking, until: float, most: float) -> None:
+    def _round(self, width: int, solver: PartSolver, until: float, most: float) -> None:
         """Solve parts of so many modules: after every channel, before every channel, and between all."""
         sides = self._backward, self._forward
         left = [sum(side.count(i) for i in range(self.count)) for side in sides] + [self.count - width + 1]
         for number, side in enumerate(sides):
             if left[number]:
                 share = left[number] / sum(left[number:])
-                self._sweep(side, width, asking, monotonic() + share * (until - monotonic()), most)
+                self._sweep(side, width, solver, monotonic() + share * (until - monotonic()), most)
             self._glance()
             if self._stopped() or monotonic() > until:
                 return
-            self._between([0] if number == 0 else range(self.count - width + 1), width, asking, until, most)
+            self._between([0] if number == 0 else range(self.count - width + 1), width, solver, until, most)
 
-    def _sweep(self, side: HeadsSide, width: int, asking: Asking, until: float, most: float) -> None:
+    def _sweep(self, side: HeadsSide, width: int, solver: PartSolver, until: float, most: float) -> None:
         """Solve parts of so many modules before every channel, from the first module to the last."""
         left = sum(side.count(i) for i in range(self.count))
         for i in range(self.count):
             side.advance(i)
             parts = list(side.parts(i, i - width + 1))
-            limit = _seconds(until, most, left, asking)
-            answers = [asking.submit(replace(part.request, at_least=self._least(part)), limit) for part in parts]
+            limit = _seconds(until, most, left, solver)
+            answers = [solver.submit(replace(part.request, at_least=self._least(part)), limit) for part in parts]
             for part, answer in zip(parts, answers, strict=True):
                 side.learn(part, answer())
             left -= len(parts)
@@ -157,10 +157,10 @@ class Rounds:
         work = interval(near.min(axis=1), far.min(axis=1), self._chunk[part.nodes])
         return min(max(asked.at_least, work), asked.cutoff)
 
-    def _between(self, firsts: Sequence[int], width: int, asking: Asking, until: float, most: float) -> None:
+    def _between(self, firsts: Sequence[int], width: int, solver: PartSolver, until: float, most: float) -> None:
         """Solve so many consecutive modules, between bounds on what is before and after them."""
-        limit = _seconds(until, most, len(firsts), asking)
-        for answer in [asking.submit(self._window(first, width), limit) for first in firsts]:
+        limit = _seconds(until, most, len(firsts), solver)
+        for answer in [solver.submit(self._window(first, width), limit) for first in firsts]:
             self._better(answer(), f"{_modules(width)} between bounds on what is before and behind")
 
     def _window(self, first: int, width: int) -> Any:
@@ -174,10 +174,10 @@ class Rounds:
             self._report(BestBound(units, why))
 
 
-def _seconds(until: float, most: float, parts: int, asking: Asking) -> float:
+def _seconds(until: float, most: float, parts: int, solver: PartSolver) -> float:
     """Return how long each of so many parts may take; few of them use all of it."""
     left = until - monotonic()
-    return min(most, left, max(LEAST, GENEROUS * left * asking.pool.size / max(1, parts)))
+    return min(most, left, max(LEAST, GENEROUS * left * solver.pool.size / max(1, parts)))
 
 
 def joined(module: Ints, wanted: int) -> Ints:
@@ -265,8 +265,8 @@ def _run(
     if pool is None:
         run.bound(None)
     else:
-        with Asking(pool, effort(limits), run.stopped) as asking:
-            run.bound(asking)
+        with PartSolver(pool, effort(limits), run.stopped) as solver:
+            run.bound(solver)
     return run
 
 
@@ -280,7 +280,7 @@ class _Run:
 
     def __init__(self, problem: Problem, split: ModuleRow, limits: Limits, progress: Progress) -> None:
         self._limits, self._progress, self._split = limits, progress, split
-        self._whole = wanted(problem)
+        self._whole = whole_problem(problem)
         self.best = Bound(0.0, NAME, "trusted", "mtpp", "no time is negative")
         self.impossible = False
 
@@ -293,15 +293,15 @@ class _Run:
             or _closed(self.best, self._limits, self._progress)
         )
 
-    def bound(self, asking: Asking | None) -> None:
+    def bound(self, solver: PartSolver | None) -> None:
         """Search for bounds, with a solver of parts or without."""
 
         def report(one: BestBound) -> None:
             if one.units > self._whole.single.cutoff:
                 self.impossible = True
                 return
-            asked = 0 if asking is None else asking.asked
-            parts = "" if asking is None else f"; {asked} parts solved, {asking.open} of them not to the end"
+            asked = 0 if solver is None else solver.asked
+            parts = "" if solver is None else f"; {asked} parts solved, {solver.open} of them not to the end"
             self.best = Bound(
                 self._whole.scale.cost(one.units),
                 NAME,
@@ -313,7 +313,7 @@ class _Run:
 
         until = inf if self._limits.time is None else monotonic() + self._limits.remaining
         module = joined(self._split.of, WANTED)
-        Rounds(self._whole, module, asking, report, self.stopped).run(until, SECONDS)
+        Rounds(self._whole, module, solver, report, self.stopped).run(until, SECONDS)
 
 
 def _closed(best: Bound, limits: Limits, progress: Progress) -> bool:

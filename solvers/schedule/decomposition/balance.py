@@ -242,7 +242,7 @@ class BestPath:
 
     Attributes:
         one, other: its two lengths; bounds on them where labels have been merged.
-        states: see :class:`mtpp_dsl.solvers.schedule.decomposition.solve_modules.Way`.
+        states: see :class:`mtpp_dsl.solvers.schedule.decomposition.solve_modules.ChainPath`.
     """
 
     one: float

@@ -48,7 +48,7 @@ class EqualModules:
         start[other.tasks] = arrangement.start[one.tasks]
         return arrange(piece, first, last, start, device)
 
-    def lent(self, known: float, of: int, to: int) -> float:
+    def transferred_bound(self, known: float, of: int, to: int) -> float:
         """Return the bound on class *to* that follows from *known*, a bound on class *of* of the same shape; 0 if none.
 
         Take a schedule of *to*, and lengthen one task or transfer after another, until each takes at least a factor
@@ -181,7 +181,7 @@ class KnownModules:
             if arrangement is not None:
                 changed |= self.keep(pair, self.classes.translated(arrangement, other, c, first, last))
             if self.lower[c][i, j] < known < inf:
-                scaled = floor(self.classes.lent(known, other, c) * (1 - 1e-12))
+                scaled = floor(self.classes.transferred_bound(known, other, c) * (1 - 1e-12))
                 changed |= scaled > self.lower[c][i, j]
                 self.lower[c][i, j] = max(self.lower[c][i, j], scaled)
         return changed

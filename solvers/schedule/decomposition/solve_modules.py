@@ -80,12 +80,12 @@ class Settling:
     @property
     def bound(self) -> float:
         """The lower bound on schedules of the chain; ``inf`` if it has none."""
-        return self._way(self.lower).length
+        return self._shortest(self.lower).length
 
     @property
     def value(self) -> float:
         """The length of the best schedule known."""
-        return self._way(self.upper).length
+        return self._shortest(self.upper).length
 
     @property
     def closed(self) -> bool:
@@ -101,14 +101,14 @@ class Settling:
         if not np.isfinite(self.value):
             raise LookupError("no schedule is known")
         while True:
-            pairs = self._pairs(self._way(self.upper))
+            pairs = self._pairs(self._shortest(self.upper))
             value = self.value
             for pair in pairs:
                 self._stock.improve(pair)
             if self.value >= value:
                 break
         began = 0.0
-        for j, pair in enumerate(self._pairs(self._way(self.upper))):
+        for j, pair in enumerate(self._pairs(self._shortest(self.upper))):
             yield j, self.found[pair], began
             began += self.found[pair].length
 
@@ -157,11 +157,11 @@ class Settling:
         else:
             wait([job.answer for job in self._jobs], timeout=LOOK, return_when=FIRST_COMPLETED)
 
-    def _way(self, tables: Sequence[Floats]) -> Way:
+    def _shortest(self, tables: Sequence[Floats]) -> ChainPath:
         return shortest([tables[c] for c in self._members])
 
-    def _pairs(self, way: Way) -> list[Pair]:
-        return [(c, way.states[j], way.states[j + 1]) for j, c in enumerate(self._members)]
+    def _pairs(self, path: ChainPath) -> list[Pair]:
+        return [(c, path.states[j], path.states[j + 1]) for j, c in enumerate(self._members)]
 
     def _target(self) -> float:
         value = min(self.value, self._known())
@@ -199,10 +199,10 @@ class Settling:
         tables = [table.copy() for table in self.lower]
         for job in self._jobs:
             tables[job.pair[0]][job.pair[1:]] = min(job.cutoff + 1, self.upper[job.pair[0]][job.pair[1:]])
-        way = self._way(tables)
-        if way.length >= self._target():
+        path = self._shortest(tables)
+        if path.length >= self._target():
             return None
-        left = [pair for pair in dict.fromkeys(self._pairs(way)) if pair not in busy and self._open(pair)]
+        left = [pair for pair in dict.fromkeys(self._pairs(path)) if pair not in busy and self._open(pair)]
         left = [pair for pair in left if self._tried.get(pair, 0) < self._most]
         return min(left, key=lambda pair: self._tried.get(pair, 0), default=None)
 
@@ -213,9 +213,9 @@ class Settling:
 
     def _cutoff(self, pair: Pair) -> int:
         """Return the length up to which a schedule would still improve the whole."""
-        way, target = self._way(self.lower), self._target()
+        path, target = self._shortest(self.lower), self._target()
         c, i, j = pair
-        rest = min(float(way.slack(m)[i, j]) for m, other in enumerate(self._members) if other == c)
+        rest = min(float(path.slack(m)[i, j]) for m, other in enumerate(self._members) if other == c)
         most = min(target - 1 - rest, self.upper[c][i, j] - 1)
         return floor(most) if np.isfinite(most) else self._stock.horizon(c)
 
@@ -241,7 +241,7 @@ class Settling:
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
+class ChainPath:
     """A shortest path along a chain.
 
     Attributes:
@@ -261,7 +261,7 @@ class Way:
         return rest
 
 
-def shortest(tables: Sequence[Floats]) -> Way:
+def shortest(tables: Sequence[Floats]) -> ChainPath:
     """Return the shortest path through *tables*, each [states before, states behind]; ties go to the first state."""
     ahead = [np.zeros(tables[0].shape[0])]
     for table in tables:
@@ -275,7 +275,7 @@ def shortest(tables: Sequence[Floats]) -> Way:
     for j, table in enumerate(tables):
         state = int((table[state] + behind[j + 1]).argmin())
         states.append(state)
-    return Way(float(ahead[-1].min()), tuple(states), tuple(ahead), tuple(behind))
+    return ChainPath(float(ahead[-1].min()), tuple(states), tuple(ahead), tuple(behind))
 
 
 # Turn modules into requests for CP-SAT, and its solutions into schedules.

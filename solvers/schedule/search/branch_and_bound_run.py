@@ -19,8 +19,8 @@ from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening, TimeUp
 from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.solvers.schedule.search.sample_state import sample_field_of
 from mtpp_dsl.solvers.schedule.search.schedule_annealing import anneal_sample
+from mtpp_dsl.solvers.schedule.search.schedule_starts import sample_incumbent, take_starts
 from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, CLOSER, BestInTree, tree_of
-from mtpp_dsl.solvers.schedule.search.starts import sample_incumbent, take_starts
 
 __all__ = ["BranchAndBoundRun"]
 

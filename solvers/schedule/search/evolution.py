@@ -19,7 +19,7 @@ from mtpp_dsl.solvers.schedule.list.list_rules import met
 from mtpp_dsl.solvers.schedule.list.list_run import NO_WAY, Lister
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward, upward_ranks
 from mtpp_dsl.solvers.schedule.search.sample_state import SampleField, sample_field_of, sample_plan_of
-from mtpp_dsl.solvers.schedule.search.starts import batch_incumbent, result_of, sample_incumbent, somewhere
+from mtpp_dsl.solvers.schedule.search.schedule_starts import batch_incumbent, result_of, sample_incumbent, somewhere
 from mtpp_dsl.solvers.schedule.state.batch_state import (
     BatchField,
     BatchState,

@@ -27,7 +27,7 @@ from mtpp_dsl.solvers.schedule.search.sample_state import (
     sample_plan_of,
     sample_state_of,
 )
-from mtpp_dsl.solvers.schedule.search.starts import (
+from mtpp_dsl.solvers.schedule.search.schedule_starts import (
     batch_incumbent,
     batch_starts,
     result_of,

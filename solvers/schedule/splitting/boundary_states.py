@@ -15,8 +15,8 @@ import numpy as np
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow
-from mtpp_dsl.solvers.schedule.splitting.module_engines import ModuleEngine, ModuleResult, floor, listed
-from mtpp_dsl.solvers.schedule.splitting.part import Place, SameModules, Timetable, timetable
+from mtpp_dsl.solvers.schedule.splitting.module_engines import ModuleEngine, ModuleResult, by_lists, floor
+from mtpp_dsl.solvers.schedule.splitting.module_problems import Place, SameModules, Timetable, timetable
 
 __all__ = ["BoundaryStep", "BoundaryWalk"]
 
@@ -219,7 +219,7 @@ class BoundaryWalk:
             self.asked += 1
             if seconds < LIST or self._stopped() or len(part.nodes) > LARGEST:
                 self.listed += 1
-                self._known[c, ends] = listed(problem, Limits(time=60.0, seed=self._limits.seed))
+                self._known[c, ends] = by_lists(problem, Limits(time=60.0, seed=self._limits.seed))
             else:
                 jobs.append(self._engine.submit(problem, seconds))
         for ends, job in zip(new if jobs else [], jobs, strict=False):

@@ -30,7 +30,7 @@ from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import run_together
 from mtpp_dsl.solvers.schedule.search.schedule_annealing import improve
 
-__all__ = ["ByCpSat", "ByMethod", "ModuleEngine", "ModuleResult", "floor", "listed"]
+__all__ = ["ByCpSat", "ByMethod", "ModuleEngine", "ModuleResult", "by_lists", "floor"]
 
 TIGHT = 1e-7
 """What bounds of whole numbers lose, as a share, at the most: of times of the model, not of the problem."""
@@ -82,7 +82,7 @@ class _Echo(Progress):
         return self._stopped()
 
 
-def listed(problem: Problem, limits: Limits, stopped: Callable[[], bool] = lambda: False) -> ModuleResult:
+def by_lists(problem: Problem, limits: Limits, stopped: Callable[[], bool] = lambda: False) -> ModuleResult:
     """Return the best schedule that list schedulers find."""
     plan = known(problem, replace(limits.within(10 * FIRST), start=None), _Echo(stopped))
     return ModuleResult.of(problem, plan, floor(problem))
@@ -135,7 +135,7 @@ class ByCpSat(ModuleEngine):
 
     def _solve(self, problem: Problem, seconds: float) -> ModuleResult:
         until = self._limits.within(seconds)
-        first = listed(problem, self._limits, self._stopped)
+        first = by_lists(problem, self._limits, self._stopped)
         if first.bound >= first.cost * (1 - CLOSE):
             return first
         if first.plan is not None and problem.objective.batch is not None:
@@ -174,7 +174,7 @@ class ByMethod(ModuleEngine):
         if reason is not None:
             raise Refused(f"the modules cannot be solved: {reason}")
         solver = method_traits(self._method).uses_solver
-        first = listed(problem, self._limits, self._stopped)
+        first = by_lists(problem, self._limits, self._stopped)
         threads = self._limits.threads if solver else None
         own = self._limits.within(seconds, start=first.plan if solver else None, threads=threads)
         result = self._result(problem, own)

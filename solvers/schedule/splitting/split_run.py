@@ -29,7 +29,7 @@ from mtpp_dsl.solvers.schedule.lns.lns import search
 from mtpp_dsl.solvers.schedule.search.schedule_annealing import improve
 from mtpp_dsl.solvers.schedule.splitting.boundary_states import BoundaryStep, BoundaryWalk
 from mtpp_dsl.solvers.schedule.splitting.module_engines import ModuleEngine
-from mtpp_dsl.solvers.schedule.splitting.part import SameModules, grouped, parts
+from mtpp_dsl.solvers.schedule.splitting.module_problems import SameModules, grouped, parts
 
 __all__ = ["SplitRun", "joined"]
 
@@ -79,7 +79,7 @@ class SplitRun:
         if self._progress.plan is not None:
             self._incumbent.take(self._progress.plan)
         self._incumbent.note(f"split into {self._split}, each solved by {self._words}")
-        self._way(self._unlimited() if self._roomy else np.tile(self._problem.memory_limit, (self._modules, 1)))
+        self._report_walk(self._unlimited() if self._roomy else np.tile(self._problem.memory_limit, (self._modules, 1)))
         if not self._incumbent.closed():
             self._by_others()
         if not self._incumbent.closed():
@@ -110,7 +110,7 @@ class SplitRun:
             total = batching.weights.sum() + batching.share.sum() * batching.count
         return bool(total <= self._problem.memory_limit.min(initial=np.inf))
 
-    def _way(self, rooms: Floats) -> None:
+    def _report_walk(self, rooms: Floats) -> None:
         """Walk through the modules, and report the plan; if it breaks a memory, again with a share for each module.
 
         Args:

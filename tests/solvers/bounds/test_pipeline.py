@@ -20,7 +20,7 @@ from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.solvers.bounds.configuration.heavier import Heavier, heavy_convex
 from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import PricingAttempt
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import ConvexPool, Ordered, PositionRange, Units
-from mtpp_dsl.solvers.bounds.configuration.pipeline import is_pipeline
+from mtpp_dsl.solvers.bounds.configuration.pipeline_targets import is_pipeline
 from mtpp_dsl.solvers.bounds.partition.bound_instance import bound_instance
 from mtpp_dsl.solvers.methods.bounds import Configuration
 from tests.oracle import optimum

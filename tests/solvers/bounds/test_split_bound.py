@@ -37,7 +37,7 @@ from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.bounds.schedule import module_heads
 from mtpp_dsl.solvers.bounds.schedule import part_work as bound_work
 from mtpp_dsl.solvers.bounds.schedule import split_bound as bounding
-from mtpp_dsl.solvers.bounds.schedule.module_heads import wanted
+from mtpp_dsl.solvers.bounds.schedule.module_heads import whole_problem
 from mtpp_dsl.solvers.bounds.schedule.part_work import monotone
 from mtpp_dsl.solvers.bounds.schedule.split_bound import bound, joined
 from mtpp_dsl.solvers.methods.modules import SplitBound
@@ -139,7 +139,7 @@ def test_never_above_on_many_devices(seed: int, pool: ProcessPool, monkeypatch: 
 @pytest.mark.parametrize("seed", range(400, 420))
 def test_work_of_many_chunks(seed: int) -> None:
     """Where all ways to share chunks out are too many, each chunk counts at its cheapest: no more than all ways say."""
-    duration = wanted(random_batches(seed, nodes=4, devices=3, chunks=4)).duration
+    duration = whole_problem(random_batches(seed, nodes=4, devices=3, chunks=4)).duration
     y = np.random.default_rng(seed).random(duration.shape[1])
     even, exact = (way(duration, y).cost[:, -1] for way in (bound_work._even, bound_work.spread))
     assert (even <= exact * OVER).all()

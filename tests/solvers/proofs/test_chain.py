@@ -19,7 +19,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.solvers.proofs.chain import ChainCertificate
 from mtpp_dsl.solvers.proofs.heaviest import Sets
-from mtpp_dsl.solvers.proofs.reading import ProofReading
+from mtpp_dsl.solvers.proofs.proof_reading import ProofReading
 from tests.oracle import optimum
 
 SMALL = st.one_of(st.integers(0, 4).map(float), st.floats(0, 5, width=32))

@@ -365,12 +365,12 @@ def test_similar_modules_lend_schedules_and_bounds() -> None:
     slower = replace(piece, time=piece.time * 2, carry=piece.carry * 3)
     classes = grouped([piece, slower])
     assert classes.alike(0) == [1]
-    assert classes.lent(100.0, 0, 1) == 200.0
+    assert classes.transferred_bound(100.0, 0, 1) == 200.0
     found = arrange(piece, 0, 1, -urgency(piece))
     assert found is not None
-    lent = classes.translated(found, 0, 1, 0, 1)
-    assert lent is not None
-    check_arrangement(slower, lent, 0, 1)
+    arrangement = classes.translated(found, 0, 1, 0, 1)
+    assert arrangement is not None
+    check_arrangement(slower, arrangement, 0, 1)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -391,7 +391,7 @@ def test_bounds_that_are_lent_hold(seed: int, pool: ProcessPool) -> None:
             settling.run(lambda: inf, lambda: False, lambda: None)
             least.append(settling.bound)
         if np.isfinite(least).all():
-            assert classes.lent(least[0], 0, 1) <= least[1] + 1e-6
+            assert classes.transferred_bound(least[0], 0, 1) <= least[1] + 1e-6
 
 
 def test_what_takes_no_time_borrows_no_bound() -> None:
@@ -412,7 +412,7 @@ def test_what_takes_no_time_borrows_no_bound() -> None:
     classes = grouped([pieces[first], pieces[second]])
     assert classes.alike(0) == [1]
     unit = lower(problem).scale.unit
-    assert classes.lent(17.0 / unit, 0, 1) * unit <= 11.0
+    assert classes.transferred_bound(17.0 / unit, 0, 1) * unit <= 11.0
 
 
 def test_memory_between_modules_leaves_a_bound() -> None:

@@ -30,8 +30,8 @@ from mtpp_dsl.solvers.schedule.search.sample_state import (
     sample_plan_of,
     sample_state_of,
 )
+from mtpp_dsl.solvers.schedule.search.schedule_starts import sample_starts
 from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, BestInTree, tree_of
-from mtpp_dsl.solvers.schedule.search.starts import sample_starts
 from tests.amount import part
 from tests.makespans import best_of, makespan_problem
 from tests.solvers.algorithms.test_timing import linked

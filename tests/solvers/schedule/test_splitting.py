@@ -23,7 +23,7 @@ from mtpp_dsl.solvers.methods.cp_sat import Scheduling
 from mtpp_dsl.solvers.methods.modules import MilpSplit
 from mtpp_dsl.solvers.schedule.splitting.boundary_states import BoundaryWalk
 from mtpp_dsl.solvers.schedule.splitting.module_engines import ByMethod
-from mtpp_dsl.solvers.schedule.splitting.part import grouped, parts
+from mtpp_dsl.solvers.schedule.splitting.module_problems import grouped, parts
 from tests.amount import part
 from tests.makespans import best_of, makespan_problem
 from tests.oracle import optimum

@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.methods.modules import MilpSplit
 from mtpp_dsl.solvers.schedule.splitting.boundary_states import BoundaryWalk
 from mtpp_dsl.solvers.schedule.splitting.module_engines import ByMethod
-from mtpp_dsl.solvers.schedule.splitting.part import grouped, parts
+from mtpp_dsl.solvers.schedule.splitting.module_problems import grouped, parts
 from mtpp_dsl.solvers.schedule.splitting.split_run import joined
 from tests.oracle import optimum
 
