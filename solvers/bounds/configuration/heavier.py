@@ -22,6 +22,8 @@ SMALL = 10
 """Graphs of so few nodes are searched without compiled code, unless the search is long."""
 PLAIN_NODES = 60
 FLAGS = 5
+MAX_SETS = 8
+"""Sets found before the search pauses."""
 
 
 class Heavier:
@@ -32,31 +34,21 @@ class Heavier:
         units: loads at the target.
         place: where the set stands.
         say: told when code has to be compiled.
-        most: sets to be found before the search pauses.
     """
 
-    def __init__(
-        self, ordered: Ordered, units: Units, place: PositionRange, say: Callable[[str], None], *, most: int = 8
-    ) -> None:
+    def __init__(self, ordered: Ordered, units: Units, place: PositionRange, say: Callable[[str], None]) -> None:
         self._ordered, self._units, self._place, self._say = ordered, units, place, say
         n = ordered.instance.n
         self._scratch = scratch_for(n, len(units.cost), len(ordered.pins), len(ordered.edges), more=1)
         self._flags = np.zeros((FLAGS, n), np.bool_)
-        self._found = np.zeros((most + 1, n), np.bool_)
+        self._found = np.zeros((MAX_SETS + 1, n), np.bool_)
         self._stack = np.zeros((n + 6, n), np.int8)
         self._rates = np.zeros(n + 6, np.int64)
         self._cursor = np.zeros(4, np.int64)
         self._weights: Ints = np.zeros(n, np.int64)
-        self._nodes = 0
-
-    @property
-    def nodes(self) -> int:
-        """Nodes searched so far."""
-        return self._nodes + int(self._cursor[2])
 
     def begin(self, weights: Ints, than: int) -> None:
         """Ask for sets that weigh more than *than*."""
-        self._nodes = self.nodes
         self._weights = weights
         self._stack[0] = 0
         self._cursor[:] = 1, 0, 0, than
@@ -111,7 +103,7 @@ def heavy_convex(
 ) -> tuple[Bools, Floats]:
     """Return [rounds, n] convex sets below the target at a place, and their weights; -1 where none was found."""
     sets, heaviest = starts.copy(), np.zeros(len(starts))
-    grow = GROW.pick(float(len(starts) * repeats * ordered.instance.n**2), say)
+    grow: Any = GROW.pick(float(len(starts) * repeats * ordered.instance.n**2), say)
     work = units.work + units.extra if units.extra.any() else units.work
     loads = (weights.astype(np.float64), work, units.memory, units.cost)
     tensors = (ordered.starts, ordered.pins, ordered.first, ordered.at)

@@ -71,8 +71,7 @@ class PricingAttempt:
         self._rounds = max(min(int(GROWN * self._counts.sum() / n), MAX_ROUNDS, n // 2), 4)
         self.proof: Proof | None = None
         self.theta = inf
-        self.nodes = 0
-        self.spent = {"lp": 0.0, "grow": 0.0, "search": 0.0, "exact": 0.0, "rounds": 0.0}
+        self._exact_seconds = 0.0
 
     def run(self, seconds: float) -> Verdict:
         """Generate sets until the target is proved or out of reach, for at most *seconds*."""
@@ -87,7 +86,7 @@ class PricingAttempt:
                 return "out of reach"
             point = out if pull == 0.0 else out.towards(self.centre, pull)
             fresh = self._generate(point, out)
-            share = (monotonic() - began) * PATIENCE - self.spent["exact"]
+            share = (monotonic() - began) * PATIENCE - self._exact_seconds
             if self.centre.estimate > 1 + max(MIN_PROMISE * (self.theta - 1), LEAST) or not (fresh or pull):
                 verdict = self._certify(max(share, 0.0) if fresh or pull else max(share, 1.0))
                 if verdict == "proved":
@@ -102,13 +101,8 @@ class PricingAttempt:
     def _generate(self, point: Point, out: Point) -> int:
         """Look for sets that are too heavy at a point; return how many would lower theta."""
         known = len(self._stands)
-        start = monotonic()
         self._grow(point, out)
-        grown = monotonic()
         self._search(point)
-        self.spent["grow"] += grown - start
-        self.spent["search"] += monotonic() - grown
-        self.spent["rounds"] += 1
         self._recentre()
         estimate = self._estimate(point)
         if estimate > self.centre.estimate:
@@ -118,12 +112,10 @@ class PricingAttempt:
 
     def _solve(self) -> Point:
         """Return the weights that the sets known cover worst."""
-        start = monotonic()
         for _ in range(MAX_SOLVES):
             self.theta, weights, levels = self._master.solve()
             if not self._enter_known(weights, levels):
                 break
-        self.spent["lp"] += monotonic() - start
         return Point.at(weights, levels)
 
     def _enter_known(self, weights: Floats, levels: Floats) -> int:
@@ -205,8 +197,7 @@ class PricingAttempt:
                 self._left.pop(0)
             else:
                 break
-        self.spent["exact"] += monotonic() - start
-        self.nodes = sum(pricer.nodes for pricer in (*self._pricers, *self._provers))
+        self._exact_seconds += monotonic() - start
         if not self._left and verdict == "tired":
             most = [m for place, m in zip(self._places, self._most, strict=True) for _ in range(place.count)]
             self.proof = Proof(self._target, point.whole, tuple(most))

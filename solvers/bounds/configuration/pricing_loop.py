@@ -81,7 +81,6 @@ class Attempt:
         self._rounds = int(min(max(instance.n // 2, 4), MAX_ROUNDS, max(ROUND_STEPS / dear, 2)))
         self.proof: Proof | None = None
         self.theta = inf
-        self.exact_runs = 0
 
     def run(self, seconds: float) -> Verdict:
         """Generate sets until the target is proved or out of reach, for at most *seconds*."""
@@ -194,9 +193,9 @@ class Attempt:
         limits = (sizes.capacity, float(instance.types.memory[kind]))
         if instance.convex[kind].any():
             arcs = self._columns.convexity.arcs
-            sets, heaviest = heavy_windows(*data, arcs, *limits, rounds=self._rounds, seed=self._seed, say=self._say)
+            sets, weight = heavy_windows(*data, arcs, *limits, rounds=self._rounds, seed=self._seed, say=self._say)
             convex = [self._columns.convexity.holds(kind, in_set) for in_set in sets]
-            return sets[convex], heaviest[convex]
+            return sets[convex], weight[convex]
         starts = np.zeros((self._rounds, instance.n), np.bool_)
         if self._known[kind]:
             heaviest = np.argsort(-(self._table(kind) @ weights), kind="stable")[: self._rounds // 2]
@@ -222,7 +221,6 @@ class Attempt:
                 stopped=self._stopped,
                 enough=than * MAX_EXCESS + 1.0,
             )
-            self.exact_runs += 1
             if answer.most <= than:
                 most[kind] = than
                 continue

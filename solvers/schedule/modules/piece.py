@@ -60,11 +60,6 @@ class ModulePiece:
         """The tasks strictly between the ends."""
         return slice(int(self.entry), self.size - int(self.exit))
 
-    @property
-    def trivial(self) -> bool:
-        """Whether there is nothing between the ends."""
-        return self.size == int(self.entry) + int(self.exit)
-
     @cached_property
     def allowed(self) -> Bools:
         """[s, k] where every task may go."""

@@ -215,7 +215,7 @@ class BoundaryWalk:
         seconds = self._share(i, len(new))
         jobs: list[Future[ModuleResult]] = []
         for ends in new:
-            problem = part.between(dict(enumerate(ends[0])), {a: p for a, p in enumerate(ends[1]) if p is not None})
+            problem = part.between(*ends)
             self.asked += 1
             if seconds < LIST or self._stopped() or len(part.nodes) > LARGEST:
                 self.listed += 1
@@ -249,8 +249,7 @@ class BoundaryWalk:
             return self._known[key].bound
         if key not in self._floors:
             part = self._classes.firsts[key[0]]
-            problem = part.between(dict(enumerate(ends[0])), {a: p for a, p in enumerate(ends[1]) if p is not None})
-            self._floors[key] = floor(problem)
+            self._floors[key] = floor(part.between(*ends))
         return self._floors[key]
 
     def _bound(self, i: int, states: Sequence[State]) -> None:

@@ -5,7 +5,7 @@ Modules that are equal up to the names of nodes are found: results for one hold 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -39,8 +39,6 @@ LARGEST = 400
 
 Place: TypeAlias = tuple[int, ...]
 """Where a tensor is: the device of every chunk; of one sample there is one chunk."""
-Places: TypeAlias = Mapping[int, Place]
-"""Where tensors are, by their number among those that a module reads, or among those of its own that others read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +61,10 @@ class ModuleTasks:
     outputs: Ints
     problem: Problem
 
-    def between(self, inputs: Places, outputs: Places) -> Problem:
-        """Return the problem of the module with these devices of its inputs and outputs."""
-        pins: list[Constraint] = []
-        for i, place in inputs.items():
-            pins.append(self._pin(i, place))
-        for i, place in outputs.items():
-            pins.append(self._pin(int(self.outputs[i]), place))
+    def between(self, inputs: Sequence[Place], outputs: Sequence[Place | None]) -> Problem:
+        """Return the problem of the module with these devices of its inputs and outputs; None stands for any."""
+        ends = [*enumerate(inputs), *zip(self.outputs.tolist(), outputs, strict=True)]
+        pins = [self._pin(task, place) for task, place in ends if place is not None]
         return self.problem.with_constraints((*self.problem.constraints, *pins))
 
     def _pin(self, task: int, place: Place) -> Constraint:
