@@ -90,19 +90,6 @@ def _runs(given: object, length: int) -> dict[tuple[int, int], float]:
     return runs
 
 
-class _Network:
-    """Tensors for minimum cuts: a tensor's producer and readers, and its cost in whole numbers of ``1 / units``."""
-
-    def __init__(self, problem: Problem, tensor: list[float]) -> None:
-        graph = problem.graph
-        total = fsum(x for x in problem.time.ravel().tolist() if x < inf) + fsum(tensor)
-        self.units = ldexp(1.0, min(BITS - frexp(total)[1], 1000))
-        pins = [[u, *graph.successors(u).tolist()] for u in range(graph.n)]
-        self.starts = np.cumsum([0, *(len(members) for members in pins)])
-        self.pins = np.array([v for members in pins for v in members], np.int64)
-        self.cost = np.array([floor(cost * self.units) for cost in tensor], np.int64)
-
-
 class _Cut:
     """A problem, sets of nodes as whole numbers with a bit for each."""
 
@@ -110,7 +97,13 @@ class _Cut:
         self.problem = problem
         graph, link = problem.graph, problem.channel
         self.tensor = [float(x) / link.bandwidth for x in graph.output.tolist()]
-        self.network = _Network(problem, self.tensor)
+        # Tensors for minimum cuts: producers and readers, and costs in whole numbers of 1 / units, rounded down.
+        total = fsum(x for x in problem.time.ravel().tolist() if x < inf) + fsum(self.tensor)
+        self.units = ldexp(1.0, min(BITS - frexp(total)[1], 1000))
+        pins = [[u, *graph.successors(u).tolist()] for u in range(graph.n)]
+        self.starts = np.cumsum([0, *(len(members) for members in pins)])
+        self.pins = np.array([v for members in pins for v in members], np.int64)
+        self.cost = np.array([floor(cost * self.units) for cost in self.tensor], np.int64)
         self.readers = [sum(1 << v for v in graph.successors(u).tolist()) for u in range(graph.n)]
         self.after, self.before = [0] * graph.n, [0] * graph.n
         for u in reversed(graph.topological_order.tolist()):
@@ -199,7 +192,7 @@ class _Cut:
 
         Its memory has a *rent*. *down* and *up* are the nodes that those inside reach, and those that reach them.
         """
-        graph, network = self.problem.graph, self.network
+        graph = self.problem.graph
         barred = outside | self.barred[d]
         state = np.array(
             [IN if inside >> v & 1 else OUT if barred >> v & 1 else FREE for v in range(graph.n)], np.int64
@@ -209,16 +202,16 @@ class _Cut:
             0.0 if barred >> v & 1 else float(self.problem.time[v, d]) + rent * float(graph.memory[v])
             for v in range(graph.n)
         ]
-        if not fsum(costs) * network.units < MAX_SUM:
+        if not fsum(costs) * self.units < MAX_SUM:
             raise Refused(f"the certificate's rent {rent!r} is too large to count with")
-        price = [floor(cost * network.units) for cost in costs]
+        price = [floor(cost * self.units) for cost in costs]
         flags = [np.array([bits >> v & 1 for v in range(graph.n)], np.bool_) for bits in (down, up)]
         cut = LEAST_CUT.plain if graph.n <= SMALL else LEAST_CUT.compiled()
         value = cut(
-            state, np.array(price, np.int64), network.starts, network.pins, network.cost, graph.tails, graph.heads,
+            state, np.array(price, np.int64), self.starts, self.pins, self.cost, graph.tails, graph.heads,
             flags[0], flags[1], np.zeros(graph.n, np.bool_),
         )  # fmt: skip
-        return (value - (ceil(rent * self.limit[d] * network.units) if rent else 0)) / network.units
+        return (value - (ceil(rent * self.limit[d] * self.units) if rent else 0)) / self.units
 
     def _passed(self, inside: int, path: list[int], i: int, j: int) -> float:
         """Return what is read from before a run and written for after it."""

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import fsum
 
 import numpy as np
 
-from mtpp_dsl.core.constraints import Colocate, Constraint, Decision, Finish, Forbid, Linear, On, Pin, Separate, Start
+from mtpp_dsl.core.constraints import (
+    Acyclic,
+    BreakSymmetry,
+    Colocate,
+    Constraint,
+    Contiguous,
+    Decision,
+    Finish,
+    Forbid,
+    Linear,
+    Memory,
+    On,
+    Pin,
+    Separate,
+    Start,
+)
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.custom import CustomConstraint
@@ -15,7 +31,36 @@ from mtpp_dsl.core.problem.devices import Interconnect
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["lifted", "named", "quotient"]
+__all__ = ["KEPT", "is_contiguous_anyway", "lifted", "may_bind", "named", "quotient", "roots"]
+
+
+KEPT = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)
+"""Constraints that a quotient by nodes that may be together keeps."""
+
+
+def is_contiguous_anyway(problem: Problem) -> bool:
+    """Return whether ``acyclic`` implies every ``contiguous``."""
+    asked = {constraint.parts for constraint in problem.of(Acyclic)}
+    return "both" in asked or (bool(asked) and not problem.graph.backward.any())
+
+
+def may_bind(problem: Problem) -> Bools:
+    """Return [n] which nodes have memory, or parameters, where a limit of these can bind."""
+    graph = problem.graph
+    heavy = np.zeros(graph.n, np.bool_)
+    if (fsum(graph.memory) > problem.memory_limit).any():
+        heavy |= graph.memory > 0
+    if (fsum(graph.params) > problem.overflow_limit).any():
+        heavy |= graph.params > 0
+    return heavy
+
+
+def roots(into: Sequence[int]) -> Ints:
+    """Return for each number what it was merged into in the end; *into* says what each was merged into first."""
+    ends = np.array(into, np.int64)
+    while (ends[ends] != ends).any():
+        ends = ends[ends]
+    return ends
 
 
 def quotient(

@@ -8,26 +8,16 @@ from math import fsum
 import numpy as np
 
 from mtpp_dsl.core.constraints import (
-    Acyclic,
-    BreakSymmetry,
-    Colocate,
-    Contiguous,
-    Forbid,
     Linear,
-    Memory,
     On,
-    Pin,
-    Separate,
 )
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.reductions.clusters import lifted, named, quotient
+from mtpp_dsl.solvers.reductions.clusters import KEPT, is_contiguous_anyway, lifted, may_bind, named, quotient, roots
 
 __all__ = ["Contract"]
-
-KEPT = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear)
 
 
 class Contract:
@@ -83,7 +73,7 @@ class Contract:
             return f"a merged node might break 'constraint {other.keyword}'"
         if any(not isinstance(decision, On) for row in problem.of(Linear) for decision, _ in row.terms):
             return "a constraint over loads may ask for what merging lowers"
-        if problem.contiguous and not _contiguous_anyway(problem):
+        if problem.contiguous and not is_contiguous_anyway(problem):
             return "moving a node may break 'constraint contiguous' where the quotient graph may have cycles"
         return None
 
@@ -97,12 +87,6 @@ class Contract:
         between = tails != heads
         edges = sorted(set(zip(tails[between].tolist(), heads[between].tolist(), strict=True)))
         return quotient(problem, cluster, kept, edges, graph.output[kept]), lifted(problem, cluster)
-
-
-def _contiguous_anyway(problem: Problem) -> bool:
-    """Return whether ``acyclic`` implies every ``contiguous``."""
-    asked = {constraint.parts for constraint in problem.of(Acyclic)}
-    return "both" in asked or (bool(asked) and not problem.graph.backward.any())
 
 
 class _Net:
@@ -119,19 +103,11 @@ class _Net:
         self._consumers: list[set[int]] = [set(graph.successors(v).tolist()) for v in range(graph.n)]
         self._inputs: list[set[int]] = [set(graph.predecessors(v).tolist()) for v in range(graph.n)]
         self._part = (graph.backward if problem.acyclic else np.zeros(graph.n, np.bool_)).tolist()
-        stays = named(problem)
-        if (fsum(graph.memory) > problem.memory_limit).any():
-            stays |= graph.memory > 0
-        if (fsum(graph.params) > problem.overflow_limit).any():
-            stays |= graph.params > 0
-        self._stays: list[bool] = stays.tolist()
+        self._stays: list[bool] = (named(problem) | may_bind(problem)).tolist()
 
     def clusters(self) -> tuple[Ints, Ints]:
         """Return the nodes that remain, and [n] for each node the index of the one that it was merged into."""
-        into = np.array(self._into, np.int64)
-        while (into[into] != into).any():
-            into = into[into]
-        kept, cluster = np.unique(into, return_inverse=True)
+        kept, cluster = np.unique(roots(self._into), return_inverse=True)
         return kept, cluster.astype(np.int64)
 
     def contract(self) -> None:

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import fsum
 
 import numpy as np
 
 from mtpp_dsl.core.constraints import (
-    Acyclic,
-    BreakSymmetry,
     Colocate,
-    Contiguous,
-    Forbid,
     Linear,
-    Memory,
-    Pin,
     Separate,
 )
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.colocation import numbered, ordered_edges, strong, together
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.reductions.clusters import lifted, quotient
+from mtpp_dsl.solvers.reductions.clusters import KEPT, is_contiguous_anyway, lifted, may_bind, quotient, roots
 
 __all__ = ["Fuse"]
-
-KEPT = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)
 
 
 class Fuse:
@@ -64,8 +55,7 @@ class Fuse:
         other = next((c for c in problem.constraints if not isinstance(c, KEPT)), None)
         if other is not None:
             return f"a fused node might break 'constraint {other.keyword}'"
-        parts = {constraint.parts for constraint in problem.of(Acyclic)}
-        if problem.contiguous and not ("both" in parts or (parts and not problem.graph.backward.any())):
+        if problem.contiguous and not is_contiguous_anyway(problem):
             return "a fused node joins paths, and 'constraint contiguous' looks at paths"
         classes = together(problem)
         for apart in problem.of(Separate):
@@ -153,10 +143,7 @@ def absorbed(problem: Problem, classes: Ints) -> Ints:
         b = view.host_of(a)
         if b is not None:
             todo += [c for c in view.join(a, b) if view.light[c]]
-    into = np.array(view.into, np.int64)
-    while (into[into] != into).any():
-        into = into[into]
-    merged: Ints = into[classes]
+    merged: Ints = roots(view.into)[classes]
     return merged
 
 
@@ -222,12 +209,7 @@ class _View:
 
 def _weightless(problem: Problem, classes: Ints, count: int) -> Bools:
     """Return [supernodes] which have no time and no memory that can bind, and are in no conflict set."""
-    graph = problem.graph
-    heavy = np.logical_or.reduce((problem.time > 0) & problem.allowed, axis=1)
-    if (fsum(graph.memory) > problem.memory_limit).any():
-        heavy |= graph.memory > 0
-    if (fsum(graph.params) > problem.overflow_limit).any():
-        heavy |= graph.params > 0
+    heavy = np.logical_or.reduce((problem.time > 0) & problem.allowed, axis=1) | may_bind(problem)
     for apart in problem.of(Separate):
         heavy[list(apart.nodes)] = True
     light = np.ones(count, np.bool_)

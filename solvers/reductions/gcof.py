@@ -8,16 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mtpp_dsl.core.constraints import (
-    Acyclic,
-    BreakSymmetry,
-    Colocate,
-    Contiguous,
     ExclusiveLinks,
     Finish,
-    Forbid,
     Linear,
-    Memory,
-    Pin,
     Separate,
     Start,
 )
@@ -30,12 +23,12 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import compressed
-from mtpp_dsl.solvers.reductions.clusters import lifted, quotient
+from mtpp_dsl.solvers.reductions.clusters import KEPT, lifted, quotient
 from mtpp_dsl.solvers.reductions.fusion_rules import Rules
 
 __all__ = ["Gcof", "coarsen"]
 
-KEPT = (Acyclic, BreakSymmetry, Colocate, Contiguous, ExclusiveLinks, Forbid, Linear, Memory, Pin, Separate)
+SUPPORTED = (*KEPT, ExclusiveLinks)
 
 
 def coarsen(problem: Problem, rules: Rules) -> tuple[Problem, Callable[[Plan], Plan]]:
@@ -91,7 +84,7 @@ class Gcof:
             return f"gcof coarsens for one sample, not for a batch of {problem.objective.batch}"
         if problem.objective.is_linear or problem.soft_rows:
             return "gcof coarsens for a makespan alone, without other objectives and without penalties"
-        other = next((c for c in problem.constraints if not isinstance(c, KEPT)), None)
+        other = next((c for c in problem.constraints if not isinstance(c, SUPPORTED)), None)
         return None if other is None else f"gcof does not support constraint {other}"
 
     def apply(self, problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:

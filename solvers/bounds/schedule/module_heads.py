@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -136,30 +137,32 @@ def within(asked: Request, nodes: Ints, head: Ints, tail: Ints) -> Request:
 
     The other nodes are left out, so every schedule of all nodes gives one of these.
     """
-    place = np.full(asked.n, -1)
-    place[nodes] = np.arange(len(nodes))
-    edges = np.flatnonzero((place[asked.tails] >= 0) & (place[asked.heads] >= 0))
     return request(
-        asked.duration[nodes],
-        place[asked.tails[edges]],
-        place[asked.heads[edges]],
-        asked.row[edges],
-        asked.table,
+        table=asked.table,
         cutoff=asked.cutoff,
         exclusive=asked.exclusive,
         size=asked.size[nodes],
         capacity=asked.capacity,
-        together=np.unique(asked.together[nodes], return_inverse=True)[1].reshape(-1).astype(np.int64),
-        apart=apart_of(asked.apart, place),
         head=head,
         tail=tail,
+        **_restricted(asked, nodes),
     )
 
 
-def apart_of(apart: Sequence[Sequence[int]], place: Ints) -> tuple[tuple[int, ...], ...]:
-    """Return conflict sets restricted to the nodes with new numbers; -1 stands for a node that is left out."""
-    groups = [tuple(int(place[v]) for v in group if place[v] >= 0) for group in apart]
-    return tuple(group for group in groups if len(group) > 1)
+def _restricted(asked: Request | BatchRequest, nodes: Ints) -> dict[str, Any]:
+    """Return the durations, edges and constraints of a request that are left of some nodes, which get new numbers."""
+    place = np.full(asked.n, -1)
+    place[nodes] = np.arange(len(nodes))
+    edges = np.flatnonzero((place[asked.tails] >= 0) & (place[asked.heads] >= 0))
+    groups = [tuple(int(place[v]) for v in group if place[v] >= 0) for group in asked.apart]
+    return {
+        "duration": asked.duration[nodes],
+        "tails": place[asked.tails[edges]],
+        "heads": place[asked.heads[edges]],
+        "row": asked.row[edges],
+        "together": np.unique(asked.together[nodes], return_inverse=True)[1].reshape(-1).astype(np.int64),
+        "apart": tuple(group for group in groups if len(group) > 1),
+    }
 
 
 def reverse(asked: Request) -> Request:
@@ -206,23 +209,15 @@ class WholeProblem:
         if self.batches is None:
             return within(self.single, nodes, head, tail)
         whole = self.batches
-        place = np.full(whole.n, -1)
-        place[nodes] = np.arange(len(nodes))
-        edges = np.flatnonzero((place[whole.tails] >= 0) & (place[whole.heads] >= 0))
         return replace(
             whole,
-            duration=whole.duration[nodes],
             alone=whole.alone[nodes],
-            tails=place[whole.tails[edges]],
-            heads=place[whole.heads[edges]],
-            row=whole.row[edges],
             weights=whole.weights[nodes],
             share=whole.share[nodes],
-            together=np.unique(whole.together[nodes], return_inverse=True)[1].reshape(-1).astype(np.int64),
-            apart=apart_of(whole.apart, place),
             pins=whole.pins[nodes],
             head=head,
             tail=tail,
+            **_restricted(whole, nodes),
         )
 
 
