@@ -53,9 +53,9 @@ class Gcof:
     A rule is matched along edges from a node with one successor, the paper's direct and multi-inputs connections: a
     path v1 -> v2 -> … in which each but the last is read by the next alone. No path then leaves a group but from its
     last node, so none returns to it: the coarse graph has no cycle, and :class:`~mtpp_dsl.core.problem.graph.Graph`
-        checks that again. In topological order, every node that is in no group yet begins one: the longest path from it
-        that matches a whole rule and has no node of another group. Algorithm 1 fuses the same operators; it also binds
-        some that it releases in the end.
+    checks that again. In topological order, every node that is in no group yet begins one: the longest path from it
+    that matches a whole rule and has no node of another group. Algorithm 1 fuses the same operators; it also binds
+    some that it releases in the end.
 
     Nodes are not fused if no device may have all of them (support, ``pin``, ``forbid``, ``memory``, with all that is
     colocated with them), if a constraint separates them, if they belong to different parts of a training graph, or if a

@@ -7,7 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, is_dataclass, replace
 from hashlib import blake2b
 from time import monotonic
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -34,12 +33,11 @@ class _PartAnswer:
 
 
 class PartSolver:
-    """Asks CP-SAT how soon parts can end; use it as a context, or close it.
+    """Asks CP-SAT how soon parts can end; close it at the end.
 
     It first asks whether a part can end by some time a little after the bound known, which CP-SAT refutes many times
-    faster
-    than it finds and proves an optimum, and then by later and later times. Once a time can be kept, the part is solved
-    (Klein, Scholl 1999: destructive improvement).
+    faster than it finds and proves an optimum, and then by later and later times. Once a time can be kept, the part is
+    solved (Klein, Scholl 1999: destructive improvement).
 
     Args:
         pool: of processes.
@@ -98,12 +96,6 @@ class PartSolver:
     def close(self) -> None:
         """Wait for running questions, and drop waiting ones."""
         self._threads.shutdown(cancel_futures=True)
-
-    def __enter__(self) -> PartSolver:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
 
 def _key(value: Any) -> bytes:

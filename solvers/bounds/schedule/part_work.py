@@ -33,9 +33,8 @@ class PartWork:
     """Weighted shares of the work (archer2024, Lemma 3.3), for devices that differ, and for batches.
 
     For weights y >= 0 of the devices, the sum over nodes v of the least ``sum over d of y[d] time[v, d, p[d]]``, where
-    p
-    is the number of chunks on each device, is at most the makespan times the sum of y. The weights are those that give
-    the best bound for the whole graph, by cutting planes (Kelley 1960); any weights give a bound for any part.
+    p is the number of chunks on each device, is at most the makespan times the sum of y. The weights are those that
+    give the best bound for the whole graph, by cutting planes (Kelley 1960); any weights give a bound for any part.
 
     Args:
         duration: [n, k, chunks + 1] whole numbers; ``INF`` where a batch may not be, 0 for none.

@@ -92,7 +92,7 @@ class Recursion:
         self._forward.raise_ends(self._outputs, _units(before.least[:, 1], len(self._module)))
         best = 0.0
         for i in range(last):
-            best = max(best, self._across(i, after, before), self._across_back(i, after, before))
+            best = max(best, self._across(i, after, before))
         return rounded(best, len(self._module))
 
     def _nest(self, way: _Direction, tails: Ints, heads: Ints, module: Ints, leads: Bools, exits: Ints) -> None:
@@ -109,26 +109,13 @@ class Recursion:
                     way.least[x, 1:] = np.maximum.accumulate(np.maximum(way.least[x, 1:], joined))
 
     def _across(self, i: int, after: _Direction, before: _Direction) -> float:
-        """Return the value of the inequality at the boundary after module *i*."""
+        """Return the value of the inequality at the boundary after module *i*, of the problem or of its reverse."""
         cross = (self._module[self._tails] <= i) & (self._module[self._heads] > i)
-        return self._sum(
-            np.searchsorted(after.inputs, self._heads[cross]),
-            np.searchsorted(before.inputs, self._tails[cross]),
-            after,
-            before,
-            self._module <= i,
-        )
-
-    def _across_back(self, i: int, after: _Direction, before: _Direction) -> float:
-        """Return the value of the inequality of the reversed problem there."""
-        cross = (self._module[self._tails] <= i) & (self._module[self._heads] > i)
-        return self._sum(
-            np.searchsorted(before.inputs, self._tails[cross]),
-            np.searchsorted(after.inputs, self._heads[cross]),
-            before,
-            after,
-            self._module > i,
-        )
+        targets = np.searchsorted(after.inputs, self._heads[cross])
+        exits = np.searchsorted(before.inputs, self._tails[cross])
+        here: Bools = np.asarray(self._module <= i, np.bool_)
+        beyond: Bools = np.logical_not(here)
+        return max(self._sum(targets, exits, after, before, here), self._sum(exits, targets, before, after, beyond))
 
     def _sum(self, targets: Ints, exits: Ints, after: _Direction, before: _Direction, here: Bools) -> float:
         targets, exits = np.unique(targets), np.unique(exits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from math import inf
 from time import monotonic
@@ -265,7 +266,7 @@ def _run(
     if pool is None:
         run.bound(None)
     else:
-        with PartSolver(pool, effort(limits), run.stopped) as solver:
+        with closing(PartSolver(pool, effort(limits), run.stopped)) as solver:
             run.bound(solver)
     return run
 

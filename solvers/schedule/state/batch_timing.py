@@ -82,9 +82,8 @@ def timing(
 
     Each batch starts as soon as its inputs have arrived and its device is free, as in
     :func:`mtpp_dsl.core.plans.batches.timed`; one that takes no time waits for no device. A batch whose inputs are not
-    there yet
-    is preceded by those that make them. *begin* is a multiple of ``STRIDE``; a batch that gets inputs where no link
-    leads costs *toll*. It ends as soon as the least time from a batch to the end is more than *allowed*.
+    there yet is preceded by those that make them. *begin* is a multiple of ``STRIDE``; a batch that gets inputs where
+    no link leads costs *toll*. It ends as soon as the least time from a batch to the end is more than *allowed*.
     """
     k = field.time.shape[1]
     trial.number[0] += 1
