@@ -27,7 +27,7 @@ MAX_SETS = 8
 
 
 class Heavier:
-    """Is there a convex set below the target, at a place, that weighs more?
+    """Search for convex sets below the target, at a place, that weigh more than is asked.
 
     Args:
         ordered: the graph.

@@ -157,7 +157,7 @@ class Apart:
 
 
 class _Ranks:
-    """At which places of a pipeline of k blocks a supernode may stand: its ancestors' work needs blocks before it."""
+    """Places in a pipeline of k blocks at which a supernode may stand: blocks before it take its ancestors' work."""
 
     def __init__(self, problem: Problem, n: int, work: Ints, arcs: Ints) -> None:
         reach = reached(n, arcs) | np.eye(n, dtype=np.bool_)

@@ -26,7 +26,7 @@ TURN = 0.25
 
 @dataclass(frozen=True)
 class _PartAnswer:
-    """No answer is below so many units; whether that is the optimum, or no better one is to be had."""
+    """A bound on a part: no schedule of it is shorter; *settled* if it is the optimum, or no better one can be had."""
 
     units: int
     settled: bool

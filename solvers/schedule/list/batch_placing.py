@@ -134,8 +134,8 @@ def score(
 ) -> tuple[float, float]:
     """Return when the last batch of node *v* ends with a row, and the sum of their times; ``inf`` if it may not be.
 
-    Nor if it takes memory that all others together will need. What its class runs beside comes after it. Starts are
-    written.
+    They are ``inf``, too, if the row takes memory that all others together need. The other nodes of its class are taken
+    to run after it on each device. Starts and ends are written to *placed*.
     """
     k = field.time.shape[1]
     c = field.group[v]
