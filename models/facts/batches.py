@@ -14,7 +14,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph
 from mtpp_dsl.core.views.lanes import Lanes
 from mtpp_dsl.models.facts.clashes import ClashItems
-from mtpp_dsl.models.facts.reach import reach
+from mtpp_dsl.models.facts.graph_facts import reach
 from mtpp_dsl.models.facts.times import ABOVE, LinkTimes, carries, heads_of, tails_of
 from mtpp_dsl.models.facts.user_rows import PASSED
 

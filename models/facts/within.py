@@ -26,8 +26,7 @@ from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, Net
-from mtpp_dsl.models.facts.network import CutNetwork
-from mtpp_dsl.models.facts.reach import between, reach
+from mtpp_dsl.models.facts.graph_facts import CutNetwork, between, reach
 from mtpp_dsl.models.facts.user_rows import PASSED
 
 __all__ = ["BlockFacts", "RelaxedInstance", "asked_of", "facts_below", "facts_hold", "facts_of"]

@@ -24,7 +24,7 @@ from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.symmetry import devices_in_order
 from mtpp_dsl.models.extract.batch_plan import batch_plan
 from mtpp_dsl.models.facts.batches import pinned
-from mtpp_dsl.models.facts.reach import reach
+from mtpp_dsl.models.facts.graph_facts import reach
 from mtpp_dsl.models.facts.times import carries
 from mtpp_dsl.models.formulations.batched import SCOPE, chunks_of, scale_of, too_large
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry

@@ -53,8 +53,8 @@ from mtpp_dsl.models.blocks.timed_rows import limits_of, timed_rows, timed_value
 from mtpp_dsl.models.blocks.transfer import ends, routed_edges, transfer
 from mtpp_dsl.models.extract.retiming import SolverDecisions, retimed
 from mtpp_dsl.models.facts.clashes import clashes, node_items, transfer_items
+from mtpp_dsl.models.facts.graph_facts import reach
 from mtpp_dsl.models.facts.linear_cost import gains_from_delay, unmeasured
-from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.models.facts.times import LinkTimes, horizon, times_of, without_horizon
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry

@@ -29,7 +29,7 @@ from mtpp_dsl.models.blocks.schedule_as_published import (
 )
 from mtpp_dsl.models.blocks.symmetry import devices_in_order, does_nodes
 from mtpp_dsl.models.extract.retiming import SolverDecisions, retimed
-from mtpp_dsl.models.facts.reach import reach
+from mtpp_dsl.models.facts.graph_facts import reach
 from mtpp_dsl.models.facts.times import carries, horizon
 from mtpp_dsl.models.formulations.derived import keeps_symmetry
 from mtpp_dsl.models.formulations.moirai import too_many_pairs

@@ -42,8 +42,7 @@ from mtpp_dsl.core.plans.routes import Route
 from mtpp_dsl.core.plans.subgraphs import undefined
 from mtpp_dsl.core.problem.custom import CustomConstraint
 from mtpp_dsl.core.problem.devices import Host, Shared
-from mtpp_dsl.core.problem.given import check_problem
-from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.problem import Problem, check_problem
 
 __all__ = [
     "TOLERANCE",

@@ -21,7 +21,7 @@ from mtpp_dsl.core.contracts.protocols import Method, refusal
 from mtpp_dsl.core.contracts.traits import method_traits
 from mtpp_dsl.core.errors import MtppError, SpecError, UsageError
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.sources import counted_sources
+from mtpp_dsl.core.problem.time_sources import counted_sources
 from mtpp_dsl.core.text.source import Diagnostic
 from mtpp_dsl.language.lowering.analysis import Analysis
 from mtpp_dsl.language.lowering.law import package_law

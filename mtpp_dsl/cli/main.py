@@ -28,7 +28,7 @@ def main() -> None:
         _interrupted()
     from mtpp_dsl.cli.run import run
     from mtpp_dsl.cli.screen import finish, outlive_readers
-    from mtpp_dsl.core.base.leaving import leave_at_once
+    from mtpp_dsl.core.base.interpreter import leave_at_once
 
     outlive_readers()
     code = finish(run(sys.argv[1:]))

@@ -18,8 +18,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.executors.addresses import opened
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.given import check_problem
-from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.problem import Problem, check_problem
 from mtpp_dsl.solving.finding import find_method, instead, method_names
 from mtpp_dsl.solving.one_problem import SolveArguments
 from mtpp_dsl.solving.plugins.honoured import DEFAULT_SOLVER, check_solver, refuse_scheduler

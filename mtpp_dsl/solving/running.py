@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from mtpp_dsl.checks.verification import check_result, settled
 from mtpp_dsl.core.base.amounts import Duration, seconds_of
-from mtpp_dsl.core.base.leaving import stop_at_exit
+from mtpp_dsl.core.base.interpreter import stop_at_exit
 from mtpp_dsl.core.base.units import format_gap, format_quantity
 from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
@@ -23,8 +23,7 @@ from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Reached, Result, relative_gap
-from mtpp_dsl.core.problem.given import check_problem
-from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.problem import Problem, check_problem
 from mtpp_dsl.solving.api import solve
 
 __all__ = ["Running", "solve_async", "start"]

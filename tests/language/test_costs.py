@@ -20,7 +20,7 @@ from mtpp_dsl.core.problem.costs import Costs, TimeSource
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.sources import counted_sources
+from mtpp_dsl.core.problem.time_sources import counted_sources
 from mtpp_dsl.language.lowering.law_arrays import column_times
 from mtpp_dsl.solving.answers.json import schema
 from tests.small_models import gpt

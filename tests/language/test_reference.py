@@ -9,7 +9,7 @@ from random import Random
 import hypothesis.strategies as st
 from hypothesis import given
 
-from mtpp_dsl.core.base.exact import exact_number, from_float, settled, survives
+from mtpp_dsl.core.base.exact_numbers import exact_number, from_float, settled, survives
 from mtpp_dsl.core.base.units import Dimension
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.language.syntax.parser import parse_expression

@@ -21,7 +21,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph
 from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.models.blocks.windows import steps_of
-from mtpp_dsl.models.facts.network import CutNetwork
+from mtpp_dsl.models.facts.graph_facts import CutNetwork
 from mtpp_dsl.models.facts.scaling import scale_of
 from mtpp_dsl.models.facts.within import BlockFacts, facts_below
 from mtpp_dsl.models.formulations.exact import Exact

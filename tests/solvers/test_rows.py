@@ -21,7 +21,7 @@ from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.rows import rows_of
+from mtpp_dsl.core.views.labelled_rows import rows_of
 from mtpp_dsl.solvers.algorithms.mending import Mender, linear_in_places
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.partition.annealing import one_annealing, ordered_annealing

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
-from mtpp_dsl.core.base.exact import Exact, exact_number, plain_number
+from mtpp_dsl.core.base.exact_numbers import Exact, exact_number, plain_number
 from mtpp_dsl.core.errors import did_you_mean
 
 __all__ = [

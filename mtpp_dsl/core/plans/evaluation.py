@@ -23,11 +23,10 @@ from mtpp_dsl.core.plans.stages import Keeping, ring_time, shard_speedup, stages
 from mtpp_dsl.core.plans.subgraphs import traffic
 from mtpp_dsl.core.plans.transfer_loads import carried, spans, tensor_io
 from mtpp_dsl.core.problem.devices import Host, Links, Shared
-from mtpp_dsl.core.problem.given import check_problem
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.plan_rules import synchronises
-from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.problem import Problem, check_problem
 
 __all__ = ["Evaluation", "evaluate"]
 

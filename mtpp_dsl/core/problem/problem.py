@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.base.units import format_quantity
 from mtpp_dsl.core.constraints import (
     Acyclic,
+    Colocate,
     Constraint,
     Contiguous,
     Forbid,
@@ -36,6 +38,7 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.core.problem.in_order import Line, check_order, in_line, ordered_devices
 from mtpp_dsl.core.problem.network import Network, check_network, check_tree, network_of
 from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.objective_rules import settled_objectives
 from mtpp_dsl.core.problem.phases import (
     check_phases,
     mixed_graph,
@@ -48,13 +51,24 @@ from mtpp_dsl.core.problem.phases import (
     summed_latencies,
 )
 from mtpp_dsl.core.problem.plan_rules import check_copies, check_groups, check_replicas, check_robust, deviations
-from mtpp_dsl.core.problem.several import settled_objectives
 from mtpp_dsl.core.problem.soundness import check_devices, check_links, check_magnitudes, check_members, unread, untimed
 from mtpp_dsl.core.problem.staging import check_shards, check_stages
 from mtpp_dsl.core.problem.transfers import Transfers, transfers
-from mtpp_dsl.core.problem.tying import with_ties
 
-__all__ = ["Origin", "Problem", "Targeted", "running_times"]
+__all__ = ["Origin", "Problem", "Targeted", "check_problem", "running_times", "with_ties"]
+
+
+def with_ties(graph: Graph, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
+    """Return *constraints* with one ``colocate`` for each tie of the graph's model that they do not have.
+
+    In messages these are named by their weights: "colocate (tied weights wte.weight, lm_head.weight)".
+    """
+    origin = graph.origin
+    if origin is None or len(origin.members) != graph.n:
+        return tuple(constraints)
+    ties = [Colocate(nodes=tie.nodes, origin=tie.name) for tie in origin.ties]
+    return (*constraints, *(tie for tie in ties if tie not in constraints))
+
 
 C = TypeVar("C", bound=Constraint)
 
@@ -139,13 +153,13 @@ class Problem(Picklable):
         """Check the parts against each other and compute ``time``.
 
         Several objectives are optimised one after the other, each over the plans that those before it leave. Nodes of a
-        model that share weights are kept together: see :mod:`mtpp_dsl.core.problem.tying`.
+        model that share weights are kept together: see :mod:`mtpp_dsl.core.problem.problem`.
 
         Raises:
             UsageError: no device, two of one name, a bandwidth that is not positive, a constraint
                 that names a node or device that is not there, or that speaks of the bottleneck where there are two;
                 and see :mod:`mtpp_dsl.core.problem.plan_rules`, :mod:`mtpp_dsl.core.problem.soundness`,
-                :mod:`mtpp_dsl.core.problem.several` and :mod:`mtpp_dsl.core.problem.batching`.
+                :mod:`mtpp_dsl.core.problem.objective_rules` and :mod:`mtpp_dsl.core.problem.batching`.
         """
         devices, constraints = tuple(devices), with_ties(graph, constraints)
         channel = interconnect if isinstance(interconnect, (Shared, Host)) else None
@@ -551,3 +565,20 @@ def running_times(graph: Graph, devices: Sequence[Device]) -> Floats:
         if device.unsupported:
             time[[kind in device.unsupported for kind in graph.kinds], d] = np.inf
     return frozen(time, np.float64)
+
+
+def check_problem(given: object, function: str) -> None:
+    """Refuse what is no problem, and say how one is made of it.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if isinstance(given, Problem):
+        return
+    what, remedy = f"a {type(given).__name__}", "mtpp_dsl.load(path)"
+    if isinstance(given, (str, os.PathLike)):
+        text = os.fspath(given)
+        remedy = f"mtpp_dsl.load({text!r})" if isinstance(text, str) and len(text) < 80 else "mtpp_dsl.load(…)"
+    else:  # a spec that is parsed, or one that is being made
+        remedy = next((f"its method {name}()" for name in ("problem", "build") if hasattr(given, name)), remedy)
+    raise UsageError(f"{function} takes a problem, such as {remedy} gives, not {what}")

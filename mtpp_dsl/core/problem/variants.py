@@ -15,8 +15,8 @@ from mtpp_dsl.core.errors import PluginError, Refused, UsageError, nearest
 from mtpp_dsl.core.problem.devices import Device, Interconnect, Links, Tree
 from mtpp_dsl.core.problem.graph import Graph, frozen
 from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.objective_rules import settled_objectives
 from mtpp_dsl.core.problem.problem import Problem, Targeted
-from mtpp_dsl.core.problem.several import settled_objectives
 
 __all__ = ["NAMED", "OneMore", "free_of", "new_name", "targeted", "with_objectives"]
 

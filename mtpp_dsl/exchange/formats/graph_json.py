@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.core.base.record import JsonRecord, load
+from mtpp_dsl.core.base.json_record import JsonRecord, load
 from mtpp_dsl.core.base.writing import write_text
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.problem.costs import Costs

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mtpp_dsl.core.base.record import JsonRecord, load, located, repeated_edges
+from mtpp_dsl.core.base.json_record import JsonRecord, load, located, repeated_edges
 from mtpp_dsl.core.base.spec_limits import MAX_NODES, check_graph, check_table
 from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Floats, Graph, frozen

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.core.base.exact import exact_number
-from mtpp_dsl.core.base.record import located
+from mtpp_dsl.core.base.exact_numbers import exact_number
+from mtpp_dsl.core.base.json_record import located
 from mtpp_dsl.core.base.spec_limits import MAX_NAME
 from mtpp_dsl.core.base.units import NONE, SIZE, TIME, UNITS, WORK, Dimension, unit_hint
 from mtpp_dsl.core.errors import UsageError, did_you_mean

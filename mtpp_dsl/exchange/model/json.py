@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mtpp_dsl.core.base.files import read_json
-from mtpp_dsl.core.base.record import JsonRecord, located
+from mtpp_dsl.core.base.json_record import JsonRecord, located
 from mtpp_dsl.core.base.spec_limits import MAX_EDGES
 from mtpp_dsl.core.base.writing import write_text
 from mtpp_dsl.core.errors import did_you_mean

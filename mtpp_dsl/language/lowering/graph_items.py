@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from mtpp_dsl.core.base.exact import survives
+from mtpp_dsl.core.base.exact_numbers import survives
 from mtpp_dsl.core.base.spec_limits import MAX_EDGES, MAX_NODES
 from mtpp_dsl.core.base.units import NONE, SIZE, TIME, WORK
 from mtpp_dsl.core.errors import MtppError, did_you_mean

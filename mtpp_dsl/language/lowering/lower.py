@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from mtpp_dsl.core.base.collecting import uncollected
 from mtpp_dsl.core.base.files import Folders, folders_of, hashing
+from mtpp_dsl.core.base.interpreter import uncollected
 from mtpp_dsl.core.base.spec_limits import check_table
 from mtpp_dsl.core.base.units import NONE
 from mtpp_dsl.core.errors import ConstraintError, DeviceError, MtppError, SpecError

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
-from mtpp_dsl.core.base.exact import survives
+from mtpp_dsl.core.base.exact_numbers import survives
 from mtpp_dsl.core.base.spec_limits import MAX_DEVICES, MAX_LINKED
 from mtpp_dsl.core.base.units import COMPUTE, DOLLARS, EUROS, NONE, POWER, RATE, SIZE, TIME, Dimension, format_exact
 from mtpp_dsl.core.errors import did_you_mean

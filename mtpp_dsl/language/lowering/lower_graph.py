@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from mtpp_dsl.core.base.exact import plain_number
+from mtpp_dsl.core.base.exact_numbers import plain_number
 from mtpp_dsl.core.base.files import note_hash, read_json
 from mtpp_dsl.core.base.spec_limits import check_graph
 from mtpp_dsl.core.errors import MtppError, OptionError, UsageError, did_you_mean

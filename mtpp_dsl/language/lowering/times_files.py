@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mtpp_dsl.core.base.exact import Exact, exact_number
+from mtpp_dsl.core.base.exact_numbers import Exact, exact_number
 from mtpp_dsl.core.base.units import NONE, TIME, UNITS, unit_hint
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.problem.costs import Costs, TimeSource

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
 
-from mtpp_dsl.core.base.exact import Exact, settled
+from mtpp_dsl.core.base.exact_numbers import Exact, settled
 from mtpp_dsl.core.base.units import NONE, Dimension
 from mtpp_dsl.core.constraints import Decision
 from mtpp_dsl.language.values.values import Affine, MapValue, Quantity, Sequence, Value, describe

@@ -9,7 +9,7 @@ from math import inf, isnan
 
 import numpy as np
 
-from mtpp_dsl.core.base.exact import Exact, from_float
+from mtpp_dsl.core.base.exact_numbers import Exact, from_float
 from mtpp_dsl.core.base.units import COMPUTE, NONE, RATE, SIZE, TIME, UNITS, WORK, Dimension
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.costs import Costs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from mtpp_dsl.core.base.exact import LONG
+from mtpp_dsl.core.base.exact_numbers import LONG
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.keywords import word_hint

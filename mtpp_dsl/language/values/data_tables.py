@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import TypeAlias
 
-from mtpp_dsl.core.base.exact import Exact, exact_number, settled
+from mtpp_dsl.core.base.exact_numbers import Exact, exact_number, settled
 from mtpp_dsl.core.base.files import once, read_text
 from mtpp_dsl.core.base.units import NONE, UNITS, unit_hint
 from mtpp_dsl.core.errors import UsageError

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from mtpp_dsl.core.base.exact import Exact, from_float, settled
+from mtpp_dsl.core.base.exact_numbers import Exact, from_float, settled
 from mtpp_dsl.core.base.units import NONE
 from mtpp_dsl.core.constraints import Largest
 from mtpp_dsl.language.values import decisions

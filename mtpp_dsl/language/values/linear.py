@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mtpp_dsl.core.base.exact import from_float, settled
+from mtpp_dsl.core.base.exact_numbers import from_float, settled
 from mtpp_dsl.core.constraints import Largest
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mtpp_dsl.core.base.exact import LONG
+from mtpp_dsl.core.base.exact_numbers import LONG
 from mtpp_dsl.core.base.units import NONE, SIZE, UNITS
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values import arithmetic

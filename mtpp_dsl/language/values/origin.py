@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from mtpp_dsl.core.base.exact import plain_number
+from mtpp_dsl.core.base.exact_numbers import plain_number
 from mtpp_dsl.core.base.files import absolute, read_bytes
 from mtpp_dsl.core.base.units import NONE, format_exact
 from mtpp_dsl.core.errors import MtppError

@@ -11,7 +11,7 @@ from typing import Any, SupportsFloat, SupportsIndex, cast
 
 import numpy as np
 
-from mtpp_dsl.core.base.exact import from_float, settled
+from mtpp_dsl.core.base.exact_numbers import from_float, settled
 from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.values import Key, MapValue, Quantity, Sequence, Value
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence as SequenceType
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mtpp_dsl.core.base.exact import Exact
+from mtpp_dsl.core.base.exact_numbers import Exact
 from mtpp_dsl.core.base.prefixes import Prefixes
 from mtpp_dsl.core.errors import did_you_mean
 from mtpp_dsl.core.problem.costs import Costs

@@ -9,7 +9,7 @@ from math import isinf
 from pathlib import Path
 from typing import TypeAlias
 
-from mtpp_dsl.core.base.exact import Exact, plain_number
+from mtpp_dsl.core.base.exact_numbers import Exact, plain_number
 from mtpp_dsl.core.base.units import NONE, Dimension, format_exact
 from mtpp_dsl.core.constraints import Decision
 from mtpp_dsl.core.text.source import Span

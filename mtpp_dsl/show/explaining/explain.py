@@ -18,8 +18,7 @@ from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.errors import Refused, UsageError, did_you_mean
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.problem.given import check_problem
-from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.problem import Problem, check_problem
 from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.show.explaining.question import Question, question_of
 from mtpp_dsl.show.report.names import short_names

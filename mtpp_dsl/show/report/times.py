@@ -7,7 +7,7 @@ import numpy as np
 from mtpp_dsl.core.base.units import format_quantity
 from mtpp_dsl.core.problem.costs import TimeSource
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.sources import counted_sources, sources_of
+from mtpp_dsl.core.problem.time_sources import counted_sources, sources_of
 from mtpp_dsl.show.report.names import fold_names
 
 __all__ = ["sources_in_words", "time_table"]

@@ -17,7 +17,7 @@ from mtpp_dsl.core.plans.pipeline import iteration_of
 from mtpp_dsl.core.plans.result import Bound, Reached, Result
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.problem.sources import counted_sources
+from mtpp_dsl.core.problem.time_sources import counted_sources
 from mtpp_dsl.core.text.visible import escaped
 
 __all__ = ["SCHEMA_VERSION", "dumps", "families", "result_to_json", "schema"]

@@ -16,8 +16,7 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.front import Front, costs_of, without_dominated
 from mtpp_dsl.core.plans.plan import Plan, plan_of
 from mtpp_dsl.core.plans.result import Reached, Result, Termination
-from mtpp_dsl.core.problem.given import check_problem
-from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.problem import Problem, check_problem
 from mtpp_dsl.core.problem.variants import with_objectives
 from mtpp_dsl.solving.api import DEFAULT_TIME, find_method
 from mtpp_dsl.solving.drivers.rows import keeping, worded

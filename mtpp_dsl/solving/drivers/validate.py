@@ -16,8 +16,7 @@ from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.devices import Host
-from mtpp_dsl.core.problem.given import check_problem
-from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.problem import Problem, check_problem
 from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.solving.api import solve
 from mtpp_dsl.solving.drivers.export import target_named

@@ -14,7 +14,7 @@ from threading import Event, Thread
 from time import monotonic
 
 from mtpp_dsl.core.base.compiling import PREPARING
-from mtpp_dsl.core.base.leaving import stop_at_exit
+from mtpp_dsl.core.base.interpreter import stop_at_exit
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mtpp_dsl.core.base.interpreter import stop_at_exit
 from mtpp_dsl.core.base.lazy import MODELLING
-from mtpp_dsl.core.base.leaving import stop_at_exit
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Availability, Feature, Outcome
 from mtpp_dsl.core.errors import SolverError, UsageError, did_you_mean

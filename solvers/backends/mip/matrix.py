@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.core.base.leaving import stop_at_exit
+from mtpp_dsl.core.base.interpreter import stop_at_exit
 from mtpp_dsl.core.errors import SolverError
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run

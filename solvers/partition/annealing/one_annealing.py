@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.views.rows import LabelledRows
+from mtpp_dsl.core.views.labelled_rows import LabelledRows
 from mtpp_dsl.solvers.partition.annealing.annealing_run import chunks, falling
 from mtpp_dsl.solvers.partition.annealing.recipes import SplitRecipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, DRAWS, HUGEST, PENALTY, BestSplit

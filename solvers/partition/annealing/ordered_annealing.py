@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.colocation import together
 from mtpp_dsl.core.problem.graph import Ints
-from mtpp_dsl.core.views.rows import LabelledRows
+from mtpp_dsl.core.views.labelled_rows import LabelledRows
 from mtpp_dsl.core.views.symmetry import interchangeable, numbered
 from mtpp_dsl.solvers.partition.annealing.annealing_run import chunks, falling
 from mtpp_dsl.solvers.partition.annealing.device_order import QuotientArcs, arcs_of, order_of

@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.core.views.rows import LabelledRows
+from mtpp_dsl.core.views.labelled_rows import LabelledRows
 from mtpp_dsl.solvers.partition.annealing.device_order import OrderOfDevices, QuotientArcs
 from mtpp_dsl.solvers.partition.annealing.split_moves import HUGEST, PENALTY, BestSplit
 from mtpp_dsl.solvers.partition.annealing.split_state import SplitState, WholeInstance

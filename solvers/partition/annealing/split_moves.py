@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.views.rows import LabelledRows
+from mtpp_dsl.core.views.labelled_rows import LabelledRows
 from mtpp_dsl.solvers.partition.annealing.split_state import SplitState, WholeInstance
 
 __all__ = ["ANNEAL", "DRAWS", "HUGEST", "PENALTY", "BestSplit", "SplitMoves"]

@@ -14,7 +14,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.colocation import together
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.rows import rows_of
+from mtpp_dsl.core.views.labelled_rows import rows_of
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.algorithms.mending import Mender
 from mtpp_dsl.solvers.partition.annealing.annealing_run import AnnealingRun

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.core.base.leaving import stop_at_exit
+from mtpp_dsl.core.base.interpreter import stop_at_exit
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.views.tasks import ScheduleInstance

@@ -14,7 +14,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.rows import LabelledRows, rows_of
+from mtpp_dsl.core.views.labelled_rows import LabelledRows, rows_of
 from mtpp_dsl.core.views.tasks import BatchInstance, ScheduleInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn

@@ -10,7 +10,7 @@ from fractions import Fraction
 from lsprotocol import types
 
 from mtpp_dsl.core import registry
-from mtpp_dsl.core.base.exact import Exact, exact_number
+from mtpp_dsl.core.base.exact_numbers import Exact, exact_number
 from mtpp_dsl.core.base.units import UNITS
 from mtpp_dsl.core.errors import PluginError
 from mtpp_dsl.core.text.source import Span

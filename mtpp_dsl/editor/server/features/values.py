@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
-from mtpp_dsl.core.base.exact import exact_number, plain_number
+from mtpp_dsl.core.base.exact_numbers import exact_number, plain_number
 from mtpp_dsl.core.base.units import NONE, SIZE, TIME, UNITS, format_quantity
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.editor.server.reading import TextReading

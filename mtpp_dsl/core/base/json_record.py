@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonRecord", "load", "located", "repeated_edges"]
 
+
 ABSENT: Any = object()
 LARGEST = 2**63 - 1
 

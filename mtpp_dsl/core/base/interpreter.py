@@ -1,4 +1,4 @@
-"""Threads that an interpreter waits for at its end, as it would be aborted while they are within a solver.
+"""Ask the interpreter to wait for threads at its end, or to collect no cycles meanwhile.
 
 Python ends a thread where it next asks for the interpreter. Where that is in what a solver of C++ calls back, the whole
 process is aborted, though a script has long printed its last line.
@@ -7,12 +7,15 @@ process is aborted, though a script has long printed its last line.
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Thread
 from time import monotonic
 from weakref import WeakKeyDictionary
 
-__all__ = ["leave_at_once", "stop_at_exit"]
+__all__ = ["leave_at_once", "stop_at_exit", "uncollected"]
+
 
 PATIENCE = 5.0
 """Seconds that the interpreter waits. A solver that is in presolve for longer asks for nothing in the meantime."""
@@ -37,3 +40,15 @@ def _stop_all() -> None:
     until = monotonic() + PATIENCE
     for thread in list(_at_work):
         thread.join(max(0.0, until - monotonic()))
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Collect no cycles within this block: going through all objects again and again takes as long as making them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
