@@ -158,9 +158,7 @@ def open_regular(path: str | os.PathLike[str], name: str) -> BinaryIO:
         _refuse_irregular(Path(path).stat(), name)
         file = os.fdopen(os.open(path, _FLAGS), "rb")
         try:
-            status = os.fstat(file.fileno())
-            _refuse_irregular(status, name)
-            note_read(status, name)
+            note_read(os.fstat(file.fileno()), name)
         except MtppError:
             file.close()
             raise

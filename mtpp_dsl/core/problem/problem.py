@@ -55,22 +55,11 @@ from mtpp_dsl.core.problem.soundness import check_devices, check_links, check_ma
 from mtpp_dsl.core.problem.staging import check_shards, check_stages
 from mtpp_dsl.core.problem.transfers import Transfers, transfers
 
-__all__ = ["Origin", "Problem", "Targeted", "check_problem", "running_times", "with_ties"]
-
-
-def with_ties(graph: Graph, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
-    """Return *constraints* with one ``colocate`` for each tie of the graph's model that they do not have.
-
-    In messages these are named by their weights: "colocate (tied weights wte.weight, lm_head.weight)".
-    """
-    origin = graph.origin
-    if origin is None or len(origin.members) != graph.n:
-        return tuple(constraints)
-    ties = [Colocate(nodes=tie.nodes, origin=tie.name) for tie in origin.ties]
-    return (*constraints, *(tie for tie in ties if tie not in constraints))
+__all__ = ["Origin", "Problem", "Targeted", "check_problem", "running_times"]
 
 
 C = TypeVar("C", bound=Constraint)
+R = TypeVar("R", Replicate, Shard, StageMemory)
 
 MEMORY_ROUNDING = 1e-9
 """Of a memory: what sums of sizes may be too large by their rounding."""
@@ -153,7 +142,7 @@ class Problem(Picklable):
         """Check the parts against each other and compute ``time``.
 
         Several objectives are optimised one after the other, each over the plans that those before it leave. Nodes of a
-        model that share weights are kept together: see :mod:`mtpp_dsl.core.problem.problem`.
+        model that share weights are kept together.
 
         Raises:
             UsageError: no device, two of one name, a bandwidth that is not positive, a constraint
@@ -161,7 +150,7 @@ class Problem(Picklable):
                 and see :mod:`mtpp_dsl.core.problem.plan_rules`, :mod:`mtpp_dsl.core.problem.soundness`,
                 :mod:`mtpp_dsl.core.problem.objective_rules` and :mod:`mtpp_dsl.core.problem.batching`.
         """
-        devices, constraints = tuple(devices), with_ties(graph, constraints)
+        devices, constraints = tuple(devices), _with_ties(graph, constraints)
         channel = interconnect if isinstance(interconnect, (Shared, Host)) else None
         check_devices(devices, channel, graph)
         if isinstance(interconnect, Links):
@@ -420,32 +409,28 @@ class Problem(Picklable):
         """[n, devices] by how much a node may take longer, under ``constraint robust``; else 0."""
         return frozen(deviations(self.robust, self.graph, self.time), np.float64)
 
-    @cached_property
-    def replicate(self) -> tuple[Replicate | None, ...]:
-        """[devices] what lets the stage of each be replicated; None where nothing does."""
-        rules: list[Replicate | None] = [None] * self.k
-        for rule in self.of(Replicate):
+    def _by_device(self, kind: type[R]) -> tuple[R | None, ...]:
+        """Return [devices] the constraint of one kind that each is under, the last of several; None where none is."""
+        rules: list[R | None] = [None] * self.k
+        for rule in self.of(kind):
             for d in range(self.k) if rule.devices is None else rule.devices:
                 rules[d] = rule
         return tuple(rules)
+
+    @cached_property
+    def replicate(self) -> tuple[Replicate | None, ...]:
+        """[devices] what lets the stage of each be replicated; None where nothing does."""
+        return self._by_device(Replicate)
 
     @cached_property
     def shard(self) -> tuple[Shard | None, ...]:
         """[devices] what lets the nodes of each be split over a group of devices; None where nothing does."""
-        rules: list[Shard | None] = [None] * self.k
-        for rule in self.of(Shard):
-            for d in range(self.k) if rule.devices is None else rule.devices:
-                rules[d] = rule
-        return tuple(rules)
+        return self._by_device(Shard)
 
     @cached_property
     def stage_memory(self) -> tuple[StageMemory | None, ...]:
         """[devices] what says how much each keeps as a stage of a pipeline; None where nothing does."""
-        rules: list[StageMemory | None] = [None] * self.k
-        for rule in self.of(StageMemory):
-            for d in range(self.k) if rule.devices is None else rule.devices:
-                rules[d] = rule
-        return tuple(rules)
+        return self._by_device(StageMemory)
 
     @cached_property
     def stage_limit(self) -> Floats:
@@ -456,8 +441,7 @@ class Problem(Picklable):
     @cached_property
     def stage_room(self) -> Floats:
         """[devices] the same, with room for the rounding of sums, as :attr:`memory_room` has it."""
-        slack = np.array([MEMORY_ROUNDING * (device.memory or 0.0) for device in self.devices])
-        return frozen(self.stage_limit + np.minimum(slack, 5e-7 * self.stage_limit), np.float64)
+        return self._with_rounding(self.stage_limit)
 
     @cached_property
     def memory_limit(self) -> Floats:
@@ -478,9 +462,11 @@ class Problem(Picklable):
         It is more by 1e-9 of the memory, and by less than the 1e-6 of the limit that the check of plans allows: what
         that allows is what bounds go by.
         """
+        return self._with_rounding(self.memory_limit)
+
+    def _with_rounding(self, limit: Floats) -> Floats:
         slack = np.array([MEMORY_ROUNDING * (device.memory or 0.0) for device in self.devices])
-        room = self.memory_limit + np.minimum(slack, 5e-7 * self.memory_limit)
-        return frozen(room, np.float64)
+        return frozen(limit + np.minimum(slack, 5e-7 * limit), np.float64)
 
     @cached_property
     def overflow_limit(self) -> Floats:
@@ -582,3 +568,15 @@ def check_problem(given: object, function: str) -> None:
     else:  # a spec that is parsed, or one that is being made
         remedy = next((f"its method {name}()" for name in ("problem", "build") if hasattr(given, name)), remedy)
     raise UsageError(f"{function} takes a problem, such as {remedy} gives, not {what}")
+
+
+def _with_ties(graph: Graph, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
+    """Return *constraints* with one ``colocate`` for each tie of the graph's model that they do not have.
+
+    In messages these are named by their weights: "colocate (tied weights wte.weight, lm_head.weight)".
+    """
+    origin = graph.origin
+    if origin is None or len(origin.members) != graph.n:
+        return tuple(constraints)
+    ties = [Colocate(nodes=tie.nodes, origin=tie.name) for tie in origin.ties]
+    return (*constraints, *(tie for tie in ties if tie not in constraints))

@@ -22,8 +22,36 @@ from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
 __all__ = ["BatchInstance", "ScheduleInstance", "one_input"]
 
 
+class _TaskArrays:
+    """What the arrays of a makespan and those of a batched throughput have in common."""
+
+    problem: Problem
+    graph: Graph
+    together: Ints
+
+    @cached_property
+    def supernodes(self) -> Hypergraph:
+        """The classes of colocated nodes, with their costs and conflict sets."""
+        return hypergraph(self.problem, self.together)
+
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return self.graph.n
+
+    @property
+    def m(self) -> int:
+        """Number of edges."""
+        return self.graph.m
+
+    @property
+    def k(self) -> int:
+        """Number of devices."""
+        return self.problem.k
+
+
 @dataclass(frozen=True, eq=False)
-class ScheduleInstance:
+class ScheduleInstance(_TaskArrays):
     """Arrays of a makespan problem on links.
 
     Attributes:
@@ -62,29 +90,9 @@ class ScheduleInstance:
             apart=tuple(constraint.nodes for constraint in problem.of(Separate)),
         )
 
-    @cached_property
-    def supernodes(self) -> Hypergraph:
-        """The classes of colocated nodes, with their costs and conflict sets."""
-        return hypergraph(self.problem, self.together)
-
-    @property
-    def n(self) -> int:
-        """Number of nodes."""
-        return self.graph.n
-
-    @property
-    def m(self) -> int:
-        """Number of edges."""
-        return self.graph.m
-
-    @property
-    def k(self) -> int:
-        """Number of devices."""
-        return self.problem.k
-
 
 @dataclass(frozen=True, eq=False)
-class BatchInstance:
+class BatchInstance(_TaskArrays):
     """Arrays of a batched throughput. Inputs are counted in chunks.
 
     Attributes:
@@ -136,26 +144,6 @@ class BatchInstance:
             apart=tuple(constraint.nodes for constraint in problem.of(Separate)),
             pins=frozen(pins, np.int64),
         )
-
-    @cached_property
-    def supernodes(self) -> Hypergraph:
-        """The classes of colocated nodes, with their costs and conflict sets."""
-        return hypergraph(self.problem, self.together)
-
-    @property
-    def n(self) -> int:
-        """Number of nodes."""
-        return self.graph.n
-
-    @property
-    def m(self) -> int:
-        """Number of edges."""
-        return self.graph.m
-
-    @property
-    def k(self) -> int:
-        """Number of devices."""
-        return self.problem.k
 
     @property
     def chunks(self) -> int:
