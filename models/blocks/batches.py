@@ -87,6 +87,7 @@ def batch_schedule(
     copies = batches.takes.shape[2] - 1
     low, high = times.windows
     first_end, last_start = times.on_the_way[0], (times.most - times.tail - times.time).max(axis=1)
+    # Two times for each node and chunk, and two for each batch that there may be, all within their windows.
     model.N = pyo.RangeSet(0, copies * n - 1)
     model.s = pyo.Var(model.N, bounds=lambda _, i: (float(low[i % n]), float(high[i % n])))
     model.f = pyo.Var(model.N, bounds=lambda _, i: (float(low[i % n]), float(high[i % n])))
@@ -106,6 +107,7 @@ def batch_schedule(
         v, h = i % n, i // n * view.n + home[i % n]
         return sum(float(values[v, d]) * on(h, d) for d in range(k) if menus[v, d] and values[v, d] > 0)
 
+    # Batches and chunks take their time, start after their heads, and end before the makespan less their tails.
     part.runs = pyo.Constraint(items, rule=lambda b, i: b.f[i] == b.s[i] + takes(*divmod(i, k)))
     model.runs = pyo.Constraint(model.N, rule=lambda m, i: m.f[i] >= m.s[i] + weighted(times.time, i))
     model.headed = pyo.Constraint(model.N, rule=lambda m, i: m.s[i] >= weighted(times.head, i))
@@ -117,6 +119,7 @@ def batch_schedule(
         return b.f[i] + float(times.tail[v, d]) * there <= model.C + float(head[i] - low[v]) * (1 - there)
 
     part.tailed = pyo.Constraint(items, rule=ended)
+    # A batch waits for each of its chunks, and each of its chunks for it; M is no more than the windows ask for.
     linked = [(i, c) for i in items for c in range(copies)]
 
     def absent(i: int, c: int) -> Any:
@@ -133,6 +136,7 @@ def batch_schedule(
 
     part.waits = pyo.Constraint(linked, rule=waits)
     part.ends = pyo.Constraint(linked, rule=ends)
+    # What chunks wait in their batches adds up, and so does what each device runs: no plan is lost, bounds rise.
     part.spans = pyo.Constraint(
         range(n),
         rule=lambda _, v: (

@@ -12,7 +12,7 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Graph
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 
-__all__ = ["published_barrier", "published_sizes", "published_turns", "takes_of"]
+__all__ = ["published_barrier", "published_sizes", "published_turns"]
 
 
 def published_sizes(model: Any, takes: Floats, on: On) -> None:
@@ -53,7 +53,7 @@ def published_sizes(model: Any, takes: Floats, on: On) -> None:
         constrain(model, name, model.b.index_set(), rule=rule)
 
 
-def takes_of(model: Any, takes: Floats, i: int, d: int) -> Any:
+def _takes_of(model: Any, takes: Floats, i: int, d: int) -> Any:
     """Return what the batch of node *i* on device *d* takes; 0 if there is none."""
     sizes = np.flatnonzero(np.isfinite(takes[i, d, 1:])) + 1
     return sum(float(takes[i, d, p]) * model.b[i, d, p] for p in sizes.tolist())
@@ -77,7 +77,7 @@ def published_barrier(model: Any, graph: Graph, takes: Floats, carry: Floats, on
     n, k, count = takes.shape
     model.s = pyo.Var(range(n), range(k), domain=pyo.NonNegativeReals)
     model.C = pyo.Var(domain=pyo.NonNegativeReals)
-    ends = {(i, d): model.s[i, d] + takes_of(model, takes, i, d) for i in range(n) for d in range(k)}
+    ends = {(i, d): model.s[i, d] + _takes_of(model, takes, i, d) for i in range(n) for d in range(k)}
     model.last = pyo.Constraint(list(ends), rule=lambda m, i, d: ends[i, d] <= m.C)
     model.precedence = pyo.ConstraintList()
     for e, (i, j) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
@@ -123,11 +123,11 @@ def published_turns(model: Any, takes: Floats, after: Bools, most: float) -> Non
         return most * (2 - there)
 
     def before(m: Any, i: int, j: int, d: int) -> Any:
-        end = m.s[i, d] + takes_of(m, takes, i, d)
+        end = m.s[i, d] + _takes_of(m, takes, i, d)
         return end - m.s[j, d] <= most * (1 - m.first[i, j, d]) + loose(m, i, j, d)
 
     def behind(m: Any, i: int, j: int, d: int) -> Any:
-        end = m.s[j, d] + takes_of(m, takes, j, d)
+        end = m.s[j, d] + _takes_of(m, takes, j, d)
         return end - m.s[i, d] <= most * m.first[i, j, d] + loose(m, i, j, d)
 
     model.before = pyo.Constraint(pairs, rule=before)

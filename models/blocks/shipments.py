@@ -62,18 +62,18 @@ def shipments(
     return taken
 
 
-Ships = list[dict[tuple[int, int], Any]]
+_Ships = list[dict[tuple[int, int], Any]]
 """For every level of a tensor's size, the share of it that goes from one device to another."""
 
 
-def _ship(part: Any, problem: Problem, on: On, tensor: ShippedTensor) -> Ships:
+def _ship(part: Any, problem: Problem, on: On, tensor: ShippedTensor) -> _Ships:
     """Add where a tensor goes.
 
     Formula: ``w[d,e] <= on(p,d)``; ``sum_{d != e} w[d,e] + on(p,e) >= on(v,e)`` for every reader v. A pair that nothing
     joins has no w, so that the second row holds no plan with both ends there.
     """
     rate, k = problem.network.rate, problem.k
-    ships: Ships = []
+    ships: _Ships = []
     for readers in tensor.readers:
         w: dict[tuple[int, int], Any] = {}
         for d in range(k):
@@ -89,7 +89,7 @@ def _ship(part: Any, problem: Problem, on: On, tensor: ShippedTensor) -> Ships:
     return ships
 
 
-def _total(problem: Problem, tensor: ShippedTensor, ships: Ships, unit: float) -> Any:
+def _total(problem: Problem, tensor: ShippedTensor, ships: _Ships, unit: float) -> Any:
     """Return what all shipments of a tensor take, one after the other."""
     net = problem.network
     return sum(
@@ -99,7 +99,7 @@ def _total(problem: Problem, tensor: ShippedTensor, ships: Ships, unit: float) -
     )
 
 
-def _pay(part: Any, problem: Problem, tensor: ShippedTensor, ships: Ships, unit: float, taken: Taken) -> None:
+def _pay(part: Any, problem: Problem, tensor: ShippedTensor, ships: _Ships, unit: float, taken: Taken) -> None:
     """Add what devices pay for the shipments of a tensor, and what they load channels with.
 
     Formula, with ``send = once``: ``s[d] >= sum of costs(d,e) w[d,e]`` for every e, and ``z[c] >= size / B_c sum of w

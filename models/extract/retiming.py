@@ -79,18 +79,18 @@ def _times(problem: Problem, order: ItemOrder, where: Ints, takes: Floats) -> Fl
             case _:
                 raise TypeError(f"{decision} is a time")
 
-    asked: list[Arc] = []
+    asked: list[_Arc] = []
     for lag in lags(problem, value):
         before = {None: -1, -1: end}.get(lag.before, lag.before)
         assert before is not None
         asked.append((before, lag.after, lag.by))
-    last: list[Arc] = [(v, end, time) for v, time in enumerate(takes.tolist())]
+    last: list[_Arc] = [(v, end, time) for v, time in enumerate(takes.tolist())]
     return earliest(ItemOrder([*order.items, end], [*order.arcs, *last]), asked)
 
 
 # The earliest times of everything in given orders: exact, whatever a solver's tolerances were.
 
-Arc = tuple[int, int, float]
+_Arc = tuple[int, int, float]
 """The second item starts no sooner than the first's start and this much later; -1 for the beginning of all."""
 
 ROUNDS = 1000
@@ -106,7 +106,7 @@ class ItemOrder:
         items: all items.
     """
 
-    def __init__(self, items: Sequence[int], arcs: Sequence[Arc]) -> None:
+    def __init__(self, items: Sequence[int], arcs: Sequence[_Arc]) -> None:
         self.items, self.arcs = items, arcs
 
 
@@ -130,7 +130,7 @@ def order_of(graph: Graph, takes: Floats, carry: Floats, uses: Sequence[Sequence
     place[graph.topological_order] = np.arange(n)
     queue: list[tuple[float, int, int]] = []
     items: list[int] = []
-    arcs: list[Arc] = []
+    arcs: list[_Arc] = []
     last: dict[int, int] = {}
 
     def free(item: int) -> None:
@@ -158,7 +158,7 @@ def order_of(graph: Graph, takes: Floats, carry: Floats, uses: Sequence[Sequence
     return ItemOrder(items, arcs)
 
 
-def earliest(order: ItemOrder, lags: Sequence[Arc] = ()) -> Floats | None:
+def earliest(order: ItemOrder, lags: Sequence[_Arc] = ()) -> Floats | None:
     """Return the earliest start of every item; None if lags go round in a circle.
 
     One pass over the order is enough without *lags*; they may lead back, and passes are repeated until nothing moves.

@@ -16,12 +16,10 @@ __all__ = [
     "ABOVE",
     "Lag",
     "LinkTimes",
-    "RowSide",
     "carries",
     "heads_of",
     "horizon",
     "lags",
-    "longest_lags",
     "sides",
     "tails_of",
     "times_of",
@@ -34,7 +32,7 @@ END = -1
 
 
 @dataclass(frozen=True)
-class RowSide:
+class _RowSide:
     """A labelled constraint as ``sum(times[v] * start(v)) + sum(rest) <= high``; node -1 is the makespan.
 
     The durations of nodes whose finish it names are among the rest, with :class:`Finish` for their decision.
@@ -54,7 +52,7 @@ class Lag:
     by: float
 
 
-def sides(constraint: Linear) -> Iterator[RowSide]:
+def sides(constraint: Linear) -> Iterator[_RowSide]:
     """Yield *constraint* as one or two upper bounds."""
     for sign, other in ((1.0, ">="), (-1.0, "<=")):
         if constraint.sense == other:
@@ -67,7 +65,7 @@ def sides(constraint: Linear) -> Iterator[RowSide]:
                 times[v] = times.get(v, 0.0) + sign * a
             if not isinstance(decision, (Start, Makespan)):
                 rest.append((decision, sign * a))
-        yield RowSide({v: a for v, a in times.items() if a}, tuple(rest), sign * constraint.rhs)
+        yield _RowSide({v: a for v, a in times.items() if a}, tuple(rest), sign * constraint.rhs)
 
 
 def without_horizon(constraint: Linear) -> str | None:
@@ -106,7 +104,7 @@ def lags(problem: Problem, value: Callable[[Decision], float]) -> list[Lag]:
     return least
 
 
-def longest_lags(problem: Problem) -> float:
+def _longest_lags(problem: Problem) -> float:
     """Return what the lags of the labelled constraints add up to at most."""
     times = [float(row[row < float("inf")].max(initial=0.0)) for row in problem.time]
     work = sum(times)
@@ -247,7 +245,7 @@ def horizon(problem: Problem, *, free: bool = True) -> float:
         longest = np.where(problem.allowed, problem.time, 0.0).max(axis=1, initial=0.0).sum()
     carry = carries(problem, np.arange(graph.n))
     total = float(longest + np.where(np.isfinite(carry), carry, 0.0).max(axis=(1, 2), initial=0.0).sum())
-    total += longest_lags(problem)
+    total += _longest_lags(problem)
     fits = problem.allowed.all(axis=0) & (graph.memory.sum() <= problem.memory_limit)
     free &= not any(len(set(apart.nodes)) > 1 for apart in problem.of(Separate)) and not any(problem.of(Linear))
     free &= problem.objective.quantity == "makespan"

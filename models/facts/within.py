@@ -29,7 +29,7 @@ from mtpp_dsl.core.views.hypergraph import Hypergraph, Net
 from mtpp_dsl.models.facts.graph_facts import CutNetwork, between, reach
 from mtpp_dsl.models.facts.user_rows import PASSED
 
-__all__ = ["BlockFacts", "RelaxedInstance", "asked_of", "facts_below", "facts_hold", "facts_of"]
+__all__ = ["BlockFacts", "RelaxedInstance", "facts_below", "facts_hold"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class RelaxedInstance:
     needs: Floats
 
 
-def asked_of(problem: Problem, view: Hypergraph, nets: Sequence[Net], unit: float, cost: float) -> RelaxedInstance:
+def _asked_of(problem: Problem, view: Hypergraph, nets: Sequence[Net], unit: float, cost: float) -> RelaxedInstance:
     """Return *problem*, which is acyclic over a graph without a backward part, in a model's *unit*.
 
     Devices may differ: a block has at most the room of the largest. Nodes need hard memory; and where parameters are
@@ -161,10 +161,10 @@ def facts_below(
     """
     if not cost or view.n > MAX_NODES:
         return None
-    return facts_of(asked_of(problem, view, nets, unit, cost))
+    return _facts_of(_asked_of(problem, view, nets, unit, cost))
 
 
-def facts_of(asked: RelaxedInstance) -> BlockFacts:
+def _facts_of(asked: RelaxedInstance) -> BlockFacts:
     """Return what is known; ``cl`` of nodes are they and all on paths between them, which their block holds too.
 
     * Two nodes are apart if some need of ``cl{u,v}``, or the least cost of a block that holds it, a minimum cut, is
@@ -235,7 +235,7 @@ class _State:
 
     def _cut_pairs(self) -> None:
         """Set pins of one net apart whose cheapest block is too dear."""
-        network = cost_of_block(self.asked, self.split)
+        network = _cost_of_block(self.asked, self.split)
         for u, v in self.pairs:
             if not self.apart[u, v] and self._dear([u, v], network):
                 self.apart[u, v] = self.apart[v, u] = True
@@ -249,7 +249,7 @@ class _State:
 
     def _cut_nets(self) -> None:
         """Split the nets of whose pins the cheapest block is too dear."""
-        network = cost_of_block(self.asked, self.split)
+        network = _cost_of_block(self.asked, self.split)
         for u, net in enumerate(self.asked.nets):
             self.split[u] = self.split[u] or (len(net.pins) > 2 and self._dear(list(net.pins), network))
 
@@ -282,7 +282,7 @@ class _State:
             earliest = np.maximum(earliest, _further(load + load @ self.after))
             latest = np.minimum(latest, most - _further(load + self.after @ load))
         if self.n <= MAX_CUT and not self.split.all():
-            first, last = (network(self.asked, self.work, self.split) for network in (cost_of_first, cost_of_last))
+            first, last = (network(self.asked, self.work, self.split) for network in (_cost_of_first, _cost_of_last))
             before, behind = (
                 np.array([network.least([v]) for v in range(self.n)]) / self.asked.cost for network in (first, last)
             )
@@ -326,7 +326,7 @@ ABOVE = 1 + 1e-9
 INF = float("inf")
 
 
-def cost_of_block(asked: RelaxedInstance, split: Bools) -> CutNetwork:
+def _cost_of_block(asked: RelaxedInstance, split: Bools) -> CutNetwork:
     """Return the network of the cost of one block: its work, the nets that it cuts, and split ones that it touches."""
     network = CutNetwork(len(asked.work), 2 * asked.cost)
     for v, work in enumerate(asked.work.tolist()):
@@ -349,7 +349,7 @@ def cost_of_block(asked: RelaxedInstance, split: Bools) -> CutNetwork:
     return network
 
 
-def cost_of_first(asked: RelaxedInstance, work: Floats, split: Bools) -> CutNetwork:
+def _cost_of_first(asked: RelaxedInstance, work: Floats, split: Bools) -> CutNetwork:
     """Return the network of what the first blocks of a plan cost together, at least, by the nodes that they hold.
 
     With each node all before it is held. Of a net that is not split, the producer's block pays if a consumer is beyond.
@@ -362,7 +362,7 @@ def cost_of_first(asked: RelaxedInstance, work: Floats, split: Bools) -> CutNetw
     return _cost_of_end(asked, work, split, last=False)
 
 
-def cost_of_last(asked: RelaxedInstance, work: Floats, split: Bools) -> CutNetwork:
+def _cost_of_last(asked: RelaxedInstance, work: Floats, split: Bools) -> CutNetwork:
     """Return the network of what the last blocks cost together: some consumer's block pays for a producer before."""
     return _cost_of_end(asked, work, split, last=True)
 

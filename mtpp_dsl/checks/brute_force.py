@@ -43,7 +43,7 @@ def plans(problem: Problem) -> Iterator[Plan]:
         yield from _batch_plans(problem)
         return
     if any(problem.of(Copies)):
-        yield from route_plans(problem)
+        yield from _route_plans(problem)
         return
     for assignment in product(range(problem.k), repeat=problem.graph.n):
         if problem.timed:
@@ -75,6 +75,7 @@ def _schedules(problem: Problem, assignment: Sequence[int]) -> Iterator[Plan]:
     if inf in takes or inf in carry:
         return
     exclusive = any(problem.of(ExclusiveLinks))
+    # Items are the nodes, and then the edges: each has a duration, items that come before it, and resources.
     uses = [[("runs", d)] if takes[v] > 0 else [] for v, d in enumerate(assignment)]  # of each node, then of each edge
     uses += [
         [("sends", assignment[u]), ("receives", assignment[v])] if exclusive and carry[e] > 0 else []
@@ -103,6 +104,7 @@ def _schedules(problem: Problem, assignment: Sequence[int]) -> Iterator[Plan]:
                 if not uses[item]:  # it is in nobody's way: no other item need come before it
                     return
 
+    # Try every order; ends are those of items placed so far, free when each resource is next without use.
     extend({}, {})
     moved = [assignment[u] != assignment[v] for u, v in edges]
     for start in best[1]:
@@ -144,15 +146,15 @@ def _batch_plans(problem: Problem) -> Iterator[Plan]:
             yield plan
 
 
-Lane: TypeAlias = tuple[int, int]
+_Lane: TypeAlias = tuple[int, int]
 
 
-def _shortest_batches(problem: Problem, where: Sequence[Sequence[Lane]]) -> Plan | None:
+def _shortest_batches(problem: Problem, where: Sequence[Sequence[_Lane]]) -> Plan | None:
     """Return the plan with the shortest schedule of chunks in lanes, by trying every order of batches."""
     graph, batching = problem.graph, problem.batching
     items = [(v, lane) for v, spread in enumerate(where) for lane in sorted(set(spread))]
     takes = {(v, lane): duration(problem, v, lane[0], where[v].count(lane) * batching.chunk) for v, lane in items}
-    needs: dict[tuple[int, Lane], dict[tuple[int, Lane], float]] = {item: {} for item in items}
+    needs: dict[tuple[int, _Lane], dict[tuple[int, _Lane], float]] = {item: {} for item in items}
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
         pairs = list(zip(where[u], where[v], strict=True))
         for one, other in set(pairs):
@@ -161,10 +163,10 @@ def _shortest_batches(problem: Problem, where: Sequence[Sequence[Lane]]) -> Plan
             needs[v, other][u, one] = travel(problem, e, one[0], other[0], count) if apart else 0.0
     if inf in takes.values() or any(inf in carried.values() for carried in needs.values()):
         return None
-    best: tuple[float, dict[tuple[int, Lane], float]] = (inf, {})
-    seen: set[tuple[tuple[tuple[int, Lane], float], ...]] = set()
+    best: tuple[float, dict[tuple[int, _Lane], float]] = (inf, {})
+    seen: set[tuple[tuple[tuple[int, _Lane], float], ...]] = set()
 
-    def extend(ends: dict[tuple[int, Lane], float], free: dict[int, float]) -> None:
+    def extend(ends: dict[tuple[int, _Lane], float], free: dict[int, float]) -> None:
         nonlocal best
         key = tuple(sorted(ends.items()))
         if key in seen or max(ends.values(), default=0.0) >= best[0]:
@@ -247,7 +249,7 @@ DIGITS = 10_000
 """Shares are rounded to fractions with no larger denominators."""
 
 
-def route_plans(problem: Problem) -> Iterator[Plan]:
+def _route_plans(problem: Problem) -> Iterator[Plan]:
     """Yield every single route, and of everything that devices may hold the best shares of the routes inside."""
     single = problem.with_constraints([c for c in problem.constraints if not isinstance(c, Copies)])
     every = list(product(range(problem.k), repeat=problem.graph.n))

@@ -13,7 +13,7 @@ from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["NetworkCount", "counted", "unreachable"]
 
-Hop = tuple[str, float, float]
+_Hop = tuple[str, float, float]
 """A channel by its name, with its bandwidth and the latency of what goes over it."""
 
 
@@ -91,7 +91,7 @@ def _shipped(problem: Problem, device: list[int]) -> dict[int, dict[int, float]]
     return largest
 
 
-def _busy(problem: Problem, part: list[Hop] | Hop, size: float) -> float:
+def _busy(problem: Problem, part: list[_Hop] | _Hop, size: float) -> float:
     """Return for how long a device at an end of a way is busy: with all hops on links, with its uplink on a tree."""
     hops = part if isinstance(part, list) else [part]
     link = problem.interconnect
@@ -100,13 +100,13 @@ def _busy(problem: Problem, part: list[Hop] | Hop, size: float) -> float:
     return late + size / min(rate for _, rate, _ in hops)
 
 
-def _way(problem: Problem, d: int, e: int) -> list[Hop] | None:
+def _way(problem: Problem, d: int, e: int) -> list[_Hop] | None:
     """Return the channels from one device to another, in their order; None if nothing joins them."""
     link = problem.interconnect
     return _through_tree(problem, link, d, e) if isinstance(link, Tree) else _over_links(problem, d, e)
 
 
-def _through_tree(problem: Problem, tree: Tree, d: int, e: int) -> list[Hop] | None:
+def _through_tree(problem: Problem, tree: Tree, d: int, e: int) -> list[_Hop] | None:
     """Return the uplinks from *d* up to the lowest switch above both, and down to *e*."""
     names = [device.name for device in problem.devices] + list(tree.switches)
 
@@ -133,7 +133,7 @@ def _through_tree(problem: Problem, tree: Tree, d: int, e: int) -> list[Hop] | N
     return way
 
 
-def _over_links(problem: Problem, d: int, e: int) -> list[Hop] | None:
+def _over_links(problem: Problem, d: int, e: int) -> list[_Hop] | None:
     """Return the link from *d* to *e*, or else the way of the largest least bandwidth, found by widening.
 
     Of several of one width that of least latency, then of fewest hops, then the first by device numbers.
@@ -141,7 +141,7 @@ def _over_links(problem: Problem, d: int, e: int) -> list[Hop] | None:
     link = problem.interconnect
     assert isinstance(link, Links)
 
-    def hop(a: int, b: int) -> Hop:
+    def hop(a: int, b: int) -> _Hop:
         names = problem.devices[a].name, problem.devices[b].name
         if link.duplex == "half":
             one, other = sorted((a, b))

@@ -109,7 +109,7 @@ def behind(problem: Problem) -> Iterator[Finding]:
         for u, v in zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True)
         if back[u] == back[v] and home[u] != home[v]
     ]
-    chain_and_place = out_of_place(allowed[:, list(line.devices)], arcs)
+    chain_and_place = _out_of_place(allowed[:, list(line.devices)], arcs)
     if chain_and_place is None:
         return
     chain, place = chain_and_place
@@ -150,7 +150,7 @@ def too_few(problem: Problem) -> Iterator[Finding]:
 # Nodes for which the order of devices leaves no device, as what comes before them has to be too far along it.
 
 
-def out_of_place(allowed: Bools, arcs: Iterable[tuple[int, int]]) -> tuple[list[int], int] | None:
+def _out_of_place(allowed: Bools, arcs: Iterable[tuple[int, int]]) -> tuple[list[int], int] | None:
     """Return groups one after the other, the last without a device, and the place from which on it has none; or None.
 
     The earliest place of a group is the first that it may have from the earliest places of those before it on.
@@ -159,9 +159,9 @@ def out_of_place(allowed: Bools, arcs: Iterable[tuple[int, int]]) -> tuple[list[
         allowed: [groups, places] where each group of nodes may be, the devices in their order.
         arcs: pairs of groups of which the first is on the device of the second, or on an earlier one.
 
-    >>> out_of_place(np.array([[False, True], [True, True], [True, False]]), [(0, 1), (1, 2)])
+    >>> _out_of_place(np.array([[False, True], [True, True], [True, False]]), [(0, 1), (1, 2)])
     ([0, 1, 2], 1)
-    >>> out_of_place(np.array([[True, False], [True, True]]), [(0, 1)]) is None
+    >>> _out_of_place(np.array([[True, False], [True, True]]), [(0, 1)]) is None
     True
     """
     after: dict[int, list[int]] = {}

@@ -31,10 +31,10 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.devices import Links, Shared
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["CHECKS", "TOLERANCE", "broken_line", "by_subgraphs", "cyclic_groups", "out_of_order", "unsupported"]
+__all__ = ["CHECKS", "TOLERANCE", "broken_line", "by_subgraphs", "cyclic_groups", "unsupported"]
 
 
-def out_of_order(problem: Problem, device: list[int], rule: InOrder) -> Iterator[str]:
+def _out_of_order(problem: Problem, device: list[int], rule: InOrder) -> Iterator[str]:
     """Yield a path of each part that goes back in the order of *rule*; one, with every node on one device."""
     listed = range(problem.k) if rule.devices is None else rule.devices
     graph = problem.graph
@@ -199,7 +199,7 @@ CHECKS: dict[type[Constraint], Callable[[Problem, list[int], Any], Iterable[str]
     Separate: _separate,
     Pin: _pin,
     Forbid: _forbid,
-    InOrder: out_of_order,
+    InOrder: _out_of_order,
     Linear: lambda *_: (),  # checked with the schedule
     Robust: lambda *_: (),  # it takes no plan away; loads count it
     Replicate: lambda *_: (),  # it takes no plan away

@@ -23,7 +23,6 @@ __all__ = [
     "held_memory",
     "iteration_cost",
     "iteration_times",
-    "passes_of",
     "staged_loads",
 ]
 
@@ -186,7 +185,7 @@ def iteration_cost(problem: Problem, plan: Plan, objective: Objective) -> float:
     return float(((objective.microbatches or 1) - 1) * largest + sum(load))
 
 
-def passes_of(problem: Problem, plan: Plan) -> list[tuple[float, float, float]]:
+def _passes_of(problem: Problem, plan: Plan) -> list[tuple[float, float, float]]:
     """Return the forward part, the backward part and the load of every stage, in the order of the plan."""
     passes = _passes(problem, plan)
     return [passes[d] for d in (plan.order or range(problem.k)) if d in passes]
@@ -249,7 +248,7 @@ Pass = tuple[str, int, int]
 
 def iteration_times(problem: Problem, plan: Plan) -> tuple[float | None, float]:
     """Return when the last pass of an iteration ends, None of too many, and what no order of passes is faster than."""
-    stages = passes_of(problem, plan)
+    stages = _passes_of(problem, plan)
     many = problem.objective.microbatches or 1
     bound = sum(load for _, _, load in stages)
     waited = 0.0

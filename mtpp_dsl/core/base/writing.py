@@ -17,16 +17,7 @@ from typing import TypeAlias
 
 from mtpp_dsl.core.errors import OverwriteError, UsageError
 
-__all__ = [
-    "check_apart",
-    "check_writable",
-    "guarding",
-    "note_output",
-    "note_read",
-    "replacing",
-    "write_bytes",
-    "write_text",
-]
+__all__ = ["check_writable", "guarding", "note_read", "replacing", "write_bytes", "write_text"]
 
 
 Identity: TypeAlias = tuple[int, int, str]
@@ -76,7 +67,7 @@ def note_read(status: os.stat_result, name: str) -> None:
             raise _refusal(_files.outputs[identity], name)
 
 
-def note_output(path: Path) -> None:
+def _note_output(path: Path) -> None:
     """Note that a file will be written.
 
     Raises:
@@ -89,7 +80,7 @@ def note_output(path: Path) -> None:
             raise _refusal(os.fspath(path), _files.read[identity])
 
 
-def check_apart(paths: Sequence[Path]) -> None:
+def _check_apart(paths: Sequence[Path]) -> None:
     """Refuse outputs of which two would be written to one file.
 
     Raises:
@@ -139,9 +130,9 @@ def check_writable(*paths: Path) -> None:
     """
     for path in paths:
         _check_place(path)
-    check_apart(paths)
+    _check_apart(paths)
     for path in paths:
-        note_output(path)
+        _note_output(path)
 
 
 def _check_place(path: Path) -> None:

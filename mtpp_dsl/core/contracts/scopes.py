@@ -13,17 +13,7 @@ from mtpp_dsl.core.constraints import Constraint, Decision, Linear
 from mtpp_dsl.core.plans.subgraphs import paying
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = [
-    "DECISIONS",
-    "EVERY",
-    "Scope",
-    "Scoped",
-    "has_equal_devices",
-    "listed",
-    "objective_of",
-    "outside",
-    "searched",
-]
+__all__ = ["DECISIONS", "EVERY", "Scope", "Scoped", "listed", "objective_of", "outside", "searched"]
 
 EVERY = (Constraint,)
 """In place of a list: every kind of constraint that takes plans away, those of plug-ins too."""
@@ -219,7 +209,7 @@ def _particular(scope: Scope, scopes: Sequence[Scope], problem: Problem) -> str 
         return f"needs 'constraint {lacking.__name__.lower()}'"
     if not scope.backward and problem.graph.backward.any():
         return "does not support graphs with a backward part"
-    if not scope.unequal and not has_equal_devices(problem):
+    if not scope.unequal and not _has_equal_devices(problem):
         return "needs devices that are all equal"
     return None
 
@@ -255,7 +245,7 @@ def _joined(keywords: Sequence[str]) -> str:
     return listed([*one, *(keyword for keyword in keywords if keyword not in CHANNELS)])
 
 
-def has_equal_devices(problem: Problem) -> bool:
+def _has_equal_devices(problem: Problem) -> bool:
     """Return whether all devices are equal in all that enters a load, forbids a node or limits what they hold."""
     time = np.where(problem.allowed, problem.time, np.inf)
     columns = (time, problem.memory_room, problem.overflow_limit, paying(problem))

@@ -182,6 +182,7 @@ def _on_tree(tree: Tree, names: list[str]) -> Network:
     bandwidth: list[float] = []
     up: dict[int, int] = {}
     down: dict[int, int] = {}
+    # A channel for every uplink that limits anything: one for both directions, or one each.
     for x, parent in enumerate(tree.parents.tolist()):
         if parent >= 0 and np.isfinite(tree.uplink[x]):
             above = tree.switches[parent]
@@ -194,6 +195,7 @@ def _on_tree(tree: Tree, names: list[str]) -> Network:
     rate, latency = np.zeros((k, k)), np.full((k, k), np.inf)
     np.fill_diagonal(rate, np.inf)
     np.fill_diagonal(latency, 0.0)
+    # A route rises to the first switch above both ends, and falls from there.
     ways = [tree.way_up(d) for d in range(k)]
     route: list[list[Route]] = [[() for _ in range(k)] for _ in range(k)]
     for d in range(k):
@@ -206,6 +208,7 @@ def _on_tree(tree: Tree, names: list[str]) -> Network:
             passed = [*rising, *falling]
             rate[d, e] = min(float(tree.uplink[x]) for x in passed)
             latency[d, e] = sum(float(tree.latency[x]) for x in passed)
+    # A device is only as busy as its own uplink is: switches pass tensors on.
     own = np.where(rate > 0, tree.uplink[:k, None], 0.0)
     late = np.repeat(tree.latency[:k, None], k, axis=1)
     np.fill_diagonal(own, np.inf)

@@ -100,7 +100,7 @@ def _timed(objective: Objective) -> Objective:
 
 def _check_terms(objective: Objective, n: int, k: int) -> None:
     """Check that the terms of an objective are numbers over nodes and devices that exist."""
-    check_decisions(f"objective {objective.called!r}", (decision for decision, _ in objective.terms), n, k)
+    _check_decisions(f"objective {objective.called!r}", (decision for decision, _ in objective.terms), n, k)
     if not all(isfinite(a) for _, a in objective.terms) or not isfinite(objective.constant):
         raise UsageError(f"objective {objective.called!r} has a coefficient that is no finite number")
     if not (objective.within >= 0 and isfinite(objective.within)):
@@ -115,7 +115,7 @@ def _check_terms(objective: Objective, n: int, k: int) -> None:
         raise UsageError("what soft rows cost is added to the first objective, and cannot be a term of one")
 
 
-def check_decisions(what: str, decisions: Iterable[Decision], n: int, k: int) -> None:
+def _check_decisions(what: str, decisions: Iterable[Decision], n: int, k: int) -> None:
     """Check that *decisions* speak of nodes and devices that exist.
 
     Raises:

@@ -152,6 +152,7 @@ class Problem(Picklable):
         """
         devices, constraints = tuple(devices), _with_ties(graph, constraints)
         channel = interconnect if isinstance(interconnect, (Shared, Host)) else None
+        # Each part by itself: devices, what joins them, and whether constraints name what is there.
         check_devices(devices, channel, graph)
         if isinstance(interconnect, Links):
             check_links(interconnect, graph, len(devices))
@@ -161,12 +162,14 @@ class Problem(Picklable):
             check_members(constraint, graph.n, len(devices))
         check_order(constraints, [device.name for device in devices])
         check_magnitudes(graph, devices, channel)
+        # The times, of all phases together; replicas are checked against those of single inputs.
         time = running_times(graph, devices)
         check_groups(devices, interconnect)
         check_replicas(constraints, graph, devices, interconnect, time)
         if graph.phases:
             time = frozen(sum(p.weight * running_times(p.graph, devices) for p in graph.phases), np.float64)
             graph = summed(graph, devices, time)
+        # The objectives, and each kind of constraint against them and the rest; warnings are collected in notes.
         objectives, notes = settled_objectives(objective, graph, len(devices), interconnect, constraints)
         check_stages(objectives, graph, devices, interconnect, constraints)
         check_shards(objectives, devices, interconnect, constraints)
@@ -192,6 +195,7 @@ class Problem(Picklable):
             warnings=(*warnings, *notes),
             later=objectives[1:],
         )
+        # What can be checked of the finished problem alone.
         if objective.batch is not None:
             problem.batching  # noqa: B018  raises where times or memories are missing
         for custom in problem.of(PluginConstraint):

@@ -98,6 +98,8 @@ def rows_of(problem: Problem, group: Ints, unit: float = 1.0, time: Floats | Non
     parts: list[dict[int, list[float]]] = [{} for _ in asked]
     moments: list[list[tuple[int, float, int]]] = [[] for _ in asked]
     per_peak, scale = np.zeros(len(asked)), np.zeros(len(asked))
+    # Sort the terms by what they depend on: where a node is (placed), the load or use of a device (parts), the largest
+    # load or the makespan (per_peak), the times of a node (moments).
     for r, row in enumerate(asked):
         for decision, given in row.terms:
             a = float(given)
@@ -125,6 +127,7 @@ def rows_of(problem: Problem, group: Ints, unit: float = 1.0, time: Floats | Non
                 case _:
                     raise NotImplementedError(f"{type(decision).__name__} in constraint {row}")
         scale[r] = _size(problem, row)
+    # Lay the tables out one after the other, for a compiled loop: entries of a place stand between two pointers.
     keys = sorted(placed)
     at = np.searchsorted([place for place, _ in keys], np.arange(n * k + 1)).astype(np.int64)
     spread = [(d, *pair) for row_parts in parts for d, pair in sorted(row_parts.items())]
