@@ -11,7 +11,7 @@ from mtpp_dsl.show.page.graph_facts import ItemFacts
 from mtpp_dsl.show.page.layout.forest import forest
 from mtpp_dsl.show.page.layout.lines import EdgeBundle, bundled, labelled
 from mtpp_dsl.show.page.layout.places import HEAD, Box, PlacedBoxes, arranged, opened
-from mtpp_dsl.show.page.markup import Child, Markup, data_block, name, packed, short, tag
+from mtpp_dsl.show.page.markup import Child, Markup, coordinate, data_block, name, packed, short, tag
 from mtpp_dsl.show.page.tables import fold, table
 from mtpp_dsl.show.page.traffic import tensor_size
 from mtpp_dsl.show.page.view import Section, SpecText, View
@@ -154,9 +154,9 @@ def drawn(facts: ItemFacts, picture: PlacedBoxes, lines: list[EdgeBundle]) -> Ma
         tag("g", [_box(facts, box, first=box is shown[0]) for box in shown], class_="boxes"),
         tag("g", [_label(facts, line, x, y) for line, x, y in labelled(lines, facts.forest, picture)], class_="labels"),
         aria_label="The graph: a column for each stage, boxes for nodes and folded modules, lines for tensors",
-        viewBox=f"-1 -1 {_n(width)} {_n(height)}",
-        width=_n(width),
-        height=_n(height),
+        viewBox=f"-1 -1 {coordinate(width)} {coordinate(height)}",
+        width=coordinate(width),
+        height=coordinate(height),
         role="group",
         class_="graph-picture fit",
         id="graph-picture",
@@ -208,21 +208,16 @@ def _back(facts: ItemFacts, box: Box) -> Markup:
 
 def _line(facts: ItemFacts, line: EdgeBundle, largest: float) -> Markup:
     forest = facts.forest
-    start, *others = [f"{_n(x)},{_n(y)}" for x, y in line.points]
+    start, *others = [f"{coordinate(x)},{coordinate(y)}" for x, y in line.points]
     return tag(
         "path",
         tag("title", f"{forest.name[line.source]} to {forest.name[line.target]}: {_amount(facts, line)}"),
         d=f"M{start}C{' '.join(others)}",
-        stroke_width=_n(1.2 + 2.2 * (line.size / largest if largest > 0 else 0.0)),
+        stroke_width=coordinate(1.2 + 2.2 * (line.size / largest if largest > 0 else 0.0)),
         class_="flow" if forest.column[line.source] == forest.column[line.target] else "flow between",
         data_from=line.source,
         data_to=line.target,
     )
-
-
-def _n(value: float) -> str:
-    """Return a coordinate with one decimal at most."""
-    return f"{value:.1f}".removesuffix(".0")
 
 
 def _amount(facts: ItemFacts, line: EdgeBundle) -> str:
@@ -232,7 +227,7 @@ def _amount(facts: ItemFacts, line: EdgeBundle) -> str:
 
 
 def _label(facts: ItemFacts, line: EdgeBundle, x: float, y: float) -> Markup:
-    return tag("text", tensor_size(facts.view.problem, line.size), x=_n(x), y=_n(y), class_="carried")
+    return tag("text", tensor_size(facts.view.problem, line.size), x=coordinate(x), y=coordinate(y), class_="carried")
 
 
 def _box(facts: ItemFacts, box: Box, *, first: bool) -> Markup:
@@ -252,7 +247,7 @@ def _box(facts: ItemFacts, box: Box, *, first: bool) -> Markup:
         parts.append(tag("text", count, x=box.x + box.width - 8, y=box.y + 18, class_="count"))
     length = facts.length[column]
     if length > 0 and facts.time[item] > 0 and not box.open:
-        width = _n(max((box.width - 10) * min(facts.time[item] / length, 1.0), 1.0))
+        width = coordinate(max((box.width - 10) * min(facts.time[item] / length, 1.0), 1.0))
         parts.append(tag("rect", x=box.x + 5, y=box.y + height - BAR - 2, width=width, height=BAR, class_="takes"))
     return tag(
         "g",

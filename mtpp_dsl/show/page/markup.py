@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, Union
 from mtpp_dsl.core.base.units import UNITS
 from mtpp_dsl.core.text.visible import printable
 
-__all__ = ["Child", "Markup", "data_block", "escape", "name", "packed", "seen", "short", "svg", "tag"]
+__all__ = ["Child", "Markup", "coordinate", "data_block", "escape", "name", "packed", "seen", "short", "svg", "tag"]
 
 VOID = {"br", "col", "hr", "img", "input", "meta"}
 PROSE = {
@@ -106,6 +106,15 @@ def _attribute(key: str, value: object) -> str:
 def _number(value: object) -> object:
     """Return a coordinate with two decimals at most: pages have many."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
+
+
+def coordinate(value: float) -> str:
+    """Return a place in a picture, with one decimal at most.
+
+    >>> coordinate(12.04), coordinate(0.25)
+    ('12', '0.2')
+    """
+    return f"{value:.1f}".removesuffix(".0")
 
 
 def svg(

@@ -12,7 +12,7 @@ from mtpp_dsl.core.problem.devices import Host, Links, Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.page.layout.network import MARGIN, TALL, Diagram, NetworkLine, Spot, diagram
 from mtpp_dsl.show.page.layout.stages import placed
-from mtpp_dsl.show.page.markup import Child, Markup, name, short, tag
+from mtpp_dsl.show.page.markup import Child, Markup, coordinate, name, short, tag
 from mtpp_dsl.show.page.tables import alike_devices, device_names, fold, table
 from mtpp_dsl.show.page.traffic import Carrying, bottleneck, channels, pairs, tensor_size
 from mtpp_dsl.show.page.view import Section, View
@@ -238,9 +238,9 @@ def drawn(
         tag("g", labels),
         role="img",
         aria_label="The network: devices, what joins them, and what is carried. The table below has the figures.",
-        viewBox=f"0 0 {_n(picture.width)} {_n(picture.height)}",
-        width=_n(picture.width),
-        height=_n(picture.height),
+        viewBox=f"0 0 {coordinate(picture.width)} {coordinate(picture.height)}",
+        width=coordinate(picture.width),
+        height=coordinate(picture.height),
         class_="network-picture fit",
     )
 
@@ -256,15 +256,19 @@ def _wire(wire: NetworkLine, carried: Mapping[str, Carrying], largest: float) ->
     (x, y), (u, v) = wire.start, wire.end
     width = 1.0 + (5.0 * most / largest if largest > 0 else 0.0)
     kind = "wire" if most > 0 else "wire idle"
-    way = f"M{_n(x)},{_n(y)}V{_n(v + ELBOW)}H{_n(u)}V{_n(v)}" if wire.upright else f"M{_n(x)},{_n(y)}L{_n(u)},{_n(v)}"
-    return tag("path", d=way, stroke_width=_n(width), class_=kind)
+    way = (
+        f"M{coordinate(x)},{coordinate(y)}V{coordinate(v + ELBOW)}H{coordinate(u)}V{coordinate(v)}"
+        if wire.upright
+        else f"M{coordinate(x)},{coordinate(y)}L{coordinate(u)},{coordinate(v)}"
+    )
+    return tag("path", d=way, stroke_width=coordinate(width), class_=kind)
 
 
 def _box(spot: Spot, stages: Mapping[int, int]) -> Markup:
     tint = f" s{stages[spot.device] % len(STAGES)}" if spot.device in stages else ""
-    place = {"x": _n(spot.x), "y": _n(spot.y), "width": _n(spot.width), "height": TALL}
+    place = {"x": coordinate(spot.x), "y": coordinate(spot.y), "width": coordinate(spot.width), "height": TALL}
     letters = max(LETTERS, int(spot.width / LETTER) - 2)
-    middle = {"x": _n(spot.x + spot.width / 2), "y": _n(spot.y + TALL / 2 + 4)}
+    middle = {"x": coordinate(spot.x + spot.width / 2), "y": coordinate(spot.y + TALL / 2 + 4)}
     return tag(
         "g",
         tag("title", spot.name),
@@ -304,7 +308,10 @@ def _label(
     across, down = place[0], place[1] + 4 - 6.5 * (len(lines) - 1)
     return tag(
         "",
-        [tag("text", text, x=_n(across), y=_n(down + 13 * i), class_="carried") for i, text in enumerate(lines)],
+        [
+            tag("text", text, x=coordinate(across), y=coordinate(down + 13 * i), class_="carried")
+            for i, text in enumerate(lines)
+        ],
     )
 
 
@@ -329,11 +336,20 @@ def _groups(picture: Diagram) -> list[Markup]:
         spots = list(members)
         left, right = spots[0].x - MARGIN / 2, spots[-1].x + spots[-1].width + MARGIN / 2
         top = spots[0].y - MARGIN / 2
-        frame = {"x": _n(left), "y": _n(top), "width": _n(right - left), "height": TALL + 2 * MARGIN + 4}
+        frame = {
+            "x": coordinate(left),
+            "y": coordinate(top),
+            "width": coordinate(right - left),
+            "height": TALL + 2 * MARGIN + 4,
+        }
         frames.append(tag("rect", **frame, rx=6, class_="group"))
-        frames.append(tag("text", short(group, 40), x=_n(left + 6), y=_n(top + TALL + 2 * MARGIN - 2), class_="small"))
+        frames.append(
+            tag(
+                "text",
+                short(group, 40),
+                x=coordinate(left + 6),
+                y=coordinate(top + TALL + 2 * MARGIN - 2),
+                class_="small",
+            )
+        )
     return frames
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")

@@ -10,7 +10,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.show.page.layout.axis import marks
 from mtpp_dsl.show.page.layout.gantt import AXIS, MAX_LINKS, PlacedBar, Track, height_of, placed_bars, placed_tracks
 from mtpp_dsl.show.page.layout.stages import stage_numbers
-from mtpp_dsl.show.page.markup import Child, Markup, data_block, name, packed, short, tag
+from mtpp_dsl.show.page.markup import Child, Markup, coordinate, data_block, name, packed, short, tag
 from mtpp_dsl.show.page.tables import fold, table
 from mtpp_dsl.show.page.view import Section, View
 from mtpp_dsl.show.report.activities import Activity, Timeline, Tracks
@@ -242,21 +242,26 @@ def _axis(view: View, timeline: Tracks, height: int, width: float) -> list[Marku
     shown = []
     for time, text in marks(0.0, timeline.makespan, factor):
         x = LABEL + (time / timeline.makespan * width if timeline.makespan > 0 else 0.0)
-        shown.append(tag("line", x1=_n(x), x2=_n(x), y1=AXIS - 6, y2=height, class_="grid"))
-        shown.append(tag("text", f"{text} {unit}".strip(), x=_n(x), y=14, class_="tick"))
+        shown.append(tag("line", x1=coordinate(x), x2=coordinate(x), y1=AXIS - 6, y2=height, class_="grid"))
+        shown.append(tag("text", f"{text} {unit}".strip(), x=coordinate(x), y=14, class_="tick"))
     return shown
 
 
 def _name(name: str, top: int, height: int) -> Markup:
-    return tag("text", short(name, LETTERS), tag("title", name), x=4, y=_n(top + height / 2 + 4))
+    return tag("text", short(name, LETTERS), tag("title", name), x=4, y=coordinate(top + height / 2 + 4))
 
 
 def _bar(placed: PlacedBar, row: ChartRow) -> Markup:
-    where = {"x": _n(placed.x), "y": _n(placed.y), "width": _n(placed.width), "height": _n(placed.height - 1)}
+    where = {
+        "x": coordinate(placed.x),
+        "y": coordinate(placed.y),
+        "width": coordinate(placed.width),
+        "height": coordinate(placed.height - 1),
+    }
     tint = f" s{row.stage}" if row.stage >= 0 else ""
     bar = placed.bar
     if bar is None:
-        return tag("rect", **where, class_=f"many{tint}", fill_opacity=_n(0.2 + 0.8 * placed.share))
+        return tag("rect", **where, class_=f"many{tint}", fill_opacity=coordinate(0.2 + 0.8 * placed.share))
     kind = f"act {bar.activity.kind}{tint}{' critical' if bar.critical else ''}"
     parts = [tag("rect", tag("title", bar.activity.name), **where, class_=kind)]
     if bar.critical:
@@ -264,13 +269,9 @@ def _bar(placed: PlacedBar, row: ChartRow) -> Markup:
     letters = int((placed.width - 6) / LETTER)
     label = bar.label if bar.activity.kind in RUNS else ""
     if placed.height >= TEXT_ROW and label and (letters >= len(label) or letters >= MIN_LETTERS):
-        middle = {"x": _n(placed.x + 4), "y": _n(placed.y + placed.height / 2 + 4)}
+        middle = {"x": coordinate(placed.x + 4), "y": coordinate(placed.y + placed.height / 2 + 4)}
         parts.append(tag("text", short(label, letters), **middle, class_=f"inside{tint}"))
     return tag("", parts)
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
 
 
 # What the chart shows as tables: the critical path and its slack, and how busy tracks are.
