@@ -73,6 +73,7 @@ def cheapest_set(
     last, at, queue, path, source, sink = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
     level, place, own, nxt, to, cap = scratch[6], scratch[7], scratch[8], scratch[9], scratch[10], scratch[11]
     n, m, total, many = len(state), 0, 0, 0
+    # Every free node is a vertex; what is in is paid.
     for v in range(n):
         place[v] = -1
         if state[v] == FREE:
@@ -84,6 +85,9 @@ def cheapest_set(
             total += price[v]
     frees = m
     for e in range(len(cost)):
+        # A tensor that is cut for sure is paid. With one free pin it changes the price of that node; with two it is an
+        # arc between these; else it gets vertices of its own, which are on the side of the set as soon as some pin is,
+        # or all.
         inside, outside, free, one, other = False, False, 0, -1, -1
         for i in range(starts[e], starts[e + 1]):
             v = pins[i]
@@ -132,6 +136,7 @@ def cheapest_set(
                         many = arc(v, into, INF, 0, many, last, nxt, to, cap)
                     if out >= 0:
                         many = arc(out, v, INF, 0, many, last, nxt, to, cap)
+    # Arcs of any capacity close the set.
     for i in range(len(edges)):
         u, v = edges[i, 0], edges[i, 1]
         a, b = place[u], place[v]
@@ -140,6 +145,7 @@ def cheapest_set(
                 many = arc(b, a, INF, 0, many, last, nxt, to, cap)
             elif before[u] and before[v]:
                 many = arc(a, b, INF, 0, many, last, nxt, to, cap)
+    # Nodes of negative price are sources, the others sinks: the least set is the side of the sources of a minimum cut.
     for v in range(frees):
         source[v] = -own[v] if own[v] < 0 else 0
         sink[v] = max(0, own[v])

@@ -52,6 +52,7 @@ def flow(
     """
     total: int = 0
     while True:
+        # A phase of Dinic's algorithm: breadth-first levels from all vertices that can still be given something.
         for v in range(m):
             level[v] = -1
             at[v] = last[v]
@@ -78,13 +79,16 @@ def flow(
                     queue[many] = v
                     many += 1
                 e = nxt[e]
+        # No sink is reached: the flow is a maximum, and the levels say what its minimum cut is.
         if depth < 0:
             return total
+        # A blocking flow: depth-first search along arcs to the next level, from each source until it is exhausted.
         for j in range(roots):
             root = queue[j]
             u, d = root, 0
             while source[root] > 0:
                 if sink[u] > 0:
+                    # A sink: send what the path allows, and go back to the first arc that is full.
                     amount = min(source[root], sink[u])
                     for i in range(d):
                         amount = min(amount, cap[path[i]])
@@ -104,6 +108,8 @@ def flow(
                         d = keep
                         u = to[path[d] ^ 1]
                     continue
+                # Go on along the next arc that leads a level down; where there is none, the vertex is dead in this
+                # phase.
                 e = at[u]
                 while e >= 0 and not (cap[e] > 0 and level[to[e]] == level[u] + 1):
                     e = nxt[e]

@@ -262,6 +262,7 @@ def parted(
     alone = np.full(count, np.inf)
     which = np.zeros(count, np.int64)
     place = np.empty(n, np.int64)
+    # What each unit takes by itself on the fastest device with free input.
     for i in range(count):
         unit = order[i]
         for f in range(len(free)):
@@ -273,6 +274,7 @@ def parted(
                 which[i] = free[f, 0]
         for x in range(unit_offsets[unit], unit_offsets[unit + 1]):
             place[unit_nodes[x]] = i
+    # best[r, i]: the least sum for the first i units, with subgraphs on the first r slots of the sequence at most.
     best[0, 0] = 0.0
     for i in range(count):
         best[0, i + 1] = best[0, i] + alone[i]
@@ -283,6 +285,7 @@ def parted(
         device = sequence[r, 1]
         best[r + 1] = best[r]
         for i in range(count):
+            # Either the next unit is alone, or a subgraph on slot r begins at i and takes unit after unit.
             base = best[r, i]
             if best[r + 1, i] + alone[i] < best[r + 1, i + 1]:
                 best[r + 1, i + 1] = best[r + 1, i] + alone[i]
@@ -300,6 +303,8 @@ def parted(
                     open_ends[v] = offsets[v + 1] - offsets[v]
                     if open_ends[v] > 0:
                         cost += tensor[v]
+                # Each tensor from outside is read once; one that is made inside is written only while some reader is
+                # outside.
                 for x in range(unit_offsets[unit], unit_offsets[unit + 1]):
                     v = unit_nodes[x]
                     for e in range(offsets_in[v], offsets_in[v + 1]):
@@ -317,6 +322,7 @@ def parted(
                 if base + cost < best[r + 1, j + 1]:
                     best[r + 1, j + 1] = base + cost
                     came[r + 1, j + 1] = i
+    # Go back along the choices, and fill the slots.
     i, r = count, used
     if best[r, i] == np.inf:
         return np.inf

@@ -204,6 +204,7 @@ def _below(
     states, kinds, n = into.shape
     far = 1 << 62
     least = far
+    # At first nothing is done, and no device used.
     for v in range(kinds):
         if left[0, v] > 0:
             into[0, v, 0] = 0
@@ -216,6 +217,8 @@ def _below(
             front, back, low = 0, 0, 0
             for end in range(1, n + 1):
                 begin = end - 1
+                # Let the node before the end into the window as a beginning; the queue keeps only beginnings that no
+                # later one is as good as, in the order of their values.
                 value = into[c, v, begin]
                 if value < far:
                     if mode == 0:
@@ -231,6 +234,8 @@ def _below(
                     back += 1
                 if back == front:
                     continue
+                # Beginnings with too much memory, or, where transfers overlap it, too much work, leave the window in
+                # front; the least work that did not fit is a next target.
                 while low < end and memory[end] - memory[low] > room[v]:
                     low += 1
                 if mode > 0:
@@ -241,6 +246,7 @@ def _below(
                     front += 1
                 if back == front:
                     continue
+                # The best beginning: what the stage receives, and its work where both add up.
                 begin = queue[front]
                 load = into[c, v, begin]
                 if mode == 0:
@@ -250,9 +256,11 @@ def _below(
                 if load > target:
                     least = min(least, load)
                     continue
+                # All nodes are done within the target.
                 if end == n:
                     answer[0], answer[1], answer[2] = begin, v, c
                     return 0
+                # Hand over to a stage of each type: sending counts here, receiving there.
                 for w in range(kinds):
                     if left[new, w] == 0:
                         continue

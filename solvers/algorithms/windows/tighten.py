@@ -252,6 +252,7 @@ def overload(
         for u in until:
             if not s < u:
                 continue
+            # How long each node runs inside the interval at the least, on each device.
             for v in range(n):
                 for d in range(k):
                     part[v, d] = np.inf
@@ -260,6 +261,8 @@ def overload(
                         late = u - (target - tail[v, d] - time[v, d])
                         part[v, d] = max(0.0, min(min(time[v, d], u - s), min(early, late)))
             for trial in range(k + tunings):
+                # Weights: each device alone, then all of them, tuned by multiplicative weights: a device that is more
+                # loaded than the interval is long gets more.
                 if trial < k:
                     y[:] = 0.0
                     y[trial] = 1.0
@@ -272,6 +275,7 @@ def overload(
                         total += y[d]
                     for d in range(k):
                         y[d] /= total
+                # Every node goes where its weighted time is least: no schedule does less weighted work inside.
                 load[:] = 0.0
                 work = 0.0
                 for v in range(n):
@@ -287,6 +291,7 @@ def overload(
                 total = 0.0
                 for d in range(k):
                     total += y[d]
+                # The share of what the devices can do in the interval; above 1 it refutes the target.
                 share = work / ((u - s) * total)
                 if share > best:
                     best = share

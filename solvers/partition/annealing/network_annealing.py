@@ -297,6 +297,8 @@ def _move(
         b = a if r == 0 else min(k - 1, int(draws[r - 1, 1] * k))
         if r > 0 and (a == b or costs.time[v, b] > 1e5):
             continue
+        # In the order of the devices, what is read must come from an earlier device or the same, what reads be on a
+        # later one.
         fits = True
         for y in range(costs.before_at[v], costs.before_at[v + 1]):
             fits = fits and split.rank[split.device[costs.before[y]]] <= split.rank[b]
@@ -304,10 +306,13 @@ def _move(
             fits = fits and split.rank[split.device[costs.after[y]]] >= split.rank[b]
         if not fits and r > 0:
             continue
+        # Do the move, and look at the energy; if it is not accepted, the second turn does it backwards.
         for turn in range(2):
             source, target = (a, b) if turn == 0 else (b, a)
             if source != target:
                 for half in range(2):
+                    # Take off what the tensors at v cost where it was, then move it, then add what they cost where it
+                    # is.
                     sign = -1.0 if half == 0 else 1.0
                     for y in range(costs.first[v], costs.first[v + 1]):
                         t = costs.tensor[y]
@@ -323,6 +328,8 @@ def _move(
                     for y in range(costs.first[v], costs.first[v + 1]):
                         t = costs.tensor[y]
                         d = split.device[costs.producer[t]]
+                        # A tensor goes from its maker's device to every other device with a reader: both ends pay, and
+                        # the channels on the way are busy, for each receiver or once.
                         most, total = 0.0, 0.0
                         split.seen[:] = 0
                         for e in range(k):
@@ -337,6 +344,8 @@ def _move(
                                     split.busy[c] += sign * costs.carried[t, c]
                                     split.seen[c] = 1
                         split.out[d] += sign * (total if costs.serial == 1 else most)
+            # The energy: the norm of all loads for a large power, which is near the largest load, and a charge for
+            # memory.
             peak, energy, over = 0.0, 0.0, 0.0
             for d in range(k):
                 if costs.mode[d] == 0:
@@ -353,9 +362,11 @@ def _move(
                 peak = max(peak, split.busy[c])
                 energy += min(max(split.busy[c], 0.0), 1e3) ** power
             energy = energy ** (1.0 / power) + 10.0 * over
+            # The best split is kept if no memory is exceeded.
             if over == 0.0 and peak < least:
                 least = peak
                 best[:] = split.device
+            # The rule of Metropolis: the second turn is kept as it is.
             if before < 0 or energy <= before or turn == 1:
                 before = energy
                 break

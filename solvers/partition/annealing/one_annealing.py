@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.partition.annealing.recipes import SplitRecipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, DRAWS, HUGEST, PENALTY, BestSplit
 from mtpp_dsl.solvers.partition.annealing.split_state import BITS, SplitState, WholeInstance, broken, loads_of, state_of
 
-__all__ = ["anneal", "charged", "energies"]
+__all__ = ["anneal", "begun", "charged", "energies"]
 
 CHUNKS = 100
 """Steps of the temperature, at least."""
@@ -46,12 +46,7 @@ def anneal(
         pause: called with the best state after each chunk; True ends the annealing.
     """
     state = state_of(instance, device)
-    best = BestSplit(known.device.copy(), known.load.copy())
-    peak = int(loads_of(instance, state).max(initial=0))
-    own = None if rows is None else rows.fresh(device)
-    if peak < best.load[0] and not broken(instance, state) and not charged(instance, state, own):
-        best.device[:] = device
-        best.load[0] = peak
+    best, own = begun(instance, rows, state, known)
     run = ANNEAL.pick(steps, say)
     draws = np.empty(max(DRAWS, min(NOISE, 32 * steps)))
     mark = np.zeros(len(device) + 1, np.int64)
@@ -68,6 +63,19 @@ def anneal(
             left = end - done
             done += run(draws, left, temperature, power, unit, recipe.moves, instance, state, energy, mark, best, own)
     return best
+
+
+def begun(
+    instance: WholeInstance, rows: LabelledRows | None, state: SplitState, known: BestSplit
+) -> tuple[BestSplit, LabelledRows | None]:
+    """Return the better of a state, where it is valid, and the best one known; and rows that count placements in it."""
+    best = BestSplit(known.device.copy(), known.load.copy())
+    peak = int(loads_of(instance, state).max(initial=0))
+    own = None if rows is None else rows.fresh(state.device)
+    if peak < best.load[0] and not broken(instance, state) and not charged(instance, state, own):
+        best.device[:] = state.device
+        best.load[0] = peak
+    return best, own
 
 
 def charged(instance: WholeInstance, state: SplitState, rows: LabelledRows | None) -> float:

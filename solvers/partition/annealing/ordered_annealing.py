@@ -12,16 +12,14 @@ from mtpp_dsl.core.views.labelled_rows import LabelledRows
 from mtpp_dsl.core.views.symmetry import interchangeable, numbered
 from mtpp_dsl.solvers.partition.annealing.annealing_run import chunks, falling
 from mtpp_dsl.solvers.partition.annealing.device_order import QuotientArcs, arcs_of, order_of
-from mtpp_dsl.solvers.partition.annealing.one_annealing import charged, energies
+from mtpp_dsl.solvers.partition.annealing.one_annealing import begun, charged, energies
 from mtpp_dsl.solvers.partition.annealing.ordered_moves import DRAWS, ORDERED
 from mtpp_dsl.solvers.partition.annealing.recipes import OrderedRecipe, ordered_recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import BestSplit
 from mtpp_dsl.solvers.partition.annealing.split_state import (
     BITS,
     WholeInstance,
-    broken,
     instance_of,
-    loads_of,
     state_of,
 )
 from mtpp_dsl.solvers.partition.annealing.starts import MIN_MOVES, NO_LOAD, WholeRun, first_moves, ordered_start
@@ -129,12 +127,7 @@ def anneal_in_order(
     k = instance.time.shape[1]
     state, order = state_of(instance, device), order_of(arcs, device, k)
     assert order is not None
-    best = BestSplit(known.device.copy(), known.load.copy())
-    peak = int(loads_of(instance, state).max(initial=0))
-    own = None if rows is None else rows.fresh(device)
-    if peak < best.load[0] and not broken(instance, state) and not charged(instance, state, own):
-        best.device[:] = device
-        best.load[0] = peak
+    best, own = begun(instance, rows, state, known)
     unit = float(min(max(best.load[0], 1), 2**BITS))
     energy = energies(instance, state, recipe.power, unit)
     scale = energy_alone(instance, recipe.power, unit)

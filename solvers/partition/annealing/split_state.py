@@ -12,7 +12,17 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, compressed, hypergraph, incidence
 from mtpp_dsl.core.views.whole_numbers import floored
 
-__all__ = ["BITS", "SplitState", "WholeInstance", "broken", "instance_of", "loads_of", "state_of"]
+__all__ = [
+    "BITS",
+    "SplitState",
+    "WholeInstance",
+    "broken",
+    "counts_by_device",
+    "instance_of",
+    "loads_of",
+    "members_of",
+    "state_of",
+]
 
 BITS = 60
 """No load is more than two to this power."""
@@ -150,20 +160,13 @@ class SplitState(NamedTuple):
 def state_of(instance: WholeInstance, device: Ints) -> SplitState:
     """Return the state in which every supernode is on its *device*, [n], one that it may be on."""
     n, k = instance.time.shape
-    inside = np.zeros((len(instance.cost), k), np.int64)
     pins = np.diff(instance.pins_at)
-    np.add.at(inside, (np.repeat(np.arange(len(pins)), pins), device[instance.pin]), 1)
+    inside = counts_by_device(np.repeat(np.arange(len(pins)), pins), device[instance.pin], len(pins), k)
     load = _sums(device, instance.time[np.arange(n), device], k)
     cut = (inside > 0) & (inside < pins[:, None])
     load += np.where(instance.pays, (cut * instance.cost[:, None]).sum(axis=0), 0)
-    crowd = np.zeros((instance.aparts, k), np.int64)
-    np.add.at(crowd, (instance.apart, np.repeat(device, np.diff(instance.aparts_at))), 1)
-    sizes = np.bincount(device, minlength=k).astype(np.int64)
-    members, place = np.zeros((k, n), np.int64), np.zeros(n, np.int64)
-    for d in range(k):
-        here = np.flatnonzero(device == d)
-        members[d, : len(here)] = here
-        place[here] = np.arange(len(here))
+    crowd = counts_by_device(instance.apart, np.repeat(device, np.diff(instance.aparts_at)), instance.aparts, k)
+    sizes, members, place = members_of(device, k)
     return SplitState(
         device=device.copy(),
         inside=inside,
@@ -176,6 +179,25 @@ def state_of(instance: WholeInstance, device: Ints) -> SplitState:
         sizes=sizes,
         place=place,
     )
+
+
+def counts_by_device(thing: Ints, device: Ints, things: int, k: int) -> Ints:
+    """Return [things, k] how often each thing is on each device, given both for every time that it is on one."""
+    counts = np.zeros((things, k), np.int64)
+    np.add.at(counts, (thing, device), 1)
+    return counts
+
+
+def members_of(device: Ints, k: int) -> tuple[Ints, Ints, Ints]:
+    """Return [k] how many supernodes are on each device, [k, n] which, and [n] the column of each among them."""
+    n = len(device)
+    sizes = np.bincount(device, minlength=k).astype(np.int64)
+    members, place = np.zeros((k, n), np.int64), np.zeros(n, np.int64)
+    for d in range(k):
+        here = np.flatnonzero(device == d)
+        members[d, : len(here)] = here
+        place[here] = np.arange(len(here))
+    return sizes, members, place
 
 
 def loads_of(instance: WholeInstance, state: SplitState) -> Ints:

@@ -307,6 +307,7 @@ def _descend(most: int, gain: float, fixed: Fixed, state: DescentState) -> int:
     n, k = fixed.time.shape
     load = np.zeros(k)
     for moves in range(most):
+        # The loads as they are: a better move makes the largest of them less.
         for d in range(k):
             load[d] = state.base[d] + max(state.params[d] - fixed.kept[d], 0.0) / fixed.bandwidth
         top = 0
@@ -317,6 +318,8 @@ def _descend(most: int, gain: float, fixed: Fixed, state: DescentState) -> int:
         unit, goal = -1, -1
         for v in range(n):
             a = state.place[v]
+            # Where the unit may go: no farther than its neighbours. One that is not on the place of the largest load
+            # can only make that less by going there, as that may end a tensor.
             low, high = 0, k - 1
             for e in range(fixed.before_start[v], fixed.before_start[v + 1]):
                 low = max(low, state.place[fixed.before[e]])
@@ -326,6 +329,7 @@ def _descend(most: int, gain: float, fixed: Fixed, state: DescentState) -> int:
                 if top < low or top > high:
                     continue
                 low, high = top, top
+            # The load of the place that it leaves; it is the same for all targets.
             left = state.base[a] - fixed.time[v, a]
             if fixed.pays[a]:
                 for e in range(fixed.start[v], fixed.start[v + 1]):
@@ -340,6 +344,7 @@ def _descend(most: int, gain: float, fixed: Fixed, state: DescentState) -> int:
             for b in range(low, high + 1):
                 if b == a or state.memory[b] + fixed.size[v] > fixed.room[b]:
                     continue
+                # The load of the place that it joins; then those of all others count.
                 joined = state.base[b] + fixed.time[v, b]
                 if fixed.pays[b]:
                     for e in range(fixed.start[v], fixed.start[v + 1]):
@@ -357,6 +362,7 @@ def _descend(most: int, gain: float, fixed: Fixed, state: DescentState) -> int:
                         value = load[d]
                 if value >= best:
                     continue
+                # Units that must be apart may not meet.
                 clash = False
                 for e in range(fixed.apart_start[v], fixed.apart_start[v + 1]):
                     if state.place[fixed.apart[e]] == b:
@@ -364,6 +370,7 @@ def _descend(most: int, gain: float, fixed: Fixed, state: DescentState) -> int:
                         break
                 if not clash:
                     best, unit, goal = value, v, b
+        # No move helps: a local optimum. Else make the best one, and add both places up anew.
         if unit < 0:
             return moves
         old = state.place[unit]

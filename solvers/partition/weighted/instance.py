@@ -14,6 +14,7 @@ from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, compressed, hypergraph, incidence
+from mtpp_dsl.solvers.partition.annealing.split_state import counts_by_device, members_of
 
 __all__ = ["WeightedInstance", "WeightedState", "instance_of", "state_of"]
 
@@ -275,20 +276,13 @@ class WeightedState(NamedTuple):
 def state_of(instance: WeightedInstance, device: Ints) -> WeightedState:
     """Return the state in which every supernode is on its *device*, [n], one that it may be on."""
     n, k = instance.time.shape
-    inside = np.zeros((len(instance.cost), k), np.int64)
     pins = np.diff(instance.pins_at)
-    np.add.at(inside, (np.repeat(np.arange(len(pins)), pins), device[instance.pin]), 1)
+    inside = counts_by_device(np.repeat(np.arange(len(pins)), pins), device[instance.pin], len(pins), k)
     load = np.bincount(device, weights=instance.time[np.arange(n), device], minlength=k).astype(np.float64)
     cut = (inside > 0) & (inside < pins[:, None])
     load += np.where(instance.pays, (cut * instance.cost[:, None]).sum(axis=0), 0.0)
-    crowd = np.zeros((instance.aparts, k), np.int64)
-    np.add.at(crowd, (instance.apart, np.repeat(device, np.diff(instance.aparts_at))), 1)
-    sizes = np.bincount(device, minlength=k).astype(np.int64)
-    members, place = np.zeros((k, n), np.int64), np.zeros(n, np.int64)
-    for d in range(k):
-        here = np.flatnonzero(device == d)
-        members[d, : len(here)] = here
-        place[here] = np.arange(len(here))
+    crowd = counts_by_device(instance.apart, np.repeat(device, np.diff(instance.aparts_at)), instance.aparts, k)
+    sizes, members, place = members_of(device, k)
     quotient = np.zeros((instance.parts, k, k), np.int64)
     ends = np.repeat(np.arange(n), np.diff(instance.arcs_at))[instance.outward]
     np.add.at(quotient, (instance.part[instance.outward], device[ends], device[instance.arc[instance.outward]]), 1)
