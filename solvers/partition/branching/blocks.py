@@ -196,6 +196,7 @@ def _blocks(
             if paid > ask.cap or gone > ask.left:
                 dead = True
                 break
+            # A free node with which the load or the memory would be too much is outside.
             for v in range(n):
                 too_much = paid + least[v] > ask.cap or memory + data.memory[v] > data.room
                 if too_much and not ((inside | outside) >> v) & 1:
@@ -208,7 +209,6 @@ def _blocks(
         # the other devices, and, in a chain, if no node that may be added for free makes it larger.
         if fresh and paid + cut <= ask.cap and weighs > at[BEST]:
             early, late, border = 0, 0, 0
-            # A free node with which the load or the memory would be too much is outside.
             for v in range(n):
                 if not (inside >> v) & 1:
                     if (above >> v) & 1:
