@@ -13,11 +13,10 @@ from uuid import uuid4
 
 from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import SolverError, UsageError
-from mtpp_dsl.core.executors.dask_bridge import differing, hold
+from mtpp_dsl.core.executors.dask_bridge import differing, hold, versions
 from mtpp_dsl.core.executors.dask_links import Link, RemoteChannel
 from mtpp_dsl.core.executors.local import LOCAL, PROCESS_MEMORY
 from mtpp_dsl.core.executors.spawn import shielded
-from mtpp_dsl.core.executors.versions import versions
 
 __all__ = ["Dask"]
 

@@ -7,17 +7,18 @@ scheduler, by what Dask encrypts where it is told to. A process whose client ask
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
 from time import monotonic
 from typing import Any
 
 from mtpp_dsl.core.errors import Ended, SolverError
 from mtpp_dsl.core.executors.local import LocalChannel
-from mtpp_dsl.core.executors.versions import differences, versions
 
-__all__ = ["LEASE", "News", "collect", "deliver", "hold"]
+__all__ = ["LEASE", "News", "collect", "deliver", "differing", "hold", "versions"]
 
 LEASE = 20.0
 """Seconds after which a process is ended whose client has not asked for what it says."""
@@ -26,6 +27,9 @@ LOOK = 0.5
 
 News = tuple[str, bytes | None, str]
 """The number of a process; a frame, or None if it has ended, and then why."""
+
+PACKAGES = ("mtpp-dsl", "numpy", "scipy", "numba", "networkx", "pyomo", "highspy", "ortools")
+"""What answers depend on: with other versions, one seed may give another plan."""
 
 
 class _Client:
@@ -82,6 +86,31 @@ def _forget(name: str) -> None:
     """Drop the news of a client that asks no more."""
     with _LOCK:
         _CLIENTS.pop(name, None)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of :data:`PACKAGES` in this process; "" for what is not installed."""
+    return {"python": "{}.{}".format(*sys.version_info[:2]), **{name: _version(name) for name in PACKAGES}}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def differences(there: Mapping[str, str], here: Mapping[str, str]) -> list[str]:
+    """Return what differs, in words.
+
+    >>> differences({"numpy": "2.3.1", "scipy": ""}, {"numpy": "2.4.6", "scipy": "1.17.1"})
+    ['numpy 2.3.1 there, 2.4.6 here', 'scipy not there, 1.17.1 here']
+    """
+    return [
+        f"{name} {there.get(name) or 'not'} there, {here[name] or 'none'} here"
+        for name in here
+        if there.get(name, "") != here[name]
+    ]
 
 
 def hold(client: str, number: str, module: str, wanted: Mapping[str, str], topic: str) -> None:

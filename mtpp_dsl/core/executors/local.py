@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from queue import Empty, SimpleQueue
-from tempfile import TemporaryFile
+from subprocess import TimeoutExpired
 from threading import Lock, Thread
-from typing import IO, ClassVar
+from typing import ClassVar
 
 from mtpp_dsl.core.errors import Ended, UsageError
-from mtpp_dsl.core.executors.early_ends import last_words
+from mtpp_dsl.core.executors.spawn import last_words
 from mtpp_dsl.core.executors.spawn import module as start_module
 from mtpp_dsl.core.executors.wire import Framed, read_frame, write_frame
 
@@ -20,8 +21,13 @@ __all__ = ["LOCAL", "PROCESS_MEMORY", "Local", "LocalChannel"]
 
 PROCESS_MEMORY = 400 << 20
 """Bytes that a process takes, about, with numpy, numba and a solver."""
-LAST_WORDS = 64 << 10
-"""Bytes of what a process has printed that are looked at when it has died."""
+LAST_WORDS = 16 << 10
+"""Bytes of what a process has printed last that are kept: the rest goes nowhere, so that it fills no disk."""
+CLOSED, WORDS = 1.0, 0.2
+"""Seconds that a process may run on after its wire has ended, and that its last words are waited for."""
+LEAVING, JOINING = 10.0, 1.0
+"""Seconds that the system is given to end a process that was killed, which may have gigabytes to give back, and
+threads to end after it."""
 
 
 class Local:
@@ -78,10 +84,14 @@ class LocalChannel(Framed):
     Args:
         module: whose ``main(wire)`` it calls.
         prefix: a command that becomes the one after it, such as ``("nice", "-n", "10")``.
+        environment: variables that it gets beside those of this process.
+        longest: bytes of the longest frame that is taken from it; one that sends more is killed.
 
     Attributes:
         where: "", for this machine.
         pid: number of the process.
+        code: its exit code, once it has ended; None if it had closed its wire, ran on, and was killed.
+        garbled: whether it was killed since it sent what is no frame.
 
     Raises:
         OSError: it cannot be started.
@@ -89,19 +99,24 @@ class LocalChannel(Framed):
 
     where = ""
 
-    def __init__(self, module: str, prefix: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        module: str,
+        prefix: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        longest: int | None = None,
+    ) -> None:
         self._inbox: SimpleQueue[bytes | None] = SimpleQueue()
         self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
-        self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 (closed with the process)
+        self._longest = longest
+        self._words = b""
         self._why: str | None = None
         self._lock, self._closed = Lock(), False
-        try:
-            self._process = start_module(module, self._errors, prefix)
-        except BaseException:
-            self._errors.close()
-            raise
+        self._process = start_module(module, prefix, environment)
         self.pid = self._process.pid
-        self._threads = [Thread(target=self._read, daemon=True), Thread(target=self._write, daemon=True)]
+        self.code: int | None = None
+        self.garbled = False
+        self._threads = [Thread(target=work, daemon=True) for work in (self._read, self._write, self._drain)]
         for thread in self._threads:
             thread.start()
 
@@ -109,6 +124,11 @@ class LocalChannel(Framed):
     def alive(self) -> bool:
         """Return whether the process is still running."""
         return self._process.poll() is None
+
+    @property
+    def words(self) -> str:
+        """Return what the process has printed last."""
+        return self._words.decode(errors="replace")
 
     def put(self, frame: bytes) -> None:
         """Send a frame, without waiting until it is read."""
@@ -137,18 +157,42 @@ class LocalChannel(Framed):
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        with contextlib.suppress(EOFError, OSError, ValueError):
+        try:
             while True:
-                self._inbox.put(read_frame(self._process.stdout))
-        code = self._process.wait()
-        size = self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, size - LAST_WORDS))
-        self._why = last_words(code, self._errors.read().decode(errors="replace"))
+                self._inbox.put(read_frame(self._process.stdout, self._longest))
+        except (EOFError, OSError):
+            pass
+        except ValueError:
+            self.garbled = True
+            self.kill()
+        self._why = self._ended()
         self._inbox.put(None)
 
+    def _ended(self) -> str:
+        """Wait for the end of a process whose wire has ended, and return why it ended."""
+        try:
+            self.code = self._process.wait(CLOSED)
+        except TimeoutExpired:
+            self.kill()
+            self._process.wait()
+            return "it closed its wire, and ran on"
+        self._threads[-1].join(WORDS)
+        return last_words(self.code, self.words)
+
+    def _drain(self) -> None:
+        """Read what the process prints, so that it never waits; the last of it is kept."""
+        assert self._process.stderr is not None
+        with contextlib.suppress(OSError, ValueError):
+            while printed := os.read(self._process.stderr.fileno(), 1 << 16):
+                self._words = (self._words + printed)[-LAST_WORDS:]
+
     def kill(self) -> None:
-        """Kill the process, without waiting for its end."""
-        self._process.kill()
+        """Kill the process, and what it has started in its group, without waiting for their end."""
+        with contextlib.suppress(OSError):
+            if hasattr(os, "killpg") and self._process.returncode is None:  # else its number may be another's
+                os.killpg(self.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
 
     def end(self) -> None:
         """Kill the process, and release what belongs to it."""
@@ -156,16 +200,16 @@ class LocalChannel(Framed):
             if self._closed:
                 return
             self._closed = True
-        self._process.kill()
-        self._process.wait()
+        self.kill()
+        with contextlib.suppress(TimeoutExpired):
+            self._process.wait(LEAVING)
         self._outbox.put(None)
-        for thread in self._threads:
-            thread.join()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
+        pipes = (self._process.stdout, self._process.stdin, self._process.stderr)
+        for thread, pipe in zip(self._threads, pipes, strict=True):
+            thread.join(JOINING)
+            if pipe is not None and not thread.is_alive():  # a process that has left the group may hold the other end
                 with contextlib.suppress(OSError):
-                    stream.close()
-        self._errors.close()
+                    pipe.close()
 
 
 LOCAL = Local()

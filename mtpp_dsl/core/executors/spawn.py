@@ -1,4 +1,4 @@
-"""Start processes that get signals from this process alone, and end when it does, however it ends."""
+"""Start processes that get signals from this process alone, end when it does, and say how they ended."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
-from typing import IO
 
 from mtpp_dsl.core.executors.wire import Wire
 
-__all__ = ["main", "module", "program", "shielded"]
+__all__ = ["last_words", "main", "module", "program", "shielded"]
 
 SENT_TO_ALL = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
 """What terminals and batch systems send to all processes of a job. Ours are told by us when to stop."""
@@ -46,27 +45,30 @@ except OSError as error:
 """Turns into a program, after it has left a process behind that kills it when the pipe from us ends."""
 
 
-def module(name: str, errors: IO[bytes], prefix: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-    """Start a process with pipes for its input and output, which calls ``main(wire)`` of the module *name*.
+def module(
+    name: str, prefix: Sequence[str] = (), environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a process with pipes for its input, output and errors, which calls ``main(wire)`` of the module *name*.
 
-    The process ignores the signals of :data:`SENT_TO_ALL`, and ends when this one
-    does.
+    The process ignores the signals of :data:`SENT_TO_ALL`, and ends when this one does. It leads a group of processes,
+    which has all that it starts, unless that leaves the group.
 
     Args:
         name: of a module; nothing in the working directory can take its place.
-        errors: where its standard error goes.
         prefix: a command of this machine that becomes the one after it, such as ``("nice", "-n", "10")``.
+        environment: variables that it gets beside those of this process.
 
     Raises:
         OSError: it cannot be started.
     """
+    path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
     with shielded():
         return subprocess.Popen(
             [*prefix, sys.executable, "-P", "-m", HERE, name, repr(monotonic()), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=errors,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
+            stderr=subprocess.PIPE,
+            env={**os.environ, **(environment or {}), "PYTHONPATH": path},
             start_new_session=True,
         )
 
@@ -91,6 +93,17 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:  # the wire does not end with the parent where that has forked: others then hold it
         sleep(LOOK)
     os._exit(0)
+
+
+def last_words(code: int, printed: str) -> str:
+    """Return why a process ended: the signal that killed it, else the last line it *printed*, else its exit *code*."""
+    if code == -getattr(signal, "SIGKILL", 9):
+        return "it was killed, as the system does where memory runs out; try fewer --threads or a smaller problem"
+    if code < 0:
+        names = {number.value: number.name for number in signal.Signals}
+        return f"it was ended by {names.get(-code, f'signal {-code}')}"
+    lines = printed.strip().splitlines()
+    return lines[-1].strip() if lines else f"it ended with code {code}"
 
 
 @contextmanager

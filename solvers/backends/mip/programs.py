@@ -12,8 +12,7 @@ from threading import Thread
 from time import monotonic
 
 from mtpp_dsl.core.contracts.limits import Progress
-from mtpp_dsl.core.executors.early_ends import last_words
-from mtpp_dsl.core.executors.spawn import program
+from mtpp_dsl.core.executors.spawn import last_words, program
 
 __all__ = ["Finished", "LogWatch", "as_arguments", "run"]
 

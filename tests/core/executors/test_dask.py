@@ -20,8 +20,8 @@ from mtpp_dsl.core.errors import Ended, UsageError
 from mtpp_dsl.core.executors import dask as dask_executor
 from mtpp_dsl.core.executors.addresses import open_executor
 from mtpp_dsl.core.executors.dask import Dask
+from mtpp_dsl.core.executors.dask_bridge import versions
 from mtpp_dsl.core.executors.local import LOCAL
-from mtpp_dsl.core.executors.versions import versions
 from mtpp_dsl.language.lowering.lower import read
 from mtpp_dsl.solvers.methods.bounds import Simple
 from mtpp_dsl.solvers.methods.partition import SliceGraph

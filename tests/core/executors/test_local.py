@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 
 from mtpp_dsl import solve
 from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.errors import Ended, UsageError
 from mtpp_dsl.core.executors.addresses import open_executor
-from mtpp_dsl.core.executors.local import LOCAL, Local
+from mtpp_dsl.core.executors.local import LOCAL, Local, LocalChannel
 from mtpp_dsl.solving.plugins.samples import small
 from mtpp_dsl.solving.testing import check_executor
 
@@ -50,3 +53,51 @@ def test_limits_travel_without_their_executor() -> None:
     copy = pickle.loads(pickle.dumps(limits))
     assert copy.executor is None
     assert copy.time == 60.0
+
+
+FORKS = """
+import os, time
+def main(wire):
+    child = os.fork()
+    if child == 0:
+        time.sleep(60)
+    wire.send((os.getpid(), child))
+    {then}
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.parametrize(
+    ("then", "why"),
+    [
+        ("time.sleep(60)", None),
+        ("os._exit(3)", None),
+        ("wire.put(b'x' * 2000); time.sleep(60)", "killed"),
+    ],
+)
+def test_what_it_has_started_ends_with_it(
+    then: str, why: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though that holds the other end of the wire; and one that sends more than it may is killed with it."""
+    (tmp_path / "forks.py").write_text(FORKS.format(then=then))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    channel = LocalChannel("forks", longest=1000)
+    own, child = channel.hear(20.0)
+    if why is not None:
+        with pytest.raises(Ended, match=why):
+            channel.hear(20.0)
+        assert channel.garbled
+    channel.end()
+    until = monotonic() + 10
+    while (alive(own) or alive(child)) and monotonic() < until:
+        sleep(0.02)
+    assert not alive(own)
+    assert not alive(child)
+
+
+def alive(pid: int) -> bool:
+    """Return whether a process runs."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
