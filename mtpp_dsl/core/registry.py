@@ -119,7 +119,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "gurobi": "mtpp_dsl.solvers.backends.mip.gurobi:Gurobi",
     },
     ENGINES: {
-        "cp-sat": "mtpp_dsl.solvers.methods.cp_sat_engine:CpSat",
+        "cp-sat": "mtpp_dsl.solvers.methods.cp_sat:CpSat",
     },
     FORMATS: {
         "msr": "mtpp_dsl.exchange.formats.msr:Msr",

@@ -1,9 +1,11 @@
-"""Splits, schedules of one sample, and of batches, each by one CP-SAT model of the whole problem."""
+"""Solve splits, schedules of one sample, and of batches, each by one CP-SAT model: ``--solver cp-sat``."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from functools import partial
+from typing import Any, ClassVar
 
 from mtpp_dsl.core.constraints import (
     Acyclic,
@@ -19,17 +21,17 @@ from mtpp_dsl.core.constraints import (
     Used,
 )
 from mtpp_dsl.core.contracts.limits import Limits, Progress
-from mtpp_dsl.core.contracts.protocols import Availability, Gives
+from mtpp_dsl.core.contracts.protocols import Availability, Feature, Gives, Method
 from mtpp_dsl.core.contracts.scopes import Scoped, outside
 from mtpp_dsl.core.contracts.traits import MethodBase
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.lanes import lanes_refusal
-from mtpp_dsl.solvers.backends.cpsat.installed import availability
+from mtpp_dsl.solvers.backends.cpsat.effort import availability, check
 from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, ONE_SAMPLE, REPEATED
 
-__all__ = ["BatchScheduling", "Scheduling", "Splitting"]
+__all__ = ["BatchScheduling", "CpSat", "Scheduling", "Splitting"]
 
 MAX_ENTRIES = 2_000_000
 """Supernodes at nets, times devices, of larger splits are no work for one model."""
@@ -41,6 +43,7 @@ class _Modelled(Scoped, MethodBase):
     uses_solver = True
     engines = ("cp-sat",)
     gives: Gives = "plan and bound"
+    _restricted = ""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -52,6 +55,28 @@ class _Modelled(Scoped, MethodBase):
     def available(self) -> Availability:
         """Return whether ortools is installed."""
         return availability()
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found and, unless the model leaves out plans, the best bound.
+
+        Raises:
+            Refused: the model cannot honour the problem, or a model is to be written.
+            SolverError: ortools is missing, or its process died.
+            UsageError: an option that CP-SAT does not have.
+        """
+        from mtpp_dsl.solvers.backends.cpsat.call import CpSatRun
+        from mtpp_dsl.solvers.backends.cpsat.first_plans import behind, known
+
+        reason = self.accepts(problem)
+        if reason is not None:
+            raise Refused(reason)
+        check(limits)
+        start = behind if self._restricted else known
+        return CpSatRun(self.name, problem, limits, progress, self._lower(), start, self._restricted).solve()
+
+    @abstractmethod
+    def _lower(self) -> Any:
+        """Return what makes requests: a :class:`mtpp_dsl.solvers.backends.cpsat.whole_numbers.Lower`."""
 
 
 class Scheduling(_Modelled):
@@ -72,20 +97,10 @@ class Scheduling(_Modelled):
         ),
     )
 
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the best plan found and the best bound.
-
-        Raises:
-            Refused: the model cannot honour the problem, or a model is to be written.
-            SolverError: ortools is missing, or its process died.
-            UsageError: an option that CP-SAT does not have.
-        """
-        from mtpp_dsl.solvers.backends.cpsat.call import CpSatRun
-        from mtpp_dsl.solvers.backends.cpsat.first_plans import known
+    def _lower(self) -> Any:
         from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 
-        _ready(self.accepts(problem), limits)
-        return CpSatRun(self.name, problem, limits, progress, lower, known).solve()
+        return lower
 
 
 class Splitting(_Modelled):
@@ -109,20 +124,10 @@ class Splitting(_Modelled):
             return f"the model of cp-sat for {self.name} is for up to {MAX_ENTRIES:,} nodes and edges times devices"
         return reason
 
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the best plan found and the best bound.
-
-        Raises:
-            Refused: the model cannot honour the problem, or a model is to be written.
-            SolverError: ortools is missing, or its process died.
-            UsageError: an option that CP-SAT does not have.
-        """
-        from mtpp_dsl.solvers.backends.cpsat.call import CpSatRun
-        from mtpp_dsl.solvers.backends.cpsat.first_plans import known
+    def _lower(self) -> Any:
         from mtpp_dsl.solvers.backends.cpsat.split_problem import lower_split
 
-        _ready(self.accepts(problem), limits)
-        return CpSatRun(self.name, problem, limits, progress, lower_split, known).solve()
+        return lower_split
 
 
 class BatchScheduling(_Modelled):
@@ -144,6 +149,7 @@ class BatchScheduling(_Modelled):
         self._barrier = barrier
         if barrier:
             self.scopes = (BATCH,)
+            self._restricted = "where all batches of a node end before any of a node that reads it starts"
         self.gives: Gives = "plan" if barrier else "plan and bound"
         rule = ", behind barriers as published" if barrier else ""
         self.summary = f"batches as optional intervals{rule}, by CP-SAT"
@@ -152,28 +158,38 @@ class BatchScheduling(_Modelled):
         """Return why *problem* cannot be modelled, or None."""
         return super().accepts(problem) or lanes_refusal(f"the model of cp-sat for {self.name}", problem)
 
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the best plan found and, without barriers, the best bound.
+    def _lower(self) -> Any:
+        from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
+
+        return partial(lower_batches, barrier=self._barrier)
+
+
+class CpSat:
+    """OR-tools' CP-SAT: constraint programming, in a process of its own."""
+
+    name = "cp-sat"
+    features: ClassVar[frozenset[Feature]] = frozenset(
+        {"time_limit", "gap", "threads", "seed", "log", "warm_start", "bound_at_limit", "incumbents"}
+    )
+    formulations: ClassVar[tuple[str, ...]] = ("exact", "moirai", "batched", "batched-printed")
+
+    def available(self) -> Availability:
+        """Return whether ortools is installed, without importing it."""
+        return availability()
+
+    def method(self, formulation: str) -> Method:
+        """Return what solves the problems of a formulation by a model of constraint programming.
 
         Raises:
-            Refused: the model cannot honour the problem, or a model is to be written.
-            SolverError: ortools is missing, or its process died.
-            UsageError: an option that CP-SAT does not have.
+            Refused: there is none for it; says for which there is.
         """
-        from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
-        from mtpp_dsl.solvers.backends.cpsat.call import CpSatRun
-        from mtpp_dsl.solvers.backends.cpsat.first_plans import behind, known
-
-        _ready(self.accepts(problem), limits)
-        makes = partial(lower_batches, barrier=self._barrier)
-        restricted = "where all batches of a node end before any of a node that reads it starts" * self._barrier
-        start = behind if self._barrier else known
-        return CpSatRun(self.name, problem, limits, progress, makes, start, restricted).solve()
-
-
-def _ready(reason: str | None, limits: Limits) -> None:
-    from mtpp_dsl.solvers.backends.cpsat.unsupported import check
-
-    if reason is not None:
-        raise Refused(reason)
-    check(limits)
+        if formulation not in self.formulations:
+            known = " and ".join(self.formulations)
+            raise Refused(
+                f"solver {self.name!r} has no model for {formulation!r}, only for {known}; use --solver highs"
+            )
+        if formulation == "exact":
+            return Splitting(formulation)
+        if formulation == "moirai":
+            return Scheduling(formulation)
+        return BatchScheduling(formulation, barrier=formulation == "batched-printed")

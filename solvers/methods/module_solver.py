@@ -10,9 +10,8 @@ from mtpp_dsl.core.contracts.protocols import Formulation, Method
 from mtpp_dsl.core.contracts.traits import method_traits
 from mtpp_dsl.core.errors import PluginError, Refused, did_you_mean
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.backends.cpsat.effort import availability, check
 from mtpp_dsl.solvers.backends.cpsat.engine import by as cpsat
-from mtpp_dsl.solvers.backends.cpsat.installed import availability
-from mtpp_dsl.solvers.backends.cpsat.unsupported import check
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.schedule.splitting.module_engines import ByCpSat, ByMethod, ModuleEngine
 

@@ -36,7 +36,7 @@ class _ByParts(Scoped, MethodBase):
 
     def available(self) -> Availability:
         """Return whether ortools is installed, which solves the modules."""
-        from mtpp_dsl.solvers.backends.cpsat.installed import availability
+        from mtpp_dsl.solvers.backends.cpsat.effort import availability
 
         return availability()
 

@@ -109,7 +109,7 @@ class Lns(Scoped, MethodBase):
 
     def available(self) -> Availability:
         """Return whether ortools is installed."""
-        from mtpp_dsl.solvers.backends.cpsat.installed import availability
+        from mtpp_dsl.solvers.backends.cpsat.effort import availability
 
         return availability()
 

@@ -403,7 +403,7 @@ def test_sigterm(tmp_path: Path) -> None:
 def test_what_is_in_brackets_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Brackets are no markup: how to install a solver, or the name of a node, is shown as it is."""
     absent = Availability(ok=False, install="pip install ortools")
-    monkeypatch.setattr("mtpp_dsl.solvers.methods.cp_sat_engine.CpSat.available", lambda _: absent)
+    monkeypatch.setattr("mtpp_dsl.solvers.methods.cp_sat.CpSat.available", lambda _: absent)
     assert run(["solvers"]) == 0
     assert "pip install ortools" in capsys.readouterr().out
     monkeypatch.setattr("mtpp_dsl.solvers.methods.auto.makespan.availability", lambda: absent)

@@ -179,7 +179,7 @@ def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:
     spec = tmp_path / "hard.mtpp"
     spec.write_text(HARD)
     child = start("solve", str(spec), "--time-limit", "60s", "--threads", "2")
-    started = started_by(child, "portfolio.lane_worker")
+    started = started_by(child, "portfolio.lane")
     child.send_signal(signal.SIGTERM)
     time.sleep(2 * TWICE)
     ended = child.poll() is not None
@@ -197,7 +197,7 @@ def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "arguments", "process"),
     [
-        (HARD, ["--threads", "2"], "portfolio.lane_worker"),
+        (HARD, ["--threads", "2"], "portfolio.lane"),
         (HARD, ["--method", "exact", "--solver", "cbc"], "cbc"),
         (UNEQUAL.read_text(), ["-D", "width=9", "--method", "moirai", "--solver", "cp-sat"], "cpsat.cpsat_worker"),
     ],

@@ -16,8 +16,7 @@ from mtpp_dsl.core.views.lanes import Lanes, lanes_of
 from mtpp_dsl.core.views.symmetry import ordered, rankings
 from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSolution
-from mtpp_dsl.solvers.backends.cpsat.whole_memory import memory
-from mtpp_dsl.solvers.backends.cpsat.whole_times import WholeScale, scale, shorter
+from mtpp_dsl.solvers.backends.cpsat.whole_numbers import WholeScale, memory, scale, shorter
 
 __all__ = ["WholeBatches", "behind_barriers", "lower_batches"]
 

@@ -11,10 +11,10 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
+from mtpp_dsl.solvers.backends.cpsat.effort import effort
 from mtpp_dsl.solvers.backends.cpsat.engine import by, solve_request, start_ahead
-from mtpp_dsl.solvers.backends.cpsat.protocols import Lower, Whole
 from mtpp_dsl.solvers.backends.cpsat.request import Reply
-from mtpp_dsl.solvers.backends.cpsat.unsupported import effort
+from mtpp_dsl.solvers.backends.cpsat.whole_numbers import Lower, Whole
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 __all__ = ["CpSatRun"]

@@ -9,10 +9,10 @@ from mtpp_dsl.core.constraints import BatchSizes, PinChunks, Repeat
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Infeasibility
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.backends.cpsat.effort import effort
 from mtpp_dsl.solvers.backends.cpsat.engine import solve_request
-from mtpp_dsl.solvers.backends.cpsat.protocols import Lower
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
-from mtpp_dsl.solvers.backends.cpsat.unsupported import effort
+from mtpp_dsl.solvers.backends.cpsat.whole_numbers import Lower
 
 __all__ = ["clash"]
 

@@ -13,13 +13,12 @@ from ortools.sat.python import cp_model
 
 from mtpp_dsl.core.executors.wire import Wire
 from mtpp_dsl.solvers.backends.cpsat.batch_model import BatchModel
-from mtpp_dsl.solvers.backends.cpsat.batch_paths import narrowed_batches
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.backends.cpsat.request import Effort, Reply, Request, Status
 from mtpp_dsl.solvers.backends.cpsat.sample_model import SampleModel
 from mtpp_dsl.solvers.backends.cpsat.split_model import SplitModel
 from mtpp_dsl.solvers.backends.cpsat.split_request import SplitRequest
-from mtpp_dsl.solvers.backends.cpsat.task_paths import narrowed
+from mtpp_dsl.solvers.backends.cpsat.time_windows import narrowed, narrowed_batches
 
 __all__ = ["main"]
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from mtpp_dsl.core.contracts.executors import Executor
 from mtpp_dsl.core.errors import Ended, SolverError, UsageError, did_you_mean
 from mtpp_dsl.core.executors.kept import KeptProcess, borrow, end_kept, give_back
-from mtpp_dsl.solvers.backends.cpsat.installed import availability
+from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.backends.cpsat.request import CpSatRequest, Effort, Reply
 
 __all__ = ["ProcessPool", "availability", "by", "solve_request", "start_ahead"]

@@ -11,7 +11,7 @@ from mtpp_dsl.core.constraints import Bottleneck, Finish, Latency, Linear, Load,
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.views.symmetry import Ranking
 from mtpp_dsl.solvers.backends.cpsat.request import INF, DecisionRow, Term
-from mtpp_dsl.solvers.backends.cpsat.whole_times import WholeScale
+from mtpp_dsl.solvers.backends.cpsat.whole_numbers import WholeScale
 
 __all__ = ["delays", "lowered", "of_times", "ranked", "reach"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from mtpp_dsl.core.plans.plan import quotient_order
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.backends.cpsat.request import Convex
-from mtpp_dsl.solvers.backends.cpsat.task_paths import ordered
+from mtpp_dsl.solvers.backends.cpsat.time_windows import ordered
 
 __all__ = ["ConvexSets", "DeviceOrder"]
 

@@ -18,8 +18,7 @@ from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.backends.cpsat.labelled_rows import delays, lowered, of_times, ranked, reach
 from mtpp_dsl.solvers.backends.cpsat.request import Convex, Request, Solution, request
-from mtpp_dsl.solvers.backends.cpsat.whole_memory import memory
-from mtpp_dsl.solvers.backends.cpsat.whole_times import WholeScale, scale, shorter
+from mtpp_dsl.solvers.backends.cpsat.whole_numbers import WholeScale, memory, scale, shorter
 
 __all__ = ["WholeSample", "lower", "moves", "serial", "timetable"]
 

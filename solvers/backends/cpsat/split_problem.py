@@ -18,8 +18,7 @@ from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
 from mtpp_dsl.solvers.backends.cpsat.labelled_rows import lowered
 from mtpp_dsl.solvers.backends.cpsat.request import Convex
 from mtpp_dsl.solvers.backends.cpsat.split_request import SplitRequest, SplitSolution
-from mtpp_dsl.solvers.backends.cpsat.whole_memory import memory
-from mtpp_dsl.solvers.backends.cpsat.whole_times import WholeScale, scale, shorter
+from mtpp_dsl.solvers.backends.cpsat.whole_numbers import WholeScale, memory, scale, shorter
 
 __all__ = ["WholeSplit", "lower_split"]
 

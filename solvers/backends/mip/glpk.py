@@ -13,7 +13,7 @@ from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Availability, Feature, Outcome
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.core.plans.result import Termination
-from mtpp_dsl.solvers.backends.mip.lp_files import ModelFile, at_optimum, model_file, not_above
+from mtpp_dsl.solvers.backends.mip.model_files import ModelFile, at_optimum, model_file, not_above
 from mtpp_dsl.solvers.backends.mip.programs import Finished, LogWatch, as_arguments, run
 from mtpp_dsl.solvers.backends.mip.unsupported import check, refuse_reserved
 

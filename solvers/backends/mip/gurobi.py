@@ -9,7 +9,7 @@ from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Availability, Feature, Outcome
 from mtpp_dsl.core.errors import SolverError, UsageError, did_you_mean
 from mtpp_dsl.core.plans.result import Termination
-from mtpp_dsl.solvers.backends.mip.lp_files import ModelFile, model_file
+from mtpp_dsl.solvers.backends.mip.model_files import ModelFile, model_file
 from mtpp_dsl.solvers.backends.mip.unsupported import check, package, refuse_reserved
 
 __all__ = ["Gurobi"]

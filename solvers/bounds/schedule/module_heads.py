@@ -15,8 +15,8 @@ from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Request, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
-from mtpp_dsl.solvers.backends.cpsat.task_paths import heads, lists, ordered
-from mtpp_dsl.solvers.backends.cpsat.whole_times import WholeScale
+from mtpp_dsl.solvers.backends.cpsat.time_windows import heads, lists, ordered
+from mtpp_dsl.solvers.backends.cpsat.whole_numbers import WholeScale
 
 __all__ = ["HeadsSide", "PrecedingPart", "WholeProblem", "reverse", "whole_problem"]
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF
-from mtpp_dsl.solvers.backends.cpsat.task_paths import lists, ordered
+from mtpp_dsl.solvers.backends.cpsat.time_windows import lists, ordered
 from mtpp_dsl.solvers.bounds.schedule.module_heads import HeadsSide
 from mtpp_dsl.solvers.bounds.schedule.part_work import rounded
 

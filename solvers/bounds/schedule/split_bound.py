@@ -19,10 +19,10 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.module_rows import WANTED, ModuleRow, split
 from mtpp_dsl.solvers.algorithms.windows.climbing import shortest
+from mtpp_dsl.solvers.backends.cpsat.effort import check, effort
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability, by
 from mtpp_dsl.solvers.backends.cpsat.request import INF
-from mtpp_dsl.solvers.backends.cpsat.task_paths import ordered, tails
-from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
+from mtpp_dsl.solvers.backends.cpsat.time_windows import ordered, tails
 from mtpp_dsl.solvers.bounds.schedule.module_heads import HeadsSide, PrecedingPart, WholeProblem, reverse, whole_problem
 from mtpp_dsl.solvers.bounds.schedule.part_bounds import PartSolver
 from mtpp_dsl.solvers.bounds.schedule.part_work import STEPS, PartWork, interval, monotone, spread

@@ -66,7 +66,7 @@ class Auto(MethodBase):
         """
         if limits.write_model is not None or limits.solver_options:
             raise Refused("auto may use several solvers, or none: choose the method whose model or solver is meant")
-        from mtpp_dsl.solvers.backends.cpsat.unsupported import check as check_engine
+        from mtpp_dsl.solvers.backends.cpsat.effort import check as check_engine
         from mtpp_dsl.solvers.backends.mip.unsupported import check
 
         run = _run_of(problem)
@@ -85,19 +85,19 @@ class Auto(MethodBase):
 def _run_of(problem: Problem) -> type[AutoSteps]:
     """Return the steps for the objective of *problem*, and its interconnect; no others are imported."""
     if problem.objective.batch is not None:
-        from mtpp_dsl.solvers.methods.auto.throughput import BatchRun
+        from mtpp_dsl.solvers.methods.auto.timed_runs import BatchRun
 
         return BatchRun
     if _staged(problem):
-        from mtpp_dsl.solvers.methods.auto.stages import StagesSteps
+        from mtpp_dsl.solvers.methods.auto.split_runs import StagesSteps
 
         return StagesSteps
     if any(problem.of(Copies)):
-        from mtpp_dsl.solvers.methods.auto.copies import CopiesRun
+        from mtpp_dsl.solvers.methods.auto.split_runs import CopiesRun
 
         return CopiesRun
     if problem.networked and not _weighted(problem):
-        from mtpp_dsl.solvers.methods.auto.networks import NetworkSteps
+        from mtpp_dsl.solvers.methods.auto.split_runs import NetworkSteps
 
         return NetworkSteps
     if not problem.timed and _weighted(problem):
@@ -109,14 +109,14 @@ def _run_of(problem: Problem) -> type[AutoSteps]:
 
         return BottleneckRun
     if isinstance(problem.interconnect, Links) and problem.objective.is_linear:
-        from mtpp_dsl.solvers.methods.auto.timed_weighted import TimedWeightedRun
+        from mtpp_dsl.solvers.methods.auto.timed_runs import TimedWeightedRun
 
         return TimedWeightedRun
     if isinstance(problem.interconnect, Links):
         from mtpp_dsl.solvers.methods.auto.makespan import ScheduleRun
 
         return ScheduleRun
-    from mtpp_dsl.solvers.methods.auto.latency import LatencyRun
+    from mtpp_dsl.solvers.methods.auto.timed_runs import LatencyRun
 
     return LatencyRun
 

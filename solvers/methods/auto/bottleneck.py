@@ -10,7 +10,7 @@ from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.custom import CustomConstraint
 from mtpp_dsl.core.registry import built_in
-from mtpp_dsl.solvers.backends.cpsat.installed import availability
+from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.lanes import lanes
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip

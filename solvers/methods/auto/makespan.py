@@ -11,7 +11,7 @@ from mtpp_dsl.core.plans.result import Result, relative_gap
 from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.algorithms.module_rows import split
-from mtpp_dsl.solvers.backends.cpsat.installed import availability
+from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores

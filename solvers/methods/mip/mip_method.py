@@ -22,14 +22,13 @@ from mtpp_dsl.core.registry import BACKENDS, is_built_in, load
 from mtpp_dsl.solvers.backends.mip.model_files import member_path, write_model
 from mtpp_dsl.solvers.backends.mip.unsupported import check
 from mtpp_dsl.solvers.methods.bounds import Simple
-from mtpp_dsl.solvers.methods.mip.bound_words import bound_of
-from mtpp_dsl.solvers.methods.mip.certificates import certificate_of
 from mtpp_dsl.solvers.methods.mip.family import solve_family
 from mtpp_dsl.solvers.methods.mip.known_plans import KnownPlan
 from mtpp_dsl.solvers.methods.mip.mip_conflict import explain
 from mtpp_dsl.solvers.methods.mip.mip_process import solve_apart, worthwhile
 from mtpp_dsl.solvers.methods.mip.one_model import Proven, solve_one
 from mtpp_dsl.solvers.methods.mip.plugin_rows import has_own_rows, scope, stronger, too_high
+from mtpp_dsl.solvers.methods.mip.solver_bounds import bound_of, certificate_of
 
 __all__ = ["MipMethod"]
 

@@ -29,7 +29,7 @@ STOP_GRACE = 1.0
 """The same after a request to stop, so that solvers hand over the plan that they hold."""
 MARGIN, MARGIN_SHARE = 0.2, 0.05
 """By how much, and by which share of the time, processes end before the limit: what they hold has to arrive in it."""
-MODULE = "mtpp_dsl.solvers.runtime.portfolio.lane_worker"
+MODULE = "mtpp_dsl.solvers.runtime.portfolio.lane"
 
 
 def cores(limits: Limits) -> int:

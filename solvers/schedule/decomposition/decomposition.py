@@ -19,10 +19,10 @@ from mtpp_dsl.core.problem.graph import Bools
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, CutModule, modules
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
+from mtpp_dsl.solvers.backends.cpsat.effort import check
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, by
 from mtpp_dsl.solvers.backends.cpsat.request import Solution
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample, lower, timetable
-from mtpp_dsl.solvers.backends.cpsat.unsupported import check
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.schedule.decomposition.anchors import chain_of

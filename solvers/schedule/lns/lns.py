@@ -15,11 +15,11 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
+from mtpp_dsl.solvers.backends.cpsat.effort import check, effort
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, solve_request
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
-from mtpp_dsl.solvers.backends.cpsat.protocols import Lower
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
-from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
+from mtpp_dsl.solvers.backends.cpsat.whole_numbers import Lower
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.schedule.lns.batch_parts import BatchParts

@@ -24,7 +24,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
-from mtpp_dsl.solvers.backends.cpsat.pool import ask
+from mtpp_dsl.solvers.backends.cpsat.questions import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import run_together

@@ -42,9 +42,8 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability, solve_request
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, DecisionRow, Effort, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
-from mtpp_dsl.solvers.backends.cpsat.task_paths import narrowed
-from mtpp_dsl.solvers.methods.cp_sat import Scheduling
-from mtpp_dsl.solvers.methods.cp_sat_engine import CpSat
+from mtpp_dsl.solvers.backends.cpsat.time_windows import narrowed
+from mtpp_dsl.solvers.methods.cp_sat import CpSat, Scheduling
 from mtpp_dsl.solving.api import find_method, solve
 from mtpp_dsl.solving.plugins.samples import large
 from mtpp_dsl.solving.testing import check_method
@@ -293,7 +292,7 @@ def test_without_ortools_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPat
     """A solver that is missing is a solver error with the command that installs it."""
     missing = replace(availability(), ok=False)
     monkeypatch.setattr("mtpp_dsl.solvers.backends.cpsat.engine.availability", lambda: missing)
-    monkeypatch.setattr("mtpp_dsl.solvers.backends.cpsat.unsupported.availability", lambda: missing)
+    monkeypatch.setattr("mtpp_dsl.solvers.backends.cpsat.effort.availability", lambda: missing)
     with pytest.raises(SolverError, match=r"pip install ortools"):
         solve(linked(1, 5, 2), "moirai", solver="cp-sat")
     with pytest.raises(SolverError, match=r"pip install ortools"):

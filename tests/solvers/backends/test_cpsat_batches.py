@@ -32,11 +32,11 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.rwnn import rwnn
-from mtpp_dsl.solvers.backends.cpsat.batch_paths import narrowed_batches
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability, solve_request
-from mtpp_dsl.solvers.backends.cpsat.pool import ask
+from mtpp_dsl.solvers.backends.cpsat.questions import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
+from mtpp_dsl.solvers.backends.cpsat.time_windows import narrowed_batches
 from mtpp_dsl.solvers.methods.cp_sat import BatchScheduling, Scheduling
 from mtpp_dsl.solving.api import solve
 from tests.batched_cases import built, cases

@@ -32,7 +32,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow, split
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool, availability
-from mtpp_dsl.solvers.backends.cpsat.pool import ask
+from mtpp_dsl.solvers.backends.cpsat.questions import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.bounds.schedule import module_heads
 from mtpp_dsl.solvers.bounds.schedule import part_work as bound_work

@@ -13,7 +13,7 @@ from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.rwnn import rwnn
-from mtpp_dsl.solvers.methods.auto import throughput as batches
+from mtpp_dsl.solvers.methods.auto import timed_runs
 from mtpp_dsl.solving.api import solve
 from mtpp_dsl.solving.plugins.samples import optimum, small
 
@@ -31,7 +31,7 @@ def network(modules: int, *constraints: object) -> Problem:
 @pytest.mark.parametrize("name", NAMES)
 def test_small_problems_without_cp_sat(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without OR-tools the mixed-integer programme proves the same optimum, and the user is told of the other."""
-    monkeypatch.setattr(batches, "availability", lambda: Availability(ok=False, install="pip install it"))
+    monkeypatch.setattr(timed_runs, "availability", lambda: Availability(ok=False, install="pip install it"))
     result = solve(small()[name], threads=1)
     best = optimum(name)
     if best is None:
@@ -54,9 +54,9 @@ def test_small_problems(name: str) -> None:
 @pytest.mark.parametrize("there", [True, False])
 def test_one_model_of_everything_takes_batches(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is installed, the model that small problems are given to is one of batches."""
-    monkeypatch.setattr(batches, "availability", lambda: Availability(ok=there, install="pip install it"))
+    monkeypatch.setattr(timed_runs, "availability", lambda: Availability(ok=there, install="pip install it"))
     for name in NAMES:
-        run = batches.BatchRun(small()[name], Limits(), Progress())
+        run = timed_runs.BatchRun(small()[name], Limits(), Progress())
         assert [type(method).__name__ for method in run.whole] == ["BatchScheduling" if there else "MipMethod"]
         assert run.whole[0].accepts(run.problem) is None
 

@@ -39,7 +39,7 @@ from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Sha
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat import installed
+from mtpp_dsl.solvers.backends.cpsat import effort
 from mtpp_dsl.solvers.backends.cpsat.engine import availability
 from mtpp_dsl.solvers.methods.auto import sizes
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
@@ -121,7 +121,7 @@ def without_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
     def version(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(installed, "version", version)
+    monkeypatch.setattr(effort, "version", version)
     assert not availability().ok
 
 

@@ -11,9 +11,9 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
-from mtpp_dsl.solvers.backends.cpsat.protocols import Whole
 from mtpp_dsl.solvers.backends.cpsat.request import CpSatRequest, Reply
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
+from mtpp_dsl.solvers.backends.cpsat.whole_numbers import Whole
 
 __all__ = ["CpSatFinding", "CpSatQuestion", "ask"]
 

@@ -1,16 +1,20 @@
-"""Turn times into whole numbers such that bounds on the whole numbers are bounds on the times."""
+"""Turn times and memory into whole numbers such that bounds on the whole numbers are bounds on the plans."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, floor, frexp, gcd, inf, log2
+from typing import Protocol, TypeVar
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import TOLERANCE
+from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.backends.cpsat.request import INF
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.backends.cpsat.request import INF, CpSatRequest
 
-__all__ = ["WholeScale", "quantum", "scale", "shorter"]
+__all__ = ["Lower", "Whole", "WholeScale", "memory", "quantum", "scale", "shorter"]
 
 LONGEST = 30
 """Bits of the time by which everything has ended: beyond 32 the presolve of ortools 9.15 loses optima."""
@@ -120,3 +124,69 @@ def _common(values: Floats) -> float:
         if unit <= float(values[-1]) / 2**LONGEST:
             return 0.0
     return unit
+
+
+BITS = 40
+"""Of the largest limit, where sizes have no common measure."""
+
+
+def memory(sizes: Floats, limits: Floats, *, strict: bool, times: Ints | None = None) -> tuple[Ints, Ints]:
+    """Return [n] sizes and [k] capacities as whole numbers; ``INF`` for no limit, or one that cannot be reached.
+
+    Strict capacities let no device hold more than its limit. The others exclude no plan that the independent check
+    accepts: it allows a limit to be passed by its tolerance, so a proof over them holds for all plans.
+
+    Args:
+        sizes: [n]; a device holds each of them at most once, or as often as *times* says.
+        limits: [k]; ``inf`` for none.
+        strict: True for plans, False for bounds.
+        times: [n].
+    """
+    total = float(sizes.sum() if times is None else (sizes * times).sum())
+    binding = limits < total
+    if not binding.any():
+        return np.zeros(len(sizes), np.int64), np.full(len(limits), INF)
+    room = limits if strict else limits * (1 + TOLERANCE * (1 + 1e-6))
+    unit = quantum(np.unique(sizes[sizes > 0]))
+    if unit is not None and total / unit < INF:
+        units, capacity = np.rint(sizes / unit), np.floor(room[binding] / unit * (1 + len(sizes) * EXACT))
+    else:
+        unit = total / 2**BITS
+        units = np.ceil(sizes / unit) if strict else np.floor(sizes / unit)
+        capacity = np.floor(room[binding] / unit) if strict else np.ceil(room[binding] / unit)
+    capacities = np.full(len(limits), INF)
+    capacities[binding] = np.maximum(capacity, 0).astype(np.int64)
+    return units.astype(np.int64), capacities
+
+
+S = TypeVar("S")
+
+
+class Whole(Protocol[S]):
+    """The protocol of a problem in whole numbers, such as a ``WholeSample`` (:mod:`.sample_problem`)."""
+
+    @property
+    def scale(self) -> WholeScale:
+        """Return how times become whole numbers."""
+
+    @property
+    def request(self) -> CpSatRequest[S]:
+        """Return what CP-SAT is asked."""
+
+    @property
+    def complete(self) -> bool:
+        """Return whether a problem that has any plan has one by the cutoff of the request."""
+
+    def plans(self, solution: S) -> list[Plan]:
+        """Return the plans that a solution stands for."""
+
+    def over(self, plan: Plan) -> bool:
+        """Return whether a plan needs the tolerance of a memory limit."""
+
+
+class Lower(Protocol[S]):
+    """The protocol of what turns a problem into whole numbers: see :func:`.sample_problem.lower`."""
+
+    def __call__(
+        self, problem: Problem, plan: Plan | None = None, *, strict: bool = False, at_least: float = 0.0
+    ) -> Whole[S]: ...

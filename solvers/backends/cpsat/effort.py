@@ -1,15 +1,27 @@
-"""Refuse what CP-SAT cannot do, and translate limits into parameters of CP-SAT."""
+"""Tell whether ortools is installed, refuse what CP-SAT cannot do, and translate limits into its parameters."""
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from math import inf
 
 from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.protocols import Availability
 from mtpp_dsl.core.errors import Refused, SolverError, UsageError
-from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 
-__all__ = ["check", "effort"]
+__all__ = ["availability", "check", "effort"]
+
+INSTALL = "pip install ortools"
+
+
+def availability() -> Availability:
+    """Return whether ortools is installed, without importing it or anything of its engine."""
+    try:
+        return Availability(ok=True, version=version("ortools"), install=INSTALL)
+    except PackageNotFoundError:
+        return Availability(ok=False, install=INSTALL)
+
 
 DECIDED = {
     "absolute_gap_limit",
