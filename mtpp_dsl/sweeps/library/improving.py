@@ -19,7 +19,7 @@ from mtpp_dsl.sweeps.library.collection import Library, spec_sha256
 from mtpp_dsl.sweeps.library.judging import JudgedBound, JudgedPlan, graph_sha256, judged_bound, judged_plan
 from mtpp_dsl.sweeps.library.record import PROOFS, BestKnown
 from mtpp_dsl.sweeps.library.store import Finder, RecordChange
-from mtpp_dsl.sweeps.store.outcome import RunOutcome
+from mtpp_dsl.sweeps.store.outcome import WRONG_ANSWER, RunOutcome
 from mtpp_dsl.sweeps.store.store import Store
 
 __all__ = ["EVIDENCE", "Improver", "Offer", "offered"]
@@ -83,7 +83,7 @@ class Improver:
         """Hear what came of a run, and offer it."""
         if self.watcher is not None:
             self.watcher.ended(run, outcome)
-        if outcome.status == "error" and "VerificationError" in outcome.error:
+        if outcome.status == "error" and outcome.error.startswith(WRONG_ANSWER):
             self._report(run, outcome.error, None)
         if outcome.answer is not None and self.promises(run.problem, outcome.value, outcome.bound):
             self.offer(run, outcome.answer, outcome)

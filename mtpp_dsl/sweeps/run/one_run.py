@@ -29,7 +29,7 @@ from mtpp_dsl.sweeps.file.methods import method_of
 from mtpp_dsl.sweeps.file.problem_files import Changed, problem_of, substituted
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.run.watch import now
-from mtpp_dsl.sweeps.store.outcome import RunOutcome
+from mtpp_dsl.sweeps.store.outcome import WRONG_ANSWER, RunOutcome
 
 __all__ = ["attempt", "failure", "machine_class"]
 
@@ -163,7 +163,7 @@ def failure(error: BaseException) -> str:
     if isinstance(error, SpecError):
         return "; ".join(" ".join(str(diagnostic).splitlines()[:1]) for diagnostic in error.diagnostics)
     if isinstance(error, VerificationError):
-        return f"the independent check failed, which is a bug of mtpp or of the method: {error}"
+        return f"{WRONG_ANSWER}, which is a bug of mtpp or of the method: {error}"
     if isinstance(error, MtppError):
         return str(error)
     if isinstance(error, SystemExit):

@@ -10,7 +10,7 @@ from typing import Any, SupportsFloat, SupportsIndex
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.text.visible import visible
 
-__all__ = ["ANSWERED", "FAILED", "STATUSES", "STATUS_MEANINGS", "RunOutcome"]
+__all__ = ["ANSWERED", "FAILED", "STATUSES", "STATUS_MEANINGS", "WRONG_ANSWER", "RunOutcome"]
 
 STATUS_MEANINGS: Mapping[str, str] = {
     "optimal": "a plan that is proven to be the best",
@@ -32,6 +32,9 @@ ANSWERED = frozenset({"optimal", "feasible", "bound", "infeasible", "unknown"})
 """The method ran to its end and gave an answer; "unknown" is one."""
 FAILED = frozenset({"error", "crashed", "killed", "memory", "changed", "lost"})
 """What ``--retry failed`` runs again. A refusal is an answer about the method, and no failure."""
+
+WRONG_ANSWER = "the independent check failed"
+"""How the error of a run begins whose answer was found to be wrong: a bug of mtpp, or of the method."""
 
 MAX_TEXT = 20_000
 MAX_LOG = 2_000

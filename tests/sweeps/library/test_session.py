@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.cli.run import run
+from mtpp_dsl.core.errors import UsageError, VerificationError
 from mtpp_dsl.core.executors.local import LOCAL
 from mtpp_dsl.sweeps.library.collection import Library
+from mtpp_dsl.sweeps.library.improving import Improver
 from mtpp_dsl.sweeps.library.session import SessionRequest, improve
+from mtpp_dsl.sweeps.run.one_run import failure
+from mtpp_dsl.sweeps.store.outcome import RunOutcome
 from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.library.small import small_library
 
@@ -28,6 +32,17 @@ def test_a_session_fills_the_records_and_the_next_has_nothing_to_do(tmp_path: Pa
         again = improve(library, store, LOCAL, SessionRequest(closed=True), jobs=1, say=lines.append)
     assert (again.summary.recorded, again.summary.skipped) == (0, 2)
     assert library.records.read() == records
+
+
+def test_a_run_whose_answer_fails_the_check_is_reported(tmp_path: Path) -> None:
+    library = small_library(tmp_path)
+    improver = Improver(library, lambda line: None)
+    why = failure(VerificationError("the plan breaks constraint memory"))
+    improver.ended(library.runs["chain-2"], RunOutcome("error", error=why))
+    improver.ended(library.runs["chain-2"], RunOutcome("error", error=failure(UsageError("no such file"))))
+    (wrong,) = improver.wrong
+    assert "chain-2 by" in wrong
+    assert "breaks constraint memory" in wrong
 
 
 def test_an_answer_that_contradicts_a_record_is_kept_as_evidence(tmp_path: Path) -> None:
