@@ -169,7 +169,7 @@ def export(
     Exit codes: 0 written · 2 the answer has no plan or its spec has changed, the runtime cannot run the plan, or the
     call is wrong.
     """
-    from mtpp_dsl.cli.export import export_plan
+    from mtpp_dsl.cli.splits import export_plan
 
     return export_plan(answer, to, output, spec, model, quiet=quiet)
 
@@ -199,7 +199,7 @@ def validate(
     lost, doubled or swapped, a count is wrong, or a constraint is broken, such as a memory.
     """
     from mtpp_dsl.cli.parameters import read_problem
-    from mtpp_dsl.cli.validate import validate_split
+    from mtpp_dsl.cli.splits import validate_split
     from mtpp_dsl.core.base.amounts import seconds
 
     problem = read_problem(spec, define, include, scenario=scenario)

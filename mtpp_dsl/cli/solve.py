@@ -33,7 +33,7 @@ from mtpp_dsl.solving.answers.json import result_to_json
 from mtpp_dsl.solving.api import find_method, solve
 from mtpp_dsl.solving.drivers.front import front
 
-__all__ = ["check_front_call", "front_and_report", "solve_and_report"]
+__all__ = ["solve_and_report"]
 
 OUTPUT_SECONDS = 0.1
 """Of the time limit, what is kept for writing the answer."""

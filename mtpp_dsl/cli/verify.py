@@ -26,7 +26,7 @@ from mtpp_dsl.solving.answers.plans import false_plan
 from mtpp_dsl.solving.answers.proofs import BoundClaim, ProofFinding, check_bound, check_infeasible
 from mtpp_dsl.solving.answers.shape import answers_of, check_shape, dominated
 
-__all__ = ["Examined", "examine", "print_wrong", "verify_plan"]
+__all__ = ["verify_plan"]
 
 
 MAX_SHOWN = 20

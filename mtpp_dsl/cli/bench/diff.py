@@ -59,6 +59,7 @@ def diff(
     from mtpp_dsl.sweeps.tables.comparison import ComparisonRules, compare
     from mtpp_dsl.sweeps.tables.comparison_report import lines, to_json
 
+    # Read the rules and both databases.
     if json is not None and json != STDOUT:
         check_writable(json)
     rules = ComparisonRules(
@@ -73,6 +74,7 @@ def diff(
     for path in (before, after):
         with Store.open(path, readonly=True) as store:
             sides.append(chosen([*store.rows(logs=False)], only))
+    # Compare, then write what programs read and print what people do.
     comparison = compare(sides[0], sides[1], rules)
     if json is not None:
         text = dumps(to_json(comparison, rules), sys.stdout.encoding if json == STDOUT else "utf-8")

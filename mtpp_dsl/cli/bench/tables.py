@@ -58,11 +58,13 @@ def table(
     from mtpp_dsl.sweeps.tables.rendering import FORMATS, table_lines
     from mtpp_dsl.sweeps.tables.tables import MEASURES_HEADS, make_table
 
+    # Refuse what does not fit together before the database is read.
     form = _form(form, output)
     if output is not None:
         check_writable(output)
     rows, columns, figures = _asked(rows, columns, show)
     _check(figures, best, unit, title if form == "csv" else "")
+    # A column for each figure; of several together each takes as much of the rule as it has a use for.
     rule, several = FigureRule(over, seeds, failed), len(figures) > 1
     asked = [
         Column(
@@ -77,6 +79,7 @@ def table(
         )
         for figure in figures
     ]
+    # Make the table, and write it in the form that was asked for.
     made = make_table(
         runs_of(database, only, logs="found" in figures, training="train" in figures),
         rows,

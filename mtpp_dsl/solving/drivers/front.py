@@ -25,7 +25,7 @@ from mtpp_dsl.solving.drivers.stage import Stage
 from mtpp_dsl.solving.one_problem import SolveArguments
 from mtpp_dsl.solving.plugins.honoured import DEFAULT_SOLVER, check_solver
 
-__all__ = ["front", "point_of"]
+__all__ = ["front"]
 
 STEP = 1e-5
 """By which share of the largest number a limit is below a point: rows may be missed by a tenth of it."""

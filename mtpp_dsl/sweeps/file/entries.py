@@ -17,7 +17,7 @@ from mtpp_dsl.sweeps.file.run import Scalar
 from mtpp_dsl.sweeps.file.sweep import MethodEntry, ProblemEntry
 from mtpp_dsl.sweeps.file.toml_text import Key, TomlText
 
-__all__ = ["BUILT_IN_NAMES", "filled", "label_of", "placeholders", "read_methods", "read_problem"]
+__all__ = ["filled", "label_of", "read_methods", "read_problem"]
 
 BUILT_IN_NAMES = ("stem", "folder", "scenario", "group")
 """What may stand in braces in names, beside names of params: for a file, its stem."""

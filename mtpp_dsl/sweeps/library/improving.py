@@ -22,7 +22,7 @@ from mtpp_dsl.sweeps.library.store import Finder, RecordChange
 from mtpp_dsl.sweeps.store.outcome import WRONG_ANSWER, RunOutcome
 from mtpp_dsl.sweeps.store.store import Store
 
-__all__ = ["EVIDENCE", "Improver", "Offer", "offered"]
+__all__ = ["Improver", "Offer", "offered"]
 
 EVIDENCE = "evidence"
 """Folder of a library for answers that contradict what is known: never to be committed, always to be reported."""

@@ -26,7 +26,7 @@ from mtpp_dsl.sweeps.store.outcome import RunOutcome
 if TYPE_CHECKING:
     from mtpp_dsl.core.executors.wire import Wire
 
-__all__ = ["GRACE", "GRACE_SHARE", "Keeper", "Leaving", "main"]
+__all__ = ["GRACE", "main"]
 
 GRACE, GRACE_SHARE = 10.0, 0.1
 """Seconds, and share of the limit, that a run is given beyond its time limit before it is killed."""

@@ -23,7 +23,7 @@ from mtpp_dsl.sweeps.tables.rendering import markdown_escaped, to_markdown
 from mtpp_dsl.sweeps.tables.runs import MISSING, WITHOUT, Runs, plain
 from mtpp_dsl.sweeps.tables.tables import Table, TableCell, expanded, make_table
 
-__all__ = ["Compared", "beside_published", "page_text"]
+__all__ = ["page_text"]
 
 WIDTH = 120
 _FAILED = {

@@ -1,4 +1,4 @@
-"""``mtpp validate``."""
+"""``mtpp export`` and ``mtpp validate``: plans as files of runtimes, and splits that others wrote for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from mtpp_dsl.checks.verification import Violation
 from mtpp_dsl.cli.progress import ProgressWriter
-from mtpp_dsl.cli.screen import say, screen_width, show
+from mtpp_dsl.cli.screen import UNWRITTEN, say, screen_width, show
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.targets import UnsoundSplit
@@ -18,9 +18,10 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.report.columns import facts, wrapped
 from mtpp_dsl.show.report.loads import loads
+from mtpp_dsl.solving.drivers.export import export, write_files
 from mtpp_dsl.solving.drivers.validate import Validation, validate
 
-__all__ = ["source_of", "validate_split"]
+__all__ = ["export_plan", "source_of", "validate_split"]
 
 _TEXT = re.compile(r"[\d\s,./]+|.*[=\[{|\n\"'].*|.*\s.*\d\s*,\s*\d.*", re.DOTALL)
 """What is a split itself where there is no file of that name."""
@@ -150,3 +151,26 @@ def _times(ratio: float) -> str:
     if ratio >= 100:
         return f"{ratio:,.0f}"
     return f"{ratio:.2f}" if ratio >= 1.005 else f"{ratio:.6f}".rstrip("0")
+
+
+def export_plan(
+    answer: Path, to: str, output: Path | None, spec: Path | None, model: str | None, *, quiet: bool = False
+) -> int:
+    """Write the files of a target, or the first of them to stdout; return the exit code."""
+    files = export(answer, to, spec=spec, model=model)
+    if output is not None:
+        try:
+            written = write_files(files, output)
+        except OSError as error:
+            say(f"error: cannot write {output}: {error.strerror or error}", stderr=True)
+            return UNWRITTEN
+        if not quiet:
+            say("\n".join(f"wrote {path}" for path in written))
+        return 0
+    name, content = next(iter(files.items()))
+    if not isinstance(content, str) or len(files) > 2:
+        raise UsageError(f"{to} makes {len(files)} files, of which not all are text: say where to with -o DIR")
+    sys.stdout.write(content)
+    if len(files) > 1 and not quiet:
+        say(f"{', '.join([*files][1:])} is written beside {name} with -o", stderr=True)
+    return 0
