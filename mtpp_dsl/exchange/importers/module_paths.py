@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
-__all__ = ["layer_numbers", "layer_of", "role_of", "roles"]
+from mtpp_dsl.exchange.model.parts import Operator
+
+__all__ = ["layer_numbers", "layer_of", "role_of", "roles", "with_layers"]
 
 _STACKS = {"layers", "layer", "h", "blocks", "block", "blk", "decoder_layers", "encoder_layers", "resblocks"}
 """What lists of layers are called: LLaMA, BERT, GPT-2, ViT, GGUF, CLIP."""
@@ -112,3 +115,14 @@ def roles(
         elif at > inside[-1] and path not in of_path:
             of_path[path] = "norm"
     return ["layer" if layer is not None else of_path.get(path, "") for path, layer in zip(paths, layers, strict=True)]
+
+
+def with_layers(operators: Sequence[Operator]) -> tuple[Operator, ...]:
+    """Return operators, in the order in which they run, with their layers and roles by the paths of their modules."""
+    paths = [operator.path for operator in operators]
+    layers = layer_numbers(paths)
+    weighted = [bool(operator.weights) for operator in operators]
+    parts = zip(
+        operators, layers, roles(paths, [operator.kind for operator in operators], layers, weighted), strict=True
+    )
+    return tuple(replace(operator, layer=layer, role=role) for operator, layer, role in parts)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter as Counts
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mtpp_dsl.exchange.importers.module_paths import layer_numbers, roles
+from mtpp_dsl.exchange.importers.module_paths import with_layers
 from mtpp_dsl.exchange.importers.torch_costs import bytes_of
 from mtpp_dsl.exchange.importers.torch_graph import Drawn, NotAFormula, ProgramCall, Value, size_of
 from mtpp_dsl.exchange.importers.torch_kinds import dtype_name, operation
@@ -72,7 +72,7 @@ def parts_of(drawn: Drawn, *, flops: Mapping[str, Size], kept: Kept = Kept()) ->
     outputs = [_key(value) for at, value in enumerate(drawn.outputs) if value is not None and at not in kept.outputs]
     warnings = [*drawn.exported.warnings, *writer.warnings(), *_unread(drawn, read)]
     return AssembledParts(
-        tuple(_with_layers(operators)),
+        with_layers(operators),
         tuple(tensors),
         tuple(drawn.weights[at] for at in kept_weights),
         tuple(dict.fromkeys(places[key] for key in outputs if key in places)),
@@ -233,19 +233,6 @@ def _tensor(drawn: Drawn, value: Value, readers: Iterable[int]) -> Tensor:
         dtype_name(value.tensor.dtype),
         drawn.shape(value.tensor),
     )
-
-
-def _with_layers(operators: Sequence[Operator]) -> list[Operator]:
-    """Return the operators with their layers and roles."""
-    paths = [operator.path for operator in operators]
-    layers = layer_numbers(paths)
-    operator_roles = roles(
-        paths, [operator.kind for operator in operators], layers, [bool(operator.weights) for operator in operators]
-    )
-    return [
-        replace(operator, layer=layer, role=role)
-        for operator, layer, role in zip(operators, layers, operator_roles, strict=True)
-    ]
 
 
 def _unread(drawn: Drawn, read: set[int]) -> list[str]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-__all__ = ["ForeignLoad", "busy", "machine_facts", "processor_name"]
+__all__ = ["ForeignLoad", "busy", "machine_facts", "processes_within", "processor_name"]
 
 
 def machine_facts(threads: int, clock: str, packages: tuple[str, ...], device: str = "cpu") -> dict[str, Any]:
@@ -101,3 +104,19 @@ def busy(slower: float, others: float | None, threads: int, cores: int, instead:
     if not reasons:
         return None
     return f"the machine was busy: {'; '.join(reasons)}. Measure again when nothing else runs, or say {instead}"
+
+
+@contextmanager
+def processes_within() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Give a list to put processes into; when the block ends, however it ends, none of them is left."""
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
+        for process in processes:
+            process.wait()
+            if process.stdin is not None:
+                process.stdin.close()

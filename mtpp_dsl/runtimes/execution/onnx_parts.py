@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.exchange.importers.onnx.files import read_names
 
-__all__ = ["OnnxPart", "cut", "read_names"]
+__all__ = ["OnnxPart", "cut"]
 
 LEAST_IR = 8
 """Older files list weights as inputs, which the parts do not."""
-_GRAPH, _GRAPHS = 5, 10
 
 
 @dataclass(frozen=True)
@@ -62,23 +62,6 @@ def cut(model: Any, parts: Sequence[Iterable[int]], name: str) -> list[OnnxPart]
         origins = tuple(sources[s][tensor] for tensor in needs[s])
         cut_parts.append(OnnxPart(proto, inside, tuple(needs[s]), tuple(outputs[s]), origins))
     return cut_parts
-
-
-def read_names(node: Any) -> Iterator[str]:
-    """Yield the tensors that a node reads, also those that graphs within it take from outside."""
-    yield from (tensor for tensor in node.input if tensor)
-    for attribute in node.attribute:
-        graphs = [attribute.g] if attribute.type == _GRAPH else attribute.graphs if attribute.type == _GRAPHS else ()
-        for graph in graphs:
-            yield from _captured(graph)
-
-
-def _captured(graph: Any) -> Iterator[str]:
-    own = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
-    for node in graph.node:
-        yield from (tensor for tensor in read_names(node) if tensor not in own)
-        own.update(node.output)
-    yield from (value.name for value in graph.output if value.name not in own)
 
 
 def _inputs(model: Any) -> frozenset[str]:

@@ -9,8 +9,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -19,6 +19,7 @@ from typing import IO, Any
 import numpy as np
 
 from mtpp_dsl.core.errors import MtppError, SolverError, UsageError
+from mtpp_dsl.runtimes.execution.machine import processes_within
 from mtpp_dsl.runtimes.execution.onnx_run import open_session
 from mtpp_dsl.runtimes.execution.options import RunOptions
 from mtpp_dsl.runtimes.execution.timing import CLOCKS
@@ -41,7 +42,9 @@ def run_onnx_pipeline(
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     rows: list[dict[str, Any]] = manifest["parts"]
     times: list[list[float]] = [[] for _ in rows]
-    with _processes(folder, rows, options) as processes:
+    with processes_within() as processes:
+        for row in rows:
+            processes.append(_started(folder, row, options))
         queues: list[Queue[Message | MtppError]] = [Queue() for _ in range(len(rows) + 1)]
         for s, (row, process) in enumerate(zip(rows, processes, strict=True)):
             arguments = (row, process, queues[s], queues[s + 1], times[s])
@@ -104,32 +107,17 @@ def _failure(row: Mapping[str, Any], answer: Mapping[str, Any] | None) -> MtppEr
     return SolverError(f"the process of {row['file']} failed: {reason}")
 
 
-@contextmanager
-def _processes(
-    folder: Path, rows: Sequence[Mapping[str, Any]], options: RunOptions
-) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Start a process for each part; when the block ends, however it ends, none is left."""
-    processes: list[subprocess.Popen[bytes]] = []
-    try:
-        for row in rows:
-            task = {
-                "file": str(folder / row["file"]),
-                "outputs": row["outputs"],
-                "threads": options.threads,
-                "optimise": options.optimise,
-                "clock": options.clock,
-            }
-            command = [sys.executable, "-m", "mtpp_dsl.runtimes.execution.onnx_pipeline", json.dumps(task)]
-            processes.append(
-                subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-            )
-        yield processes
-    finally:
-        for process in processes:
-            if process.poll() is None:
-                process.kill()
-        for process in processes:
-            process.wait()
+def _started(folder: Path, row: Mapping[str, Any], options: RunOptions) -> subprocess.Popen[bytes]:
+    """Return the process of a part."""
+    task = {
+        "file": str(folder / row["file"]),
+        "outputs": row["outputs"],
+        "threads": options.threads,
+        "optimise": options.optimise,
+        "clock": options.clock,
+    }
+    command = [sys.executable, "-m", "mtpp_dsl.runtimes.execution.onnx_pipeline", json.dumps(task)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
 
 
 def main() -> None:

@@ -11,8 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -21,6 +20,7 @@ from typing import Any
 
 from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import MtppError, SolverError, UsageError
+from mtpp_dsl.runtimes.execution.machine import processes_within
 from mtpp_dsl.runtimes.execution.timing import CLOCKS, Clock
 from mtpp_dsl.runtimes.execution.torch_split import TorchRecipe, fingerprint
 
@@ -80,35 +80,22 @@ def run_pipeline(
             "path": [entry for entry in sys.path if entry],
         }
         (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
-        with _processes(folder, len(recipe.devices)) as processes:
+        with processes_within() as processes:
+            for rank in range(len(recipe.devices)):
+                processes.append(_started(folder, rank))
             _wait(processes, folder, time_limit)
         answers = [_answer_of(folder, rank) for rank in range(len(recipe.devices))]
         results = torch.load(folder / "results.pt", weights_only=True)
     return Ran(results, [one["times"] for one in answers], [one["fingerprint"] for one in answers])
 
 
-@contextmanager
-def _processes(folder: Path, count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Start a process for each rank; when the block ends, however it ends, none is left."""
-    processes: list[subprocess.Popen[bytes]] = []
-    try:
-        for rank in range(count):
-            with (folder / f"{rank}.log").open("wb") as log:
-                command = [sys.executable, "-m", "mtpp_dsl.runtimes.execution.torch_pipeline", str(folder), str(rank)]
-                processes.append(
-                    subprocess.Popen(
-                        command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
-                    )
-                )
-        yield processes
-    finally:
-        for process in processes:
-            if process.poll() is None:
-                process.kill()
-        for process in processes:
-            process.wait()
-            if process.stdin is not None:
-                process.stdin.close()
+def _started(folder: Path, rank: int) -> subprocess.Popen[bytes]:
+    """Return the process of a rank."""
+    command = [sys.executable, "-m", "mtpp_dsl.runtimes.execution.torch_pipeline", str(folder), str(rank)]
+    with (folder / f"{rank}.log").open("wb") as log:
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        )
 
 
 def _wait(processes: Sequence[subprocess.Popen[bytes]], folder: Path, time_limit: float | None) -> None:

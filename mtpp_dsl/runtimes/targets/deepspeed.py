@@ -11,9 +11,10 @@ from mtpp_dsl.core.contracts.targets import Files, Split, Stamp, UnsoundSplit, t
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.model.layout import layout_of
 from mtpp_dsl.runtimes.targets.layers import MAX_TEXT, comment, without_comments
 from mtpp_dsl.runtimes.targets.modules import modules_of
-from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages, layout
+from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages
 
 __all__ = ["DeepSpeed"]
 
@@ -47,7 +48,7 @@ class DeepSpeed(Stages):
 
     def items(self, problem: Problem) -> StageItems:
         """Return the embedding, the layers, and each module that comes after them; what has no weights is before it."""
-        stack = layout(problem)
+        stack = layout_of(problem.graph)
         names = [*(["the embedding"] if stack.before else []), *(f"layer {i}" for i in range(len(stack.layers)))]
         nodes = [*([[*stack.before]] if stack.before else []), *([*layer] for layer in stack.layers)]
         for module in modules_of(problem.graph):

@@ -69,40 +69,50 @@ class Layers(Stages):
         return self.split(problem, counts_in(text_of(source, MAX_TEXT)))
 
 
-class VLlm(Layers):
+class _Server(Layers):
+    """A runtime that a shell script starts: it takes the counts as a variable of the environment.
+
+    Attributes:
+        variable: its name.
+        launch: what starts the server, up to the model.
+        degree: the option for the number of pipeline ranks.
+    """
+
+    least_cache = True
+    variable = ""
+    launch = ""
+    degree = ""
+
+    def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
+        """Return a shell script that starts the server; its argument is the model."""
+        counts = self.counts(problem, plan)
+        return {
+            f"{self.name}.sh": comment(stamp, *_ranks(problem, counts))
+            + f"export {self.variable}={_listed(counts)}\n"
+            + f'{self.launch} "${{1:?which model?}}" {self.degree} {len(counts)}\n'
+        }
+
+
+class VLlm(_Server):
     """vLLM's ``VLLM_PP_LAYER_PARTITION``: one pipeline rank a device, or a group of devices declared as one."""
 
     name = "vllm"
     summary = "vLLM: VLLM_PP_LAYER_PARTITION and its launch line"
     runtime = "vLLM"
-    least_cache = True
-
-    def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
-        """Return a shell script that starts the server; its argument is the model."""
-        counts = self.counts(problem, plan)
-        return {
-            "vllm.sh": comment(stamp, *_ranks(problem, counts))
-            + f"export VLLM_PP_LAYER_PARTITION={_listed(counts)}\n"
-            + f'vllm serve "${{1:?which model?}}" --pipeline-parallel-size {len(counts)}\n'
-        }
+    variable = "VLLM_PP_LAYER_PARTITION"
+    launch = "vllm serve"
+    degree = "--pipeline-parallel-size"
 
 
-class SgLang(Layers):
+class SgLang(_Server):
     """SGLang's ``SGLANG_PP_LAYER_PARTITION``: one pipeline rank a device."""
 
     name = "sglang"
     summary = "SGLang: SGLANG_PP_LAYER_PARTITION and its launch line"
     runtime = "SGLang"
-    least_cache = True
-
-    def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
-        """Return a shell script that starts the server; its argument is the model."""
-        counts = self.counts(problem, plan)
-        return {
-            "sglang.sh": comment(stamp, *_ranks(problem, counts))
-            + f"export SGLANG_PP_LAYER_PARTITION={_listed(counts)}\n"
-            + f'python -m sglang.launch_server --model-path "${{1:?which model?}}" --pp-size {len(counts)}\n'
-        }
+    variable = "SGLANG_PP_LAYER_PARTITION"
+    launch = "python -m sglang.launch_server --model-path"
+    degree = "--pp-size"
 
 
 class TensorRtLlm(Layers):

@@ -13,8 +13,9 @@ from mtpp_dsl.core.contracts.targets import Files, Split, Stamp, UnsoundSplit, t
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.model.layout import layout_of
 from mtpp_dsl.runtimes.targets.layers import MAX_TEXT, comment, without_comments
-from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages, is_cpu, layout
+from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages, is_cpu
 
 __all__ = ["LlamaCpp", "placed"]
 
@@ -58,7 +59,7 @@ class LlamaCpp(Stages):
 
     def items(self, problem: Problem) -> StageItems:
         """Return the layers and the output; what is before the layers is on the CPU, or else with the first."""
-        stack = layout(problem)
+        stack = layout_of(problem.graph)
         nodes = [list(layer) for layer in stack.layers]
         cpu = next((d for d, device in enumerate(problem.devices) if is_cpu(device)), None)
         if cpu is None:

@@ -9,8 +9,9 @@ from mtpp_dsl.core.contracts.targets import Files, Split, Stamp, UnsoundSplit, t
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.model.layout import layout_of
 from mtpp_dsl.runtimes.targets.layers import comment, without_comments
-from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages, layout
+from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages
 
 __all__ = ["Megatron", "stages_of"]
 
@@ -41,7 +42,7 @@ class Megatron(Stages):
 
     def items(self, problem: Problem) -> StageItems:
         """Return the embedding, the layers and the loss."""
-        stack = layout(problem)
+        stack = layout_of(problem.graph)
         if not stack.before or not stack.after:
             raise UsageError(
                 "Megatron-LM's layouts begin with the embedding and end with the loss, and the graph has nothing "

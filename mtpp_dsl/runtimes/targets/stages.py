@@ -28,9 +28,9 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.devices import Device, Host
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.library.entries import entries
-from mtpp_dsl.exchange.model.layout import Layout, layout_of
+from mtpp_dsl.exchange.model.layout import layout_of
 
-__all__ = ["StageItems", "Stages", "check_stages", "is_cpu", "layout", "origin_of", "plain_plan", "refuse_beyond"]
+__all__ = ["StageItems", "Stages", "check_stages", "is_cpu", "origin_of", "plain_plan", "refuse_beyond"]
 
 
 @dataclass(frozen=True)
@@ -285,8 +285,3 @@ def check_stages(stages: int, devices: int) -> None:
     if stages != devices:
         much = "many" if stages > devices else "few"
         raise UnsoundSplit(f"too {much} stages: there are {stages}, and the spec has {devices} devices")
-
-
-def layout(problem: Problem) -> Layout:
-    """Return the layers of the graph of a problem."""
-    return layout_of(problem.graph)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.onnx.contrib import DOMAIN
-from mtpp_dsl.exchange.importers.onnx.files import TYPES, File, bytes_of_tensor, graphs_of
+from mtpp_dsl.exchange.importers.onnx.files import TYPES, File, bytes_of_tensor, captured, graphs_of
 from mtpp_dsl.exchange.importers.onnx.inference import Key
 from mtpp_dsl.exchange.importers.onnx.shapes import Shapes
 
-__all__ = ["Constant", "OnnxScope", "captured"]
+__all__ = ["Constant", "OnnxScope"]
 
 _RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 _OWN = ("", "ai.onnx", DOMAIN)
@@ -135,13 +134,3 @@ def _entries(shape: tuple[int, ...]) -> int:
 
 def _node_name(i: int, node: Any) -> str:
     return f"{i} ({node.op_type[:40]})"
-
-
-def captured(node: Any) -> Iterator[str]:
-    """Yield the names of tensors that the graphs within a node read from around it."""
-    for _, graph in graphs_of(node):
-        own = {given.name for given in graph.input} | {tensor.name for tensor in graph.initializer}
-        for inner in graph.node:
-            yield from (name for name in (*inner.input, *captured(inner)) if name and name not in own)
-            own |= set(inner.output)
-        yield from (given.name for given in graph.output if given.name not in own)

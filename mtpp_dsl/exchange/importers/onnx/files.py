@@ -16,7 +16,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.onnx.wire import MAX_NODES, strip
 from mtpp_dsl.exchange.model.kinds import TYPES as KNOWN
 
-__all__ = ["TYPES", "File", "bits_of_type", "bytes_of_tensor", "graphs_of", "read_file"]
+__all__ = ["TYPES", "File", "bits_of_type", "bytes_of_tensor", "captured", "graphs_of", "read_file", "read_names"]
 
 TYPES: Mapping[int, str] = MappingProxyType(
     {
@@ -131,6 +131,21 @@ def graphs_of(node: Any) -> Iterator[tuple[str, Any]]:
             yield attribute.name, attribute.g
         elif attribute.type == _GRAPHS:
             yield from ((attribute.name, graph) for graph in attribute.graphs)
+
+
+def captured(node: Any) -> Iterator[str]:
+    """Yield the names of tensors that the graphs within a node read from around it."""
+    for _, graph in graphs_of(node):
+        own = {given.name for given in graph.input} | {tensor.name for tensor in graph.initializer}
+        for inner in graph.node:
+            yield from (name for name in (*inner.input, *captured(inner)) if name and name not in own)
+            own |= set(inner.output)
+        yield from (given.name for given in graph.output if given.name not in own)
+
+
+def read_names(node: Any) -> Iterator[str]:
+    """Yield the names of the tensors that a node reads, also those that graphs within it read from around it."""
+    yield from (name for name in (*node.input, *captured(node)) if name)
 
 
 def _check(proto: Any, path: Path, left_out: Mapping[str, int]) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.given_flops import Flops
 from mtpp_dsl.exchange.importers.module_paths import layer_of, role_of
-from mtpp_dsl.exchange.importers.onnx.constants import Constant, OnnxScope, captured
+from mtpp_dsl.exchange.importers.onnx.constants import Constant, OnnxScope
 from mtpp_dsl.exchange.importers.onnx.costs import OnnxCost, bytes_of, cost_of
-from mtpp_dsl.exchange.importers.onnx.files import TYPES, File, read_file
+from mtpp_dsl.exchange.importers.onnx.files import TYPES, File, read_file, read_names
 from mtpp_dsl.exchange.importers.onnx.shapes import Shapes, shapes_of
 from mtpp_dsl.exchange.importers.onnx.wire import SCOPES
 from mtpp_dsl.exchange.importers.polynomials import Amount, size_of
@@ -103,7 +103,7 @@ class _Import:
 
     def _operator(self, i: int, node: Any) -> None:
         cost = cost_of(self.scope, node)
-        read = list(dict.fromkeys(name for name in (*node.input, *captured(node)) if name))
+        read = list(dict.fromkeys(read_names(node)))
         constants = [constant for constant in map(self.scope.constant, read) if constant] + list(cost.constants)
         constants = [kept for kept in constants if not _says_how(kept)]
         tensors = [name for name in read if name in self.producer]

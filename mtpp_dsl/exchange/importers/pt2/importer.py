@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.exchange.importers.given_flops import Flops
-from mtpp_dsl.exchange.importers.module_paths import layer_numbers, roles
+from mtpp_dsl.exchange.importers.module_paths import with_layers
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, size_of, symbol, whole_quotient
 from mtpp_dsl.exchange.importers.pt2.archive import Archive, read_archive
 from mtpp_dsl.exchange.importers.pt2.expressions import amount_of
@@ -114,7 +114,7 @@ class _Import:
         symbols = self._symbols()
         version = str(self.archive.program.get("torch_version") or "unknown")[:100]
         source = Source("pt2", self.archive.name, self.archive.sha256, {"torch": version}, self.sizes)
-        operators, weights = _with_layers(self.operators), tuple(self.weights)
+        operators, weights = with_layers(self.operators), tuple(self.weights)
         return Model(operators, tensors, weights, outputs, symbols, (), source, tuple(self.flops.warnings()))
 
     # -- Sizes and tensors
@@ -412,13 +412,3 @@ def _storages(weights: Any) -> dict[str, str]:
         for name, entry in table.items()
         if isinstance(entry, dict) and "path_name" in entry
     }
-
-
-def _with_layers(operators: list[Operator]) -> tuple[Operator, ...]:
-    paths = [operator.path for operator in operators]
-    layers = layer_numbers(paths)
-    operator_roles = roles(
-        paths, [operator.kind for operator in operators], layers, [bool(operator.weights) for operator in operators]
-    )
-    parts = zip(operators, layers, operator_roles, strict=True)
-    return tuple(replace(operator, layer=layer, role=role) for operator, layer, role in parts)
