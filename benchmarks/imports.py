@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from mtpp_dsl.exchange.model import json as models
+from mtpp_dsl.exchange.model import model_json as models
 from mtpp_dsl.exchange.model.sizes import value
 
 GPT2 = {"model_type": "gpt2", "n_layer": 48, "n_embd": 1600, "n_head": 25, "n_positions": 1024, "vocab_size": 50257}

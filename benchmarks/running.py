@@ -23,17 +23,17 @@ import numpy as np
 import mtpp_dsl
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.model.json import write
 from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.model_json import write
 from mtpp_dsl.exchange.model.profile import text_of
+from mtpp_dsl.runtimes.execution.clocks import CLOCKS, Clock
 from mtpp_dsl.runtimes.execution.machine import machine_facts
-from mtpp_dsl.runtimes.execution.parts import origin_of, stages_of
+from mtpp_dsl.runtimes.execution.plan_parts import origin_of, stages_of
 from mtpp_dsl.runtimes.execution.stage_file import flat
-from mtpp_dsl.runtimes.execution.timing import CLOCKS, Clock
-from mtpp_dsl.runtimes.execution.torch_inputs import index_limits, random_args, signature_of
+from mtpp_dsl.runtimes.execution.torch_signature import index_limits, random_args, signature_of
 from mtpp_dsl.runtimes.execution.torch_split import TorchRecipe
+from mtpp_dsl.runtimes.profiling.jobs import profile_of_jobs
 from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort
-from mtpp_dsl.runtimes.profiling.session import profile_of_jobs
 from mtpp_dsl.runtimes.profiling.torch_profile import torch_jobs
 
 LAYERS, WIDTH, HEADS, VOCABULARY, LENGTH = 8, 192, 4, 2000, 64

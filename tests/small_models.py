@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mtpp_dsl.exchange.model.model import Model
-from mtpp_dsl.exchange.model.names import Names
+from mtpp_dsl.exchange.model.operator_names import Names
 from mtpp_dsl.exchange.model.parts import Amount, Operator, Source, Symbol, Tensor, Weight
 
 SYMBOLS = MappingProxyType({"batch": Symbol(1, 1, 1024), "seq": Symbol(16, 1, 4096)})

@@ -16,10 +16,10 @@ from mtpp_dsl.core.base.amounts import seconds
 from mtpp_dsl.core.base.units import counted, format_quantity
 from mtpp_dsl.core.base.writing import check_writable, write_text
 from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.runtimes.execution.clocks import Clock
 from mtpp_dsl.runtimes.execution.machine import ForeignLoad, busy
-from mtpp_dsl.runtimes.execution.options import RunOptions
-from mtpp_dsl.runtimes.execution.report import RunReport
-from mtpp_dsl.runtimes.execution.timing import Clock
+from mtpp_dsl.runtimes.execution.run_options import RunOptions
+from mtpp_dsl.runtimes.execution.run_report import RunReport
 from mtpp_dsl.solving.answers.again import read_again
 from mtpp_dsl.solving.answers.json import dumps
 

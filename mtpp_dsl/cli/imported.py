@@ -13,8 +13,8 @@ from mtpp_dsl.core.base.units import counted, format_quantity
 from mtpp_dsl.core.base.writing import check_writable
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.model.grouping import group
-from mtpp_dsl.exchange.model.json import write
 from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.model_json import write
 from mtpp_dsl.exchange.model.parts import Amount
 from mtpp_dsl.exchange.model.sizes import Size, value
 

@@ -14,13 +14,13 @@ from mtpp_dsl.core.base.amounts import seconds
 from mtpp_dsl.core.base.units import counted, format_quantity
 from mtpp_dsl.core.base.writing import check_writable, write_text
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.model.json import read as read_json_model
 from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.model_json import read as read_json_model
 from mtpp_dsl.exchange.model.profile import Profile, text_of
 from mtpp_dsl.runtimes.execution.machine import ForeignLoad, busy, machine_facts
+from mtpp_dsl.runtimes.profiling.jobs import Journal, profile_of_jobs
 from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort
 from mtpp_dsl.runtimes.profiling.recorded import profile_of_table, profile_of_trace
-from mtpp_dsl.runtimes.profiling.session import Journal, profile_of_jobs
 
 __all__ = ["profile_model"]
 

@@ -125,9 +125,9 @@ BUILTIN: dict[str, dict[str, str]] = {
         "msr": "mtpp_dsl.exchange.formats.msr:Msr",
         "moirai": "mtpp_dsl.exchange.formats.moirai:MoiraiFormat",
         "model": "mtpp_dsl.exchange.formats.models:ModelJson",
-        "onnx": "mtpp_dsl.exchange.importers.model_files:Onnx",
-        "pt2": "mtpp_dsl.exchange.importers.model_files:Pt2",
-        "gguf": "mtpp_dsl.exchange.importers.model_files:Gguf",
+        "onnx": "mtpp_dsl.exchange.importers.framework_files:Onnx",
+        "pt2": "mtpp_dsl.exchange.importers.framework_files:Pt2",
+        "gguf": "mtpp_dsl.exchange.importers.framework_files:Gguf",
         "graph": "mtpp_dsl.exchange.formats.graph_json:GraphJson",
         "csv": "mtpp_dsl.exchange.formats.csv_pair:CsvPair",
         "dot": "mtpp_dsl.exchange.formats.dot:DotFile",
@@ -160,10 +160,10 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     CONSTRAINTS: {},  # those of the language are no plug-ins: it has rules of its own for them
     TARGETS: {  # by every name that --for and --to take: two names may be of one class
-        "vllm": "mtpp_dsl.runtimes.targets.layers:VLlm",
-        "sglang": "mtpp_dsl.runtimes.targets.layers:SgLang",
-        "tensorrt-llm": "mtpp_dsl.runtimes.targets.layers:TensorRtLlm",
-        "layers": "mtpp_dsl.runtimes.targets.layers:Layers",
+        "vllm": "mtpp_dsl.runtimes.targets.layer_counts:VLlm",
+        "sglang": "mtpp_dsl.runtimes.targets.layer_counts:SgLang",
+        "tensorrt-llm": "mtpp_dsl.runtimes.targets.layer_counts:TensorRtLlm",
+        "layers": "mtpp_dsl.runtimes.targets.layer_counts:Layers",
         "llama-cpp": "mtpp_dsl.runtimes.targets.llama_cpp:LlamaCpp",
         "megatron": "mtpp_dsl.runtimes.targets.megatron:Megatron",
         "torchtitan": "mtpp_dsl.runtimes.targets.torchtitan:TorchTitan",
@@ -173,8 +173,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "transformers": "mtpp_dsl.runtimes.targets.device_map:DeviceMap",
         "torch-stages": "mtpp_dsl.runtimes.targets.torch_stages:TorchStages",
         "onnx-split": "mtpp_dsl.runtimes.targets.onnx_split:OnnxSplit",
-        "csv": "mtpp_dsl.runtimes.targets.tables:Csv",
-        "dot": "mtpp_dsl.runtimes.targets.tables:DotTarget",
+        "csv": "mtpp_dsl.runtimes.targets.node_tables:Csv",
+        "dot": "mtpp_dsl.runtimes.targets.node_tables:DotTarget",
     },
 }
 

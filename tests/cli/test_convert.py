@@ -9,7 +9,7 @@ import pytest
 
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.exchange.formats.reading import read
-from mtpp_dsl.exchange.model.json import write
+from mtpp_dsl.exchange.model.model_json import write
 from tests.small_models import gpt, llama
 
 

@@ -11,7 +11,7 @@ import mtpp_dsl
 from mtpp_dsl.core.constraints import Colocate
 from mtpp_dsl.core.errors import OptionError, SpecError
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.model.json import write
+from mtpp_dsl.exchange.model.model_json import write
 from tests.small_models import gpt, llama
 
 REST = """

@@ -11,7 +11,7 @@ import pytest
 from mtpp_dsl.core.base import prefixes
 from mtpp_dsl.core.errors import SpecError, UsageError
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.model import json
+from mtpp_dsl.exchange.model import model_json as json
 from mtpp_dsl.language.builder.builder import to_spec
 from mtpp_dsl.language.lowering.lower import load
 from mtpp_dsl.show.explaining.explain import node_of

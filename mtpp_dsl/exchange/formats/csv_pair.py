@@ -12,7 +12,7 @@ from typing import Any
 from mtpp_dsl.core.base.files import read_text
 from mtpp_dsl.core.base.writing import check_writable, write_text
 from mtpp_dsl.core.errors import UsageError, did_you_mean
-from mtpp_dsl.exchange.formats.rows import (
+from mtpp_dsl.exchange.formats.graph_rows import (
     EDGE_FIELDS,
     MAX_EDGES,
     MAX_NODES,

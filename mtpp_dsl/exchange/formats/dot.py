@@ -13,7 +13,7 @@ from mtpp_dsl.core.base.files import read_text
 from mtpp_dsl.core.base.writing import write_text
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.formats.csv_pair import number_text
-from mtpp_dsl.exchange.formats.rows import (
+from mtpp_dsl.exchange.formats.graph_rows import (
     MAX_EDGES,
     MAX_NODES,
     NODE_FIELDS,
@@ -174,7 +174,7 @@ def read_dot(text: str, place: str) -> DotGraph:
 
     Raises:
         UsageError: the text is not DOT, or more than is read: an undirected graph, HTML labels, deep clusters, more
-            nodes than :data:`mtpp_dsl.exchange.formats.rows.MAX_NODES`, or more edges than ``MAX_EDGES``.
+            nodes than :data:`mtpp_dsl.exchange.formats.graph_rows.MAX_NODES`, or more edges than ``MAX_EDGES``.
     """
     return _Reader(text, place).graph()
 

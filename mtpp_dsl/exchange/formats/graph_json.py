@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.costs import Costs
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.phases import phased_graph
 from mtpp_dsl.core.text.visible import escaped
-from mtpp_dsl.exchange.formats.rows import (
+from mtpp_dsl.exchange.formats.graph_rows import (
     COSTS,
     MAX_EDGES,
     MAX_NODES,

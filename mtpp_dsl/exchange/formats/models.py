@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from mtpp_dsl.core.errors import OptionError, UsageError
 from mtpp_dsl.exchange.formats.workload import Workload, says_format
 from mtpp_dsl.exchange.model.graphs import graph_of
-from mtpp_dsl.exchange.model.json import FORMAT, read, write
 from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.model_json import FORMAT, read, write
 
 __all__ = ["ModelFormat", "ModelJson", "workload_of"]
 
@@ -55,7 +55,7 @@ def workload_of(model: Model, path: Path, options: Mapping[str, Any]) -> Workloa
 
 
 class ModelJson(ModelFormat):
-    """``model.json``, which ``mtpp import`` writes: see :mod:`mtpp_dsl.exchange.model.json`."""
+    """``model.json``, which ``mtpp import`` writes: see :mod:`mtpp_dsl.exchange.model.model_json`."""
 
     name = "model"
     suffixes = (".json",)
@@ -65,7 +65,7 @@ class ModelJson(ModelFormat):
         return says_format(path, FORMAT)
 
     def read_model(self, path: Path) -> Model:
-        """Return the model in *path*; see :func:`mtpp_dsl.exchange.model.json.read`."""
+        """Return the model in *path*; see :func:`mtpp_dsl.exchange.model.model_json.read`."""
         return read(path)
 
     def write_model(self, model: Model, path: Path) -> tuple[Path, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mtpp_dsl.core.base.units import SIZE, TIME, WORK
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.exchange.formats.rows import WeightsReader
+from mtpp_dsl.exchange.formats.graph_rows import WeightsReader
 
 if TYPE_CHECKING:
     import networkx as nx

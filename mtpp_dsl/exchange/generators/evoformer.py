@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.exchange.generators.common import at_least, check_size
-from mtpp_dsl.exchange.generators.operators import Attention, Operators, parts_of
+from mtpp_dsl.exchange.generators.operator_graphs import Attention, Operators, parts_of
 
 __all__ = ["evoformer"]
 

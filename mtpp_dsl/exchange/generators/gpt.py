@@ -5,7 +5,7 @@ from __future__ import annotations
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.exchange.generators.common import at_least, check_size
-from mtpp_dsl.exchange.generators.operators import Operators
+from mtpp_dsl.exchange.generators.operator_graphs import Operators
 
 __all__ = ["gpt"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.exchange.generators.common import at_least, check_size, share
-from mtpp_dsl.exchange.generators.operators import Operators
+from mtpp_dsl.exchange.generators.operator_graphs import Operators
 
 __all__ = ["inception"]
 

@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias, get_args
 
 from mtpp_dsl.core.base.data_classes import Picklable, Short
 from mtpp_dsl.core.errors import UsageError, did_you_mean
-from mtpp_dsl.exchange.model.layers import Key, joined_outside, ordered, whole_layers
 from mtpp_dsl.exchange.model.model import Model
-from mtpp_dsl.exchange.model.names import Names, language_name
+from mtpp_dsl.exchange.model.operator_names import Names, language_name
+from mtpp_dsl.exchange.model.whole_layers import Key, joined_outside, ordered, whole_layers
 
 __all__ = ["GROUP_BY", "Grouping", "group"]
 

@@ -97,7 +97,7 @@ class Operator(Short, Picklable):
     """One call of the model.
 
     Attributes:
-        name: no two share one; a name of the language, from :class:`mtpp_dsl.exchange.model.names.Names`.
+        name: no two share one; a name of the language, from :class:`mtpp_dsl.exchange.model.operator_names.Names`.
         op: what the framework calls the operation: "aten.linear.default", "Conv".
         id: what the framework calls this call: the name of a node in torch's graph, the place of one in ONNX's.
         kind: one of :data:`mtpp_dsl.exchange.model.kinds.KINDS`.

@@ -8,7 +8,7 @@ from typing import Any
 
 from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.importers.onnx.files import read_names
+from mtpp_dsl.exchange.importers.onnx.model_file import read_names
 
 __all__ = ["OnnxPart", "cut"]
 

@@ -19,10 +19,10 @@ from typing import IO, Any
 import numpy as np
 
 from mtpp_dsl.core.errors import MtppError, SolverError, UsageError
+from mtpp_dsl.runtimes.execution.clocks import CLOCKS
 from mtpp_dsl.runtimes.execution.machine import processes_within
 from mtpp_dsl.runtimes.execution.onnx_run import open_session
-from mtpp_dsl.runtimes.execution.options import RunOptions
-from mtpp_dsl.runtimes.execution.timing import CLOCKS
+from mtpp_dsl.runtimes.execution.run_options import RunOptions
 
 __all__ = ["run_onnx_pipeline"]
 

@@ -10,15 +10,15 @@ from typing import Any
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.importers.onnx.files import read_file
+from mtpp_dsl.exchange.importers.onnx.model_file import read_file
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.runtimes.execution.machine import machine_facts
 from mtpp_dsl.runtimes.execution.onnx_files import onnx_files, write_files
 from mtpp_dsl.runtimes.execution.onnx_run import OnnxChain, open_session, random_inputs
 from mtpp_dsl.runtimes.execution.onnx_weights import read_model
-from mtpp_dsl.runtimes.execution.options import RunOptions, refuse_unknown, sizes_with
-from mtpp_dsl.runtimes.execution.parts import ModelPart, origin_of, parts_of, stages_of
-from mtpp_dsl.runtimes.execution.report import RunReport, compare, notes_of, rows_of
+from mtpp_dsl.runtimes.execution.plan_parts import ModelPart, origin_of, parts_of, stages_of
+from mtpp_dsl.runtimes.execution.run_options import RunOptions, refuse_unknown, sizes_with
+from mtpp_dsl.runtimes.execution.run_report import RunReport, compare, notes_of, rows_of
 
 __all__ = ["check_same", "nodes_of", "run_onnx"]
 

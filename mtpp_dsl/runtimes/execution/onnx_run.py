@@ -11,7 +11,7 @@ import numpy as np
 
 from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import SolverError, UsageError
-from mtpp_dsl.runtimes.execution.timing import CLOCKS, Clock
+from mtpp_dsl.runtimes.execution.clocks import CLOCKS, Clock
 
 __all__ = ["OnnxChain", "open_session", "random_inputs"]
 

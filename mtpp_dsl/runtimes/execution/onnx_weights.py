@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.importers.onnx.files import read_file
+from mtpp_dsl.exchange.importers.onnx.model_file import read_file
 
 __all__ = ["MOST_INLINE", "WeightFile", "read_model"]
 

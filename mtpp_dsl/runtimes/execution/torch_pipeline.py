@@ -20,8 +20,8 @@ from typing import Any
 
 from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import MtppError, SolverError, UsageError
+from mtpp_dsl.runtimes.execution.clocks import CLOCKS, Clock
 from mtpp_dsl.runtimes.execution.machine import processes_within
-from mtpp_dsl.runtimes.execution.timing import CLOCKS, Clock
 from mtpp_dsl.runtimes.execution.torch_split import TorchRecipe, fingerprint
 
 __all__ = ["run_pipeline"]
@@ -61,7 +61,7 @@ def run_pipeline(
         inputs: the arguments of each microbatch.
         repeats: how often, after a run that warms up.
         threads: of each process.
-        clock: see :data:`mtpp_dsl.runtimes.execution.timing.CLOCKS`.
+        clock: see :data:`mtpp_dsl.runtimes.execution.clocks.CLOCKS`.
         time_limit: seconds after which all processes are ended.
 
     Raises:

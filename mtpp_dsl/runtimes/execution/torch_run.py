@@ -10,14 +10,14 @@ from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.importers.torch_export import cause
+from mtpp_dsl.runtimes.execution.clocks import CLOCKS
 from mtpp_dsl.runtimes.execution.machine import machine_facts
-from mtpp_dsl.runtimes.execution.options import RunOptions, refuse_unknown, sizes_with
-from mtpp_dsl.runtimes.execution.parts import origin_of, parts_of, stages_of
-from mtpp_dsl.runtimes.execution.report import RunReport, compare, notes_of, rows_of
+from mtpp_dsl.runtimes.execution.plan_parts import origin_of, parts_of, stages_of
+from mtpp_dsl.runtimes.execution.run_options import RunOptions, refuse_unknown, sizes_with
+from mtpp_dsl.runtimes.execution.run_report import RunReport, compare, notes_of, rows_of
 from mtpp_dsl.runtimes.execution.stage_file import flat
-from mtpp_dsl.runtimes.execution.timing import CLOCKS
-from mtpp_dsl.runtimes.execution.torch_inputs import index_limits, random_args, signature_of
 from mtpp_dsl.runtimes.execution.torch_pipeline import run_pipeline
+from mtpp_dsl.runtimes.execution.torch_signature import index_limits, random_args, signature_of
 from mtpp_dsl.runtimes.execution.torch_split import TorchRecipe, TorchSplit, fingerprint
 
 __all__ = ["run_torch"]

@@ -11,7 +11,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.torch_export import cause
 from mtpp_dsl.exchange.importers.torch_model import made_by
 from mtpp_dsl.runtimes.execution.stage_file import SplitError, StageFile, exported, split_graph
-from mtpp_dsl.runtimes.execution.torch_inputs import Signature
+from mtpp_dsl.runtimes.execution.torch_signature import Signature
 
 __all__ = ["TorchRecipe", "TorchSplit", "fingerprint", "graph_module_of", "make_module"]
 

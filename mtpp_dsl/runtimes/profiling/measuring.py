@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import thread_time
 
-from mtpp_dsl.runtimes.execution.timing import CLOCKS, Clock, TimeSpread, spread
+from mtpp_dsl.runtimes.execution.clocks import CLOCKS, Clock, TimeSpread, spread
 
 __all__ = ["MeasuringEffort", "measure"]
 
@@ -23,7 +23,7 @@ class MeasuringEffort:
         samples: at least so many, unless *most* seconds have passed.
         most: seconds after which no further sample is taken.
         warm: runs before the first one that counts.
-        clock: see :data:`mtpp_dsl.runtimes.execution.timing.CLOCKS`.
+        clock: see :data:`mtpp_dsl.runtimes.execution.clocks.CLOCKS`.
     """
 
     seconds: float = 0.1

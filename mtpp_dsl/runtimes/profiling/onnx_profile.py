@@ -12,12 +12,12 @@ import numpy as np
 
 from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.importers.onnx.files import read_names
+from mtpp_dsl.exchange.importers.onnx.model_file import read_names
 from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.runtimes.execution.clocks import TimeSpread
 from mtpp_dsl.runtimes.execution.onnx_weights import read_model
-from mtpp_dsl.runtimes.execution.timing import TimeSpread
+from mtpp_dsl.runtimes.profiling.jobs import MeasuringJob
 from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort, measure
-from mtpp_dsl.runtimes.profiling.session import MeasuringJob
 
 __all__ = ["onnx_jobs"]
 

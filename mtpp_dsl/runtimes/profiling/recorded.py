@@ -20,7 +20,7 @@ from mtpp_dsl.core.base.units import TIME, UNITS
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.profile import Profile, Timing
-from mtpp_dsl.runtimes.execution.timing import spread
+from mtpp_dsl.runtimes.execution.clocks import spread
 
 __all__ = ["profile_of_table", "profile_of_trace"]
 

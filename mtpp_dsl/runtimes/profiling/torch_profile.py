@@ -11,11 +11,11 @@ from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.exchange.importers.torch_names import calls, operator_names
 from mtpp_dsl.exchange.model.model import Model
-from mtpp_dsl.runtimes.execution.timing import TimeSpread
-from mtpp_dsl.runtimes.execution.torch_inputs import fake_args, signature_of
+from mtpp_dsl.runtimes.execution.clocks import TimeSpread
+from mtpp_dsl.runtimes.execution.torch_signature import fake_args, signature_of
 from mtpp_dsl.runtimes.execution.torch_split import graph_module_of, make_module
+from mtpp_dsl.runtimes.profiling.jobs import MeasuringJob
 from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort, measure
-from mtpp_dsl.runtimes.profiling.session import MeasuringJob
 
 __all__ = ["check_device", "torch_jobs"]
 

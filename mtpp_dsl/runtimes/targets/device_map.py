@@ -15,7 +15,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph_origin import GraphOrigin
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import escaped
-from mtpp_dsl.runtimes.targets.modules import Module, modules_of
+from mtpp_dsl.runtimes.targets.graph_modules import Module, modules_of
 from mtpp_dsl.runtimes.targets.stages import is_cpu, origin_of, plain_plan, refuse_beyond
 
 __all__ = ["DeviceMap"]

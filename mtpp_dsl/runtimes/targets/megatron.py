@@ -9,8 +9,8 @@ from mtpp_dsl.core.contracts.targets import Files, Split, Stamp, UnsoundSplit, t
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.model.layout import layout_of
-from mtpp_dsl.runtimes.targets.layers import comment, without_comments
+from mtpp_dsl.exchange.model.layer_stack import layout_of
+from mtpp_dsl.runtimes.targets.layer_counts import comment, without_comments
 from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages
 
 __all__ = ["Megatron", "stages_of"]

@@ -13,7 +13,7 @@ from mtpp_dsl.core.contracts.targets import Split, UnsoundSplit
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.model.model import Model
-from mtpp_dsl.runtimes.execution.parts import ModelPart, origin_of
+from mtpp_dsl.runtimes.execution.plan_parts import ModelPart, origin_of
 from mtpp_dsl.runtimes.targets import stages
 
 __all__ = ["manifest_of", "restricted", "rows_of", "split_of"]

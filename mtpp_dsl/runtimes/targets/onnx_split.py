@@ -14,7 +14,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.runtimes.execution.onnx_files import FORMAT, onnx_files
 from mtpp_dsl.runtimes.execution.onnx_plan import check_same, nodes_of
-from mtpp_dsl.runtimes.execution.parts import origin_of, stages_of
+from mtpp_dsl.runtimes.execution.plan_parts import origin_of, stages_of
 from mtpp_dsl.runtimes.targets.model_parts import manifest_of, restricted, rows_of, split_of
 
 __all__ = ["OnnxSplit"]

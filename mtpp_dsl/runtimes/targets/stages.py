@@ -28,7 +28,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.devices import Device, Host
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.library.entries import entries
-from mtpp_dsl.exchange.model.layout import layout_of
+from mtpp_dsl.exchange.model.layer_stack import layout_of
 
 __all__ = ["StageItems", "Stages", "check_stages", "is_cpu", "origin_of", "plain_plan", "refuse_beyond"]
 

@@ -15,8 +15,8 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import escaped
 from mtpp_dsl.exchange.importers import torch_names
 from mtpp_dsl.runtimes.execution import stage_file
-from mtpp_dsl.runtimes.execution.parts import origin_of, stages_of
-from mtpp_dsl.runtimes.execution.torch_inputs import signature_of
+from mtpp_dsl.runtimes.execution.plan_parts import origin_of, stages_of
+from mtpp_dsl.runtimes.execution.torch_signature import signature_of
 from mtpp_dsl.runtimes.targets.model_parts import manifest_of, restricted, rows_of, split_of
 
 __all__ = ["TorchStages"]

@@ -17,8 +17,8 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph_origin import GraphOrigin
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import coded
-from mtpp_dsl.runtimes.targets.layers import comment
-from mtpp_dsl.runtimes.targets.modules import Module, modules_of
+from mtpp_dsl.runtimes.targets.graph_modules import Module, modules_of
+from mtpp_dsl.runtimes.targets.layer_counts import comment
 from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages
 
 __all__ = ["TorchTitan"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from hypothesis import strategies as st
 
-from mtpp_dsl.exchange.model.json import text_of
+from mtpp_dsl.exchange.model.model_json import text_of
 from tests.exchange.formats.test_formats import MOIRAI, MSR
 from tests.exchange.importers.gguf_files import header, llama, metadata
 from tests.small_models import gpt

@@ -16,7 +16,7 @@ from mtpp_dsl.core import registry
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.formats.reading import read
 from mtpp_dsl.exchange.formats.workload import Workload
-from mtpp_dsl.exchange.model.json import text_of
+from mtpp_dsl.exchange.model.model_json import text_of
 from tests.small_models import gpt, llama
 
 ODD: st.SearchStrategy[Any] = st.one_of(

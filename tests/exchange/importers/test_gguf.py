@@ -12,8 +12,8 @@ import pytest
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.gguf.importer import from_gguf
-from mtpp_dsl.exchange.model.json import read
 from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.model_json import read
 from mtpp_dsl.exchange.model.parts import Amount, Operator
 from mtpp_dsl.exchange.model.sizes import value
 from tests.exchange.importers.gguf_files import llama, metadata, text, write

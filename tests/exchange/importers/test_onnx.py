@@ -11,8 +11,8 @@ import pytest
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.onnx.importer import from_onnx
-from mtpp_dsl.exchange.model.json import read
 from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.model_json import read
 from mtpp_dsl.exchange.model.sizes import value
 
 onnx = pytest.importorskip("onnx", reason="the extra onnx is not installed")
@@ -127,6 +127,14 @@ def test_sizes_that_are_formulas(tmp_path: Path) -> None:
         from_onnx(written(text, tmp_path))
     clash = from_onnx(written(text, tmp_path), {"sum": "past+seq"})
     assert clash.tensors[-1].shape == model.tensors[-1].shape
+
+
+@pytest.mark.parametrize(("fmod", "shape"), [(1, (3, 4)), (0, (1, 12))])
+def test_remainders_have_the_sign_that_the_node_says(fmod: int, shape: tuple[int, ...], tmp_path: Path) -> None:
+    """The rest of -7 by 4 is -3 where Mod is that of C, and 1 elsewhere; shapes may be computed from it."""
+    text = """g (float[3,4] x) => (y) <int64[1] a = {-7}, int64[1] b = {4}, int64[1] open = {-1}>
+    { rest = Mod<fmod = FMOD>(a, b) size = Abs(rest) sizes = Concat<axis = 0>(size, open) y = Reshape(x, sizes) }"""
+    assert from_onnx(written(text.replace("FMOD", str(fmod)), tmp_path)).tensors[-1].shape == shape
 
 
 def test_look_ups_read_rows(tmp_path: Path) -> None:
@@ -366,7 +374,7 @@ def test_external_data_is_checked_and_not_opened(entries: dict[str, str], messag
 
 def test_weights_are_not_read(tmp_path: Path) -> None:
     """Values of large tensors are left out before anything is made of them; their number must fit the shape."""
-    from mtpp_dsl.exchange.importers.onnx.wire import strip
+    from mtpp_dsl.exchange.importers.onnx.stripping import strip
 
     table = onnx.numpy_helper.from_array(np.zeros((400, 500), np.float32), "w")
     graph = onnx.helper.make_graph(

@@ -10,7 +10,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.torch_inputs import Input, formulas_given, read_input, tensors_for
 from mtpp_dsl.exchange.importers.torch_model import from_torch, import_torch, made_by, model_of
 from mtpp_dsl.exchange.model.model import Model
-from mtpp_dsl.exchange.model.names import Names
+from mtpp_dsl.exchange.model.operator_names import Names
 from mtpp_dsl.exchange.model.parts import Source
 from mtpp_dsl.exchange.model.sizes import value
 from tests.exchange.importers import torch_modules

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.model.grouping import Grouping, group
-from mtpp_dsl.exchange.model.layout import layout_of
+from mtpp_dsl.exchange.model.layer_stack import layout_of
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Operator, Symbol, Tensor, Weight
 from tests.small_models import gpt, llama

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.model.json import model_of, read, text_of, write
 from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.model_json import model_of, read, text_of, write
 from tests.small_models import gpt, llama
 
 

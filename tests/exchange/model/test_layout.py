@@ -6,7 +6,7 @@ import pytest
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.exchange.model.layout import layout_of
+from mtpp_dsl.exchange.model.layer_stack import layout_of
 
 
 def chain(*names: str) -> Graph:

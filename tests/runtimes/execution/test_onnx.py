@@ -11,7 +11,7 @@ import pytest
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.runtimes.execution.options import RunOptions
+from mtpp_dsl.runtimes.execution.run_options import RunOptions
 from tests.onnx_models import light
 from tests.runtimes.execution.splits import cut, placed, problem_of
 
@@ -35,7 +35,7 @@ def parts_in(path: Path, problem: Problem, plan: Any, folder: Path, **more: Any)
     """Cut a model as a plan says, check and return the manifest."""
     from mtpp_dsl.runtimes.execution.onnx_files import check_files, onnx_files, write_files
     from mtpp_dsl.runtimes.execution.onnx_plan import nodes_of
-    from mtpp_dsl.runtimes.execution.parts import parts_of
+    from mtpp_dsl.runtimes.execution.plan_parts import parts_of
 
     parts = parts_of(problem, plan)
     rows = [nodes_of(problem.graph.origin.model, part) for part in parts]

@@ -8,7 +8,7 @@ import pytest
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.runtimes.execution.parts import parts_of, stages_of
+from mtpp_dsl.runtimes.execution.plan_parts import parts_of, stages_of
 from tests.runtimes.execution.splits import cut, placed, problem_of
 from tests.small_models import gpt, llama
 

@@ -15,8 +15,8 @@ import pytest
 
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.runtimes.execution.options import RunOptions
-from mtpp_dsl.runtimes.execution.report import RunReport
+from mtpp_dsl.runtimes.execution.run_options import RunOptions
+from mtpp_dsl.runtimes.execution.run_report import RunReport
 from tests.runtimes.execution.splits import cut, placed, problem_of
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -141,7 +141,7 @@ def test_nothing_left(number: int, tmp_path: Path) -> None:
     """Whatever ends the parent, its processes end too, and their folder is gone."""
     code = (
         "from mtpp_dsl.runtimes.execution.torch_pipeline import run_pipeline\n"
-        "from mtpp_dsl.runtimes.execution.torch_inputs import Signature\n"
+        "from mtpp_dsl.runtimes.execution.torch_signature import Signature\n"
         "from mtpp_dsl.runtimes.execution.torch_split import TorchRecipe\n"
         f"run_pipeline(TorchRecipe('{CODE}:gpt', 0, Signature((), {{}}), [], ['a', 'b']), [()])\n"
     )

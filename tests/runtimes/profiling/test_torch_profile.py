@@ -17,13 +17,13 @@ import pytest
 
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.model.json import write
 from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.model_json import write
 from mtpp_dsl.exchange.model.profile import Timing, read_profile
+from mtpp_dsl.runtimes.execution.clocks import TimeSpread
 from mtpp_dsl.runtimes.execution.machine import ForeignLoad
-from mtpp_dsl.runtimes.execution.timing import TimeSpread
+from mtpp_dsl.runtimes.profiling.jobs import Journal, MeasuringJob, profile_of_jobs
 from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort
-from mtpp_dsl.runtimes.profiling.session import Journal, MeasuringJob, profile_of_jobs
 from tests.small_models import gpt
 
 CODE = "tests.runtimes.execution.torch_models:rotary"

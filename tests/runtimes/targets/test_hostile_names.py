@@ -18,7 +18,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import visible
-from mtpp_dsl.runtimes.targets.tables import Csv, DotTarget
+from mtpp_dsl.runtimes.targets.node_tables import Csv, DotTarget
 from mtpp_dsl.runtimes.targets.torch_stages import stages_text
 from tests.hostile_names import HOSTILE, hostile_problem
 from tests.runtimes.targets.splits import forms, split, stack, target_of

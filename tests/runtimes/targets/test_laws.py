@@ -12,7 +12,7 @@ from mtpp_dsl.core.contracts.targets import Files, Split, Stamp
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.runtimes.targets.tables import Csv
+from mtpp_dsl.runtimes.targets.node_tables import Csv
 from mtpp_dsl.solving import testing
 from tests.runtimes.targets.splits import forms, target_of
 

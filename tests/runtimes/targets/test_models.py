@@ -16,9 +16,9 @@ from mtpp_dsl.core.contracts.targets import UnsoundSplit
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.model import json as model_json
+from mtpp_dsl.exchange.model import model_json
 from mtpp_dsl.exchange.model.model import Model
-from mtpp_dsl.runtimes.targets.modules import modules_of
+from mtpp_dsl.runtimes.targets.graph_modules import modules_of
 from mtpp_dsl.runtimes.targets.stages import Stages
 from mtpp_dsl.solving.answers.again import under_target
 from tests import small_models

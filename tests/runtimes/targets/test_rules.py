@@ -12,7 +12,7 @@ from mtpp_dsl.core.contracts.targets import UnsoundSplit
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.runtimes.targets.deepspeed import DeepSpeed
-from mtpp_dsl.runtimes.targets.layers import Layers, counts_in
+from mtpp_dsl.runtimes.targets.layer_counts import Layers, counts_in
 from mtpp_dsl.runtimes.targets.llama_cpp import LlamaCpp, placed
 from mtpp_dsl.runtimes.targets.megatron import Megatron, stages_of
 from tests.runtimes.targets.splits import STAMP, split, stack

@@ -11,7 +11,7 @@ from mtpp_dsl.core import registry
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.registry import BACKENDS, FORMATS, FORMULATIONS, GENERATORS, METHODS
 from mtpp_dsl.exchange.formats.workload import Workload
-from mtpp_dsl.exchange.model.json import text_of
+from mtpp_dsl.exchange.model.model_json import text_of
 from mtpp_dsl.solving import testing
 from tests.amount import stride
 from tests.exchange.formats.test_formats import MOIRAI, MSR

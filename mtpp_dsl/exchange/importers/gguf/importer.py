@@ -1,9 +1,9 @@
 """A GGUF file as operators: embedding, layers of attention and feed-forward networks, norm and head.
 
 It holds what llama.cpp computes for decoders whose layers are made of the tensors in
-:data:`mtpp_dsl.exchange.importers.gguf.layers.LAYER`: LLaMA, Mistral, Mixtral, Qwen, Gemma, Phi-3, OLMo and their like.
-A layer with other tensors is refused by the name of the tensor. Tensors between operators are fp32, as llama.cpp keeps
-them; products are of fp16, and so is the cache of keys and values.
+:data:`mtpp_dsl.exchange.importers.gguf.layer_operators.LAYER`: LLaMA, Mistral, Mixtral, Qwen, Gemma, Phi-3, OLMo and
+their like. A layer with other tensors is refused by the name of the tensor. Tensors between operators are fp32, as
+llama.cpp keeps them; products are of fp16, and so is the cache of keys and values.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.importers.gguf.layers import LAYER, GgufLayers
+from mtpp_dsl.exchange.importers.gguf.layer_operators import LAYER, GgufLayers
 from mtpp_dsl.exchange.importers.gguf.reader import Header, read_table
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Source, Symbol

@@ -7,8 +7,8 @@ from typing import Any
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.onnx.contrib import DOMAIN
-from mtpp_dsl.exchange.importers.onnx.files import TYPES, File, bytes_of_tensor, captured, graphs_of
 from mtpp_dsl.exchange.importers.onnx.inference import Key
+from mtpp_dsl.exchange.importers.onnx.model_file import TYPES, File, bytes_of_tensor, captured, graphs_of
 from mtpp_dsl.exchange.importers.onnx.shapes import Shapes
 
 __all__ = ["Constant", "OnnxScope"]

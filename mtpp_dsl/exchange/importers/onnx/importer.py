@@ -12,13 +12,13 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.given_flops import Flops
 from mtpp_dsl.exchange.importers.module_paths import layer_of, role_of
 from mtpp_dsl.exchange.importers.onnx.constants import Constant, OnnxScope
-from mtpp_dsl.exchange.importers.onnx.costs import OnnxCost, bytes_of, cost_of
-from mtpp_dsl.exchange.importers.onnx.files import TYPES, File, read_file, read_names
+from mtpp_dsl.exchange.importers.onnx.model_file import TYPES, File, read_file, read_names
+from mtpp_dsl.exchange.importers.onnx.node_costs import OnnxCost, bytes_of, cost_of
 from mtpp_dsl.exchange.importers.onnx.shapes import Shapes, shapes_of
-from mtpp_dsl.exchange.importers.onnx.wire import SCOPES
+from mtpp_dsl.exchange.importers.onnx.stripping import SCOPES
 from mtpp_dsl.exchange.importers.polynomials import Amount, size_of
 from mtpp_dsl.exchange.model.model import Model
-from mtpp_dsl.exchange.model.names import Names, language_name
+from mtpp_dsl.exchange.model.operator_names import Names, language_name
 from mtpp_dsl.exchange.model.parts import Operator, Source, Symbol, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size
 

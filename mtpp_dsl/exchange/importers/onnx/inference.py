@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.exchange.importers.onnx.contrib import DOMAIN, Typed, made_by
-from mtpp_dsl.exchange.importers.onnx.files import File, graphs_of
+from mtpp_dsl.exchange.importers.onnx.model_file import File, graphs_of
 
 __all__ = ["UNKNOWN", "Key", "attributes_of", "infer", "inner_place"]
 

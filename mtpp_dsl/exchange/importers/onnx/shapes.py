@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.exchange.importers.onnx.contrib import Typed
-from mtpp_dsl.exchange.importers.onnx.files import TYPES, File, graphs_of
 from mtpp_dsl.exchange.importers.onnx.inference import UNKNOWN, Key, infer, inner_place
+from mtpp_dsl.exchange.importers.onnx.model_file import TYPES, File, graphs_of
 from mtpp_dsl.exchange.importers.polynomials import Amount, Polynomial
 from mtpp_dsl.exchange.model.sizes import symbols_of, value
 

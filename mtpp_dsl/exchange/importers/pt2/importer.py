@@ -13,12 +13,12 @@ from mtpp_dsl.exchange.importers.given_flops import Flops
 from mtpp_dsl.exchange.importers.module_paths import with_layers
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, size_of, symbol, whole_quotient
 from mtpp_dsl.exchange.importers.pt2.archive import Archive, read_archive
-from mtpp_dsl.exchange.importers.pt2.expressions import amount_of
 from mtpp_dsl.exchange.importers.pt2.formulas import RESHAPES, AtenCall, flop_of, kind_of
+from mtpp_dsl.exchange.importers.pt2.srepr import amount_of
 from mtpp_dsl.exchange.importers.torch_kinds import GATHERS
 from mtpp_dsl.exchange.model.kinds import TYPES as KNOWN
 from mtpp_dsl.exchange.model.model import Model
-from mtpp_dsl.exchange.model.names import Names
+from mtpp_dsl.exchange.model.operator_names import Names
 from mtpp_dsl.exchange.model.parts import Operator, Source, Symbol, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size, symbols_of, value
 

@@ -13,7 +13,7 @@ from mtpp_dsl.core.base.files import read_bytes
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.profile import Profile, Timing, timing_of
-from mtpp_dsl.runtimes.execution.timing import TimeSpread
+from mtpp_dsl.runtimes.execution.clocks import TimeSpread
 
 __all__ = ["Journal", "MeasuringJob", "profile_of_jobs"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mtpp_dsl.core.problem.graph import Graph
-from mtpp_dsl.exchange.model.layout import layout_of
+from mtpp_dsl.exchange.model.layer_stack import layout_of
 
 __all__ = ["Module", "modules_of"]
 

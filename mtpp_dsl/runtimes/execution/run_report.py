@@ -10,8 +10,8 @@ import numpy as np
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.runtimes.execution.parts import ModelPart
-from mtpp_dsl.runtimes.execution.timing import TimeSpread, spread
+from mtpp_dsl.runtimes.execution.clocks import TimeSpread, spread
+from mtpp_dsl.runtimes.execution.plan_parts import ModelPart
 
 __all__ = ["RunReport", "compare", "notes_of", "rows_of"]
 

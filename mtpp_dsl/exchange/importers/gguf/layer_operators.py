@@ -13,7 +13,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.gguf.reader import GgufTensor, Header
 from mtpp_dsl.exchange.importers.module_paths import layer_of, role_of
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, size_of, symbol
-from mtpp_dsl.exchange.model.names import Names, language_name
+from mtpp_dsl.exchange.model.operator_names import Names, language_name
 from mtpp_dsl.exchange.model.parts import Operator, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size
 

@@ -14,7 +14,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.source import shortened
 from mtpp_dsl.core.text.visible import coded, printable, visible
-from mtpp_dsl.runtimes.targets.layers import comment
+from mtpp_dsl.runtimes.targets.layer_counts import comment
 from mtpp_dsl.runtimes.targets.stages import plain_plan
 
 __all__ = ["Csv", "DotTarget"]

@@ -8,9 +8,9 @@ from typing import Any
 
 from mtpp_dsl.exchange.importers.onnx.constants import Constant, OnnxScope
 from mtpp_dsl.exchange.importers.onnx.contrib import DOMAIN
-from mtpp_dsl.exchange.importers.onnx.files import TYPES, bits_of_type, graphs_of
 from mtpp_dsl.exchange.importers.onnx.formulas import OnnxFormulaCall, flop_of, kind_of, reads_rows
 from mtpp_dsl.exchange.importers.onnx.inference import attributes_of, inner_place
+from mtpp_dsl.exchange.importers.onnx.model_file import TYPES, bits_of_type, graphs_of
 from mtpp_dsl.exchange.importers.onnx.shapes import Shape
 from mtpp_dsl.exchange.importers.polynomials import Amount, Polynomial, product, size_of, symbol, whole_quotient
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
-from mtpp_dsl.runtimes.execution.timing import Clock
+from mtpp_dsl.runtimes.execution.clocks import Clock
 
 __all__ = ["RunOptions", "refuse_unknown", "sizes_with"]
 
@@ -22,7 +22,7 @@ class RunOptions:
         repeats: how often, after a run that warms up.
         seed: of weights and inputs.
         threads: of each process.
-        clock: see :data:`mtpp_dsl.runtimes.execution.timing.CLOCKS`.
+        clock: see :data:`mtpp_dsl.runtimes.execution.clocks.CLOCKS`.
         symbols: sizes in place of those of the plan.
         inputs: arrays in place of random ones, by the name of the input; each of one microbatch.
         optimise: let onnxruntime fuse operators.

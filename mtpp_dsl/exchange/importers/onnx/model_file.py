@@ -13,7 +13,7 @@ from typing import Any
 from mtpp_dsl.core.base.files import digest, mapped, note_digest
 from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.importers.onnx.wire import MAX_NODES, strip
+from mtpp_dsl.exchange.importers.onnx.stripping import MAX_NODES, strip
 from mtpp_dsl.exchange.model.kinds import TYPES as KNOWN
 
 __all__ = ["TYPES", "File", "bits_of_type", "bytes_of_tensor", "captured", "graphs_of", "read_file", "read_names"]
