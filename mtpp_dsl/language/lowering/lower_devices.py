@@ -302,29 +302,7 @@ def lower_links(
             raise Complaint(
                 f"'link' goes with interconnect links, not {channel.kind}", statements[0].span, code="MTPP-E403"
             )
-        assert channel.bandwidth is not None
-        make = Shared if channel.kind == "shared" else Host
-        time = check_rate(channel.bandwidth, channel.span, graph)
-        if channel.between is not None:
-            check_rate(channel.between, channel.span, graph)
-            if channel.between.dimension != channel.bandwidth.dimension:
-                raise Complaint("both bandwidths carry units, or neither does", channel.span, code="MTPP-E213")
-            if not 0 < channel.between.value <= channel.bandwidth.value:
-                fast, slow = (format_exact(x.value, x.dimension) for x in (channel.bandwidth, channel.between))
-                raise Complaint(
-                    f"the bandwidth between groups is {slow}; it must be more than zero, and at most {fast}, the "
-                    "bandwidth inside",
-                    channel.span,
-                    code="MTPP-E214",
-                )
-        if channel.overflow and graph.memory_unit != graph.size_unit:
-            raise Complaint(
-                "overflow = stream needs the size of the nodes' parameters; this graph has none",
-                channel.span,
-                code="MTPP-E409",
-            )
-        between = None if channel.between is None else float(channel.between.value)
-        return make(float(channel.bandwidth.value), channel.overflow, between), time
+        return _by_memory(channel, graph)
     if len(scope.devices) > MAX_LINKED:
         raise Complaint(
             f"links join at most {MAX_LINKED:,} devices; these are {len(scope.devices):,}",
@@ -350,6 +328,33 @@ def lower_links(
             code="MTPP-E214",
         )
     return joined, table.time
+
+
+def _by_memory(channel: ReadChannel, graph: Graph) -> tuple[Interconnect, Dimension]:
+    """Return the interconnect of devices that share a channel to a memory, and the dimension that it gives to time."""
+    assert channel.bandwidth is not None
+    make = Shared if channel.kind == "shared" else Host
+    time = check_rate(channel.bandwidth, channel.span, graph)
+    if channel.between is not None:
+        check_rate(channel.between, channel.span, graph)
+        if channel.between.dimension != channel.bandwidth.dimension:
+            raise Complaint("both bandwidths carry units, or neither does", channel.span, code="MTPP-E213")
+        if not 0 < channel.between.value <= channel.bandwidth.value:
+            fast, slow = (format_exact(x.value, x.dimension) for x in (channel.bandwidth, channel.between))
+            raise Complaint(
+                f"the bandwidth between groups is {slow}; it must be more than zero, and at most {fast}, the "
+                "bandwidth inside",
+                channel.span,
+                code="MTPP-E214",
+            )
+    if channel.overflow and graph.memory_unit != graph.size_unit:
+        raise Complaint(
+            "overflow = stream needs the size of the nodes' parameters; this graph has none",
+            channel.span,
+            code="MTPP-E409",
+        )
+    between = None if channel.between is None else float(channel.between.value)
+    return make(float(channel.bandwidth.value), channel.overflow, between), time
 
 
 def _check_switches(channel: ReadChannel, scope: SpecScope, switches: Sequence[tree.SwitchStatement]) -> None:

@@ -103,9 +103,11 @@ def lower_tree(
     if len(names) > MAX_LINKED:
         message = f"a tree joins at most {MAX_LINKED:,} devices; these are {len(names):,}"
         raise Complaint(message, span, code="MTPP-E901")
+    # What each device, and then each switch, says of its uplink: the rows of the tree.
     number = {name: s for s, name in enumerate(switches)}
     rows = [*((name, scope.declared.hung.get(name, Hanging(span))) for name in names), *switches.items()]
     parents, time = [], NONE
+    # Each row names the switch above it, which must be there, and has an uplink only if there is one.
     for name, row in rows:
         if row.above is not None and row.above not in number:
             raise Complaint(
@@ -123,6 +125,7 @@ def lower_tree(
             raise Complaint(
                 f"{name} has an uplink and hangs from no switch: say ({option} = …)", row.span, code="MTPP-E407"
             )
+    # From here on the names make a tree, so that what is not said is taken from the switches above.
     _check_nesting(switches, number)
     settings = _settings(switches, stated)
     duplex = {name: _duplex(row, switches, settings["duplex"]) for name, row in rows}

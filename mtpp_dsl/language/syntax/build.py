@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.syntax import tree
@@ -12,6 +12,8 @@ from mtpp_dsl.language.syntax.build_expressions import ExpressionBuilder, unquot
 from mtpp_dsl.language.syntax.tables import Token
 
 __all__ = ["OnClause", "RuleBuilder", "TreeBuilder", "clauses_of", "options_of"]
+
+K = TypeVar("K", bound=tree.Tree)
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,12 @@ class RuleBuilder(ExpressionBuilder):
         """Return a name that may be written as a string."""
         word = self.word(token)
         return tree.Word(span=word.span, text=unquote(token.text)) if token.kind == "STRING" else word
+
+    def statement(self, kind: Callable[..., K], start: int, stop: int, children: list[Any], **parts: Any) -> K:
+        """Return a statement or an item with its options and its clauses, which are among *children*."""
+        return kind(
+            span=Span(self.source, start, stop), options=options_of(children), clauses=clauses_of(children), **parts
+        )
 
     # objectives and constraints
 
@@ -123,13 +131,7 @@ class RuleBuilder(ExpressionBuilder):
     def rule_by(self, start: int, stop: int, children: list[Any]) -> tree.ConstraintStatement:
         """Build ``colocate by`` or ``break symmetry by``."""
         rule, by, *rest = children
-        return tree.ConstraintStatement(
-            span=Span(self.source, start, stop),
-            rule=self.word(rule),
-            by=self.word(by),
-            options=options_of(rest),
-            clauses=clauses_of(rest),
-        )
+        return self.statement(tree.ConstraintStatement, start, stop, rest, rule=self.word(rule), by=self.word(by))
 
 
 def options_of(children: list[Any]) -> tuple[tree.Option, ...]:
@@ -163,6 +165,12 @@ class TreeBuilder(RuleBuilder):
         """Return what the grammar let pass and is an error all the same."""
         self.refuse_named()
         return self.wrong
+
+    def declaration(self, kind: Callable[..., K], start: int, stop: int, children: list[Any]) -> K:
+        """Return the declaration of one thing, or of a family."""
+        name, *rest = children
+        family = rest[0] if rest and isinstance(rest[0], tree.Family) else None
+        return self.statement(kind, start, stop, rest, name=self.name_or_text(name), family=family)
 
     # statements
 
@@ -222,21 +230,11 @@ class TreeBuilder(RuleBuilder):
 
     def import_(self, start: int, stop: int, children: list[Any]) -> tree.ImportStatement:
         """Build an ``import`` statement."""
-        return tree.ImportStatement(
-            span=Span(self.source, start, stop),
-            path=children[0],
-            options=options_of(children),
-            clauses=clauses_of(children),
-        )
+        return self.statement(tree.ImportStatement, start, stop, children, path=children[0])
 
     def import_plan(self, start: int, stop: int, children: list[Any]) -> tree.ImportPlan:
         """Build ``import plan``."""
-        return tree.ImportPlan(
-            span=Span(self.source, start, stop),
-            path=children[1],
-            options=options_of(children),
-            clauses=clauses_of(children),
-        )
+        return self.statement(tree.ImportPlan, start, stop, children, path=children[1])
 
     def scenario(self, start: int, stop: int, children: list[Any]) -> tree.ScenarioStatement:
         """Build ``scenario NAME { … }``."""
@@ -255,21 +253,11 @@ class TreeBuilder(RuleBuilder):
 
     def graph_file(self, start: int, stop: int, children: list[Any]) -> tree.GraphFile:
         """Build ``graph from "file"``."""
-        return tree.GraphFile(
-            span=Span(self.source, start, stop),
-            path=children[0],
-            options=options_of(children),
-            clauses=clauses_of(children),
-        )
+        return self.statement(tree.GraphFile, start, stop, children, path=children[0])
 
     def graph_generator(self, start: int, stop: int, children: list[Any]) -> tree.GraphGenerator:
         """Build ``graph from generator``."""
-        return tree.GraphGenerator(
-            span=Span(self.source, start, stop),
-            name=self.word(children[0]),
-            options=options_of(children),
-            clauses=clauses_of(children),
-        )
+        return self.statement(tree.GraphGenerator, start, stop, children, name=self.word(children[0]))
 
     def block(self, start: int, stop: int, children: list[Any]) -> tree.BlockStatement:
         """Build ``block layer(i) { … }``."""
@@ -281,32 +269,18 @@ class TreeBuilder(RuleBuilder):
 
     def node(self, start: int, stop: int, children: list[Any]) -> tree.NodeItem:
         """Build a node, or a family of nodes."""
-        name, *rest = children
-        return tree.NodeItem(
-            span=Span(self.source, start, stop),
-            name=self.name_or_text(name),
-            family=rest[0] if rest and isinstance(rest[0], tree.Family) else None,
-            options=options_of(rest),
-            clauses=clauses_of(rest),
-        )
+        return self.declaration(tree.NodeItem, start, stop, children)
 
     def edge(self, start: int, stop: int, children: list[Any]) -> tree.EdgeItem:
         """Build an edge, or a chain of edges."""
         ends = tuple([child for child in children if isinstance(child, tree.Expression)])
-        return tree.EdgeItem(
-            span=Span(self.source, start, stop), ends=ends, options=options_of(children), clauses=clauses_of(children)
-        )
+        return self.statement(tree.EdgeItem, start, stop, children, ends=ends)
 
     def use(self, start: int, stop: int, children: list[Any]) -> tree.UseItem:
         """Build ``use layer as decoder[i in 0..<80]``."""
         block, name, family, *rest = children
-        return tree.UseItem(
-            span=Span(self.source, start, stop),
-            block=self.word(block),
-            name=self.word(name or block),
-            family=family,
-            options=options_of(rest),
-            clauses=clauses_of(rest),
+        return self.statement(
+            tree.UseItem, start, stop, rest, block=self.word(block), name=self.word(name or block), family=family
         )
 
     def port(self, start: int, stop: int, children: list[Any]) -> tree.PortItem:
@@ -318,14 +292,7 @@ class TreeBuilder(RuleBuilder):
 
     def device(self, start: int, stop: int, children: list[Any]) -> tree.DeviceStatement:
         """Build a ``device`` statement."""
-        name, *rest = children
-        return tree.DeviceStatement(
-            span=Span(self.source, start, stop),
-            name=self.name_or_text(name),
-            family=rest[0] if rest and isinstance(rest[0], tree.Family) else None,
-            options=options_of(rest),
-            clauses=clauses_of(rest),
-        )
+        return self.declaration(tree.DeviceStatement, start, stop, children)
 
     def type_(self, start: int, stop: int, children: list[Any]) -> tree.TypeStatement:
         """Build a ``type`` statement."""
@@ -342,34 +309,17 @@ class TreeBuilder(RuleBuilder):
 
     def interconnect(self, start: int, stop: int, children: list[Any]) -> tree.InterconnectStatement:
         """Build an ``interconnect`` statement."""
-        return tree.InterconnectStatement(
-            span=Span(self.source, start, stop),
-            name=self.word(children[0]),
-            options=options_of(children),
-            clauses=clauses_of(children),
-        )
+        return self.statement(tree.InterconnectStatement, start, stop, children, name=self.word(children[0]))
 
     def switch(self, start: int, stop: int, children: list[Any]) -> tree.SwitchStatement:
         """Build a ``switch`` statement."""
-        name, *rest = children
-        return tree.SwitchStatement(
-            span=Span(self.source, start, stop),
-            name=self.name_or_text(name),
-            family=rest[0] if rest and isinstance(rest[0], tree.Family) else None,
-            options=options_of(rest),
-            clauses=clauses_of(rest),
-        )
+        return self.declaration(tree.SwitchStatement, start, stop, children)
 
     def link(self, start: int, stop: int, children: list[Any]) -> tree.LinkStatement:
         """Build a ``link`` statement."""
         first, arrow, second, *rest = children
-        return tree.LinkStatement(
-            span=Span(self.source, start, stop),
-            first=first,
-            second=second,
-            both_ways=arrow.text == "<->",
-            options=options_of(rest),
-            clauses=clauses_of(rest),
+        return self.statement(
+            tree.LinkStatement, start, stop, rest, first=first, second=second, both_ways=arrow.text == "<->"
         )
 
     def phase(self, start: int, stop: int, children: list[Any]) -> tree.PhaseStatement:
@@ -410,9 +360,4 @@ class TreeBuilder(RuleBuilder):
 
     def times(self, start: int, stop: int, children: list[Any]) -> tree.TimesFile:
         """Build a ``times from`` statement."""
-        return tree.TimesFile(
-            span=Span(self.source, start, stop),
-            path=children[0],
-            options=options_of(children),
-            clauses=clauses_of(children),
-        )
+        return self.statement(tree.TimesFile, start, stop, children, path=children[0])

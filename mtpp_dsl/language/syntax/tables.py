@@ -161,6 +161,7 @@ class Tables:
         begins: list[int] = []
         at = last = begin
         for count in range(most + 1):
+            # Scan: take the next word, by what may come in this state, and say which terminal it is.
             match_, kinds, keywords, words, doubtful = scanners[state]
             match = match_(text, at, end)
             if match is None:
@@ -171,6 +172,7 @@ class Tables:
             if group in words and word in keywords and not (word in doubtful and _within_line(text, began)):
                 kind = keywords[word]
             while True:
+                # Shift: the word is a part of what is being built, and a state to go on from.
                 action = actions[state].get(kind)
                 if action.__class__ is int:
                     state = action
@@ -181,6 +183,7 @@ class Tables:
                     break
                 if action is None:
                     raise self._failed_at(Token(word, kind, began, at), states, values, begins)
+                # Pass on: of a chain of rules of one part each, the value stays, and the state at its end is known.
                 size, origin, name, parts = action
                 if not name:
                     chain = (states[-2], state, kind)
@@ -190,6 +193,7 @@ class Tables:
                     if state == final and kind == END:
                         return values[-1], count
                     continue
+                # Reduce: the last values, as many as the rule has parts, become one.
                 if size:
                     children = values[-size:]
                     first = begins[-size]
@@ -211,6 +215,7 @@ class Tables:
                         else:
                             given.append(None if part is None else children[part])
                     value = given[0] if name == "=" else build[name](first, last, given)
+                # Go to the state that the rule leads to from the one before it, with the same word ahead.
                 state = actions[states[-1]][origin]
                 states.append(state)
                 values.append(value)

@@ -1,6 +1,7 @@
 """The syntax tree: one small frozen class per construct, each with its place in the text.
 
-Places do not take part in comparison: two texts that say the same have equal trees.
+Places do not take part in comparison: two texts that say the same have equal trees. All classes are public: other
+modules import this one, and say ``tree.Name``.
 """
 
 from __future__ import annotations
@@ -10,71 +11,6 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from mtpp_dsl.core.text.source import Span
-
-__all__ = [
-    "AssertStatement",
-    "Binder",
-    "BlockStatement",
-    "Call",
-    "Chain",
-    "Clauses",
-    "Compare",
-    "Conditional",
-    "ConstraintStatement",
-    "DefStatement",
-    "DeviceStatement",
-    "EdgeItem",
-    "Entry",
-    "Expression",
-    "Family",
-    "GraphBlock",
-    "GraphFile",
-    "GraphGenerator",
-    "ImportPlan",
-    "ImportStatement",
-    "IncludeStatement",
-    "InterconnectStatement",
-    "Item",
-    "LabelledConstraint",
-    "LetStatement",
-    "LinkStatement",
-    "ListOf",
-    "ListWhere",
-    "Logic",
-    "MapOf",
-    "MapWhere",
-    "Name",
-    "Negate",
-    "NodeItem",
-    "Not",
-    "Number",
-    "ObjectiveStatement",
-    "Option",
-    "ParamStatement",
-    "Part",
-    "Path",
-    "PhaseName",
-    "PhaseStatement",
-    "PortItem",
-    "Quantifier",
-    "RangeOf",
-    "ScenarioStatement",
-    "Select",
-    "SetOf",
-    "SetWhere",
-    "Statement",
-    "SwitchStatement",
-    "TargetStatement",
-    "Text",
-    "TimeStatement",
-    "TimesFile",
-    "TransferStatement",
-    "Tree",
-    "TypeStatement",
-    "UseItem",
-    "VersionStatement",
-    "Word",
-]
 
 
 @dataclass(frozen=True, kw_only=True)
