@@ -172,7 +172,7 @@ def _network(
             "channel": np.zeros(0, np.int64),
             "inverse": np.zeros(0),
             "mode": np.zeros(k, np.int64),
-            "each": 0,
+            "serial": 0,
             "summed": 1,
         }
     net = problem.network
@@ -199,7 +199,7 @@ def _network(
         "channel": channel,
         "inverse": np.asarray(1 / net.bandwidth, np.float64),
         "mode": np.full(k, int(net.overlap == "full"), np.int64),
-        "each": int(net.send == "each"),
+        "serial": int(net.send == "each"),
         "summed": 0,
     }
 
