@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
+from numba import config
 
 from mtpp_dsl.core.base.compiling import Kernel, inputs
 from mtpp_dsl.core.problem.graph import Floats, frozen
@@ -25,8 +28,9 @@ def both(row: Row, place: int) -> float:
     return scaled(row, 0, 2.0) + scaled(row, place, row.scale)
 
 
-def test_once() -> None:
+def test_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Constants beside variables, and read-only arrays beside others, make no second copy of the machine code."""
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     kernel: Any = Kernel(both, 0.0, scaled)
     column = np.arange(6.0).reshape(3, 2)[:, 1]
     rows = [inputs(Row(values, 0.5)) for values in (np.array([1.0, 3.0, 5.0]), frozen([1.0, 3.0, 5.0], float), column)]
