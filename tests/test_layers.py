@@ -7,6 +7,7 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -187,7 +188,15 @@ def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
             yield from (name if name in MODULES else module for name in inner)
 
 
-IMPORTS = {name: sorted(set(imports(path))) for name, path in MODULES.items()}
+@cache
+def all_imports() -> dict[str, list[str]]:
+    """Return what every module imports."""
+    return {name: sorted(set(imports(path))) for name, path in MODULES.items()}
+
+
+def libraries(name: str) -> set[str]:
+    """Return the first parts of the names that a module imports."""
+    return {other.split(".")[0] for other in all_imports()[name]}
 
 
 def package(name: str) -> str:
@@ -200,7 +209,7 @@ def package(name: str) -> str:
 
 def ours(name: str) -> set[str]:
     """Return the packages of ours that a module imports, beside its own."""
-    return {package(other) for other in IMPORTS[name] if other in MODULES} - {package(name)}
+    return {package(other) for other in all_imports()[name] if other in MODULES} - {package(name)}
 
 
 def of(*parts: str) -> list[str]:
@@ -208,21 +217,20 @@ def of(*parts: str) -> list[str]:
     return [name for name in MODULES if any(f"{package(name)}.".startswith(f"{part}.") for part in parts)]
 
 
-@pytest.mark.parametrize("where", sorted({package(name) for name in MODULES}))
-def test_packages_import_what_they_may(where: str) -> None:
+def test_packages_import_what_they_may() -> None:
     """Each package imports only what the floor plan allows it; a new one is given its place in it."""
-    found = set().union(*(ours(name) for name in MODULES if package(name) == where))
-    assert found <= MAY[where]
+    for name in MODULES:
+        assert ours(name) <= MAY[package(name)], name
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES.values() if path.name == "__init__.py"], ids=str)
-def test_packages_say_what_they_import(path: Path) -> None:
+def test_packages_say_what_they_import() -> None:
     """The docstring of a package says what belongs in it, and what it may import."""
-    if path.parent.name != "mtpp_dsl":  # what a user reads first
-        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-        assert text is not None
-        assert "import" in text
-        assert len(text.splitlines()) <= 8
+    for path in MODULES.values():
+        if path.name == "__init__.py" and path.parent.name != "mtpp_dsl":  # the latter is what a user reads first
+            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+            assert text is not None, path
+            assert "import" in text, path
+            assert len(text.splitlines()) <= 8, path
 
 
 def test_floor_plan_has_no_cycle() -> None:
@@ -239,41 +247,36 @@ def test_rooms_of_solvers_are_apart() -> None:
         assert not here or there in ([], here)
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if not package(name).startswith(("models", "solvers"))])
-def test_core_reaches_solver_packages_by_name_only(name: str) -> None:
+def test_core_reaches_solver_packages_by_name_only() -> None:
     """The core and the command line import neither Pyomo nor a solver: the registry does, when asked."""
-    if name not in LIBRARIES:
-        assert not ({"pyomo"} | SOLVER_PACKAGES) & {other.split(".")[0] for other in IMPORTS[name]}
+    core = {name for name in MODULES if not package(name).startswith(("models", "solvers"))} - LIBRARIES
+    assert [name for name in sorted(core) if ({"pyomo"} | SOLVER_PACKAGES) & libraries(name)] == []
 
 
-@pytest.mark.parametrize("name", of("models"))
-def test_models_import_no_solver(name: str) -> None:
+def test_models_import_no_solver() -> None:
     """Models are built from the core and Pyomo; no solver is in sight."""
-    assert not SOLVER_PACKAGES & {other.split(".")[0] for other in IMPORTS[name]}
+    assert [name for name in of("models") if SOLVER_PACKAGES & libraries(name)] == []
 
 
-@pytest.mark.parametrize("name", of("solvers"))
-def test_solver_packages_stay_in_back_ends(name: str) -> None:
+def test_solver_packages_stay_in_back_ends() -> None:
     """Solvers take any formulation by contract: Pyomo appears in back ends and MIP methods alone."""
-    packages = {other.split(".")[0] for other in IMPORTS[name]}
-    text = set(MODULES[name].read_text(encoding="utf-8").split())
-    if package(name) != "solvers.backends.mip" and name not in CP_SAT:
-        assert not SOLVER_PACKAGES & packages
-    if package(name) not in ("solvers.backends.mip", "solvers.methods.mip"):
-        assert "pyomo" not in packages
-        assert "pyo" not in text
+    others = [name for name in of("solvers") if package(name) != "solvers.backends.mip"]
+    assert [name for name in others if name not in CP_SAT and SOLVER_PACKAGES & libraries(name)] == []
+    others = [name for name in others if package(name) != "solvers.methods.mip"]
+    assert [name for name in others if "pyomo" in libraries(name)] == []
+    assert [name for name in others if "pyo" in MODULES[name].read_text(encoding="utf-8").split()] == []
 
 
 def test_ortools_stays_in_its_process() -> None:
     """What imports ortools, which cannot be in one process with highspy, is imported by CP-SAT's own process alone."""
-    assert {name for name in MODULES if any(other.split(".")[0] == "ortools" for other in IMPORTS[name])} == CP_SAT
-    assert {name for name in MODULES if CP_SAT & set(IMPORTS[name])} <= CP_SAT
+    assert {name for name in MODULES if "ortools" in libraries(name)} == CP_SAT
+    assert {name for name in MODULES if CP_SAT & set(all_imports()[name])} <= CP_SAT
 
 
 def test_no_modules_import_each_other() -> None:
     """No ring of imports: in functions, for types alone, and of the packages around what is imported included."""
     around = {name: set(itertools.accumulate(name.split(".")[:-1], "{}.{}".format)) - {"mtpp_dsl"} for name in MODULES}
-    graph = {name: ({*IMPORTS[name]} | around[name]) & {*MODULES} - {name} for name in MODULES}
+    graph = {name: ({*all_imports()[name]} | around[name]) & {*MODULES} - {name} for name in MODULES}
     list(TopologicalSorter(graph).static_order())
 
 
@@ -292,11 +295,13 @@ UPWARDS = {  # what a package reaches by name alone, though it is above it or be
 }
 
 
-@pytest.mark.parametrize("where", sorted({package(name) for name in MODULES} - {"core.registry"}))
-def test_imports_by_name(where: str) -> None:
+def test_imports_by_name() -> None:
     """What is imported by a string, for :func:`late`, a plug-in or a process, is below, or listed above."""
-    found = {package(module) for name in MODULES if package(name) == where for module in named(MODULES[name])}
-    assert found - {where} <= MAY[where] | UPWARDS.get(where, set())
+    for name in sorted(MODULES.keys() - {"mtpp_dsl.core.registry"}):
+        where = package(name)
+        assert {package(other) for other in named(MODULES[name])} - {where} <= MAY[where] | UPWARDS.get(where, set()), (
+            name
+        )
 
 
 def test_registry_names_what_is_there() -> None:
