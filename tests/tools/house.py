@@ -3,6 +3,7 @@
     python -m tests.tools.house                      this checkout
     python -m tests.tools.house BEFORE AFTER         two checkouts side by side
     python -m tests.tools.house . --start            how long commands take to start, too (medians of seven)
+    python -m tests.tools.house BEFORE . --suite 1014 480 --write     into CONTRIBUTING.md, with what .ci/run took
 
 The modules are those of ``mtpp_dsl/``, ``models/`` and ``solvers/``. Code is what is left of a file without docstrings,
 comments, blank lines and imports.
@@ -23,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 FOLDERS = {"mtpp_dsl": "mtpp_dsl", "models": "mtpp_dsl.models", "solvers": "mtpp_dsl.solvers"}
+PAGE = Path("CONTRIBUTING.md")
+HEADING = "### What it is made of\n"
 SAME = 6
 """So many lines of code, or more, that stand in two places are duplicates."""
 COMMANDS = (("--help",), ("check", "examples/quickstart.mtpp"), ("solve", "examples/quickstart.mtpp", "--quiet"))
@@ -178,19 +181,40 @@ def starting(root: Path, command: tuple[str, ...]) -> str:
     return f"{statistics.median(runs[1:]):.2f} s"
 
 
+def table(houses: list[House], heads: list[str], start: bool, suite: list[str]) -> str:
+    """Return the table, a column a checkout."""
+    rows = {name: [str(count(house)) for house in houses] for name, count in ROWS.items()}
+    if start:
+        rows |= {f"`mtpp {command[0]}`": [starting(house.root, command) for house in houses] for command in COMMANDS}
+    if suite:
+        rows["`.ci/run`, in a fresh clone"] = [f"{seconds} s" for seconds in suite]
+    lines = [f"| | {' | '.join(heads)} |", f"| --- |{' ---: |' * len(houses)}"]
+    return "\n".join([*lines, *(f"| {name} | {' | '.join(values)} |" for name, values in rows.items())])
+
+
+def write(text: str) -> None:
+    """Put a table in the place of the one in CONTRIBUTING.md."""
+    before, heading, after = PAGE.read_text(encoding="utf-8").partition(HEADING)
+    intro, _, rest = after.partition("\n| |")
+    _, _, rest = rest.partition("\n\n")
+    PAGE.write_text(f"{before}{heading}{intro}\n{text}\n\n{rest}", encoding="utf-8")
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the table, or write it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("checkouts", nargs="*", type=Path, default=[Path()])
     parser.add_argument("--start", action="store_true", help="measure how long commands take to start")
+    parser.add_argument("--suite", nargs="+", default=[], metavar="SECONDS", help="what .ci/run took in each checkout")
+    parser.add_argument("--write", action="store_true", help="write the table into CONTRIBUTING.md")
     asked = parser.parse_args()
     houses = [House(root.resolve()) for root in asked.checkouts]
     heads = ["before", "after"] if len(houses) == 2 else [str(root) for root in asked.checkouts]
-    print(f"| | {' | '.join(heads)} |\n| --- |{' ---: |' * len(houses)}")
-    for name, count in ROWS.items():
-        print(f"| {name} | {' | '.join(str(count(house)) for house in houses)} |")
-    for command in COMMANDS if asked.start else ():
-        print(f"| `mtpp {command[0]}` | {' | '.join(starting(house.root, command) for house in houses)} |")
+    text = table(houses, heads, asked.start, asked.suite)
+    if asked.write:
+        write(text)
+    else:
+        print(text)
 
 
 if __name__ == "__main__":
