@@ -45,6 +45,7 @@ FLOORS: dict[str, list[set[str]]] = {  # of each room, from the bottom up: each 
         {"exchange.library", "exchange.generators", "exchange.model"},
         {"exchange.formats", "exchange.importers"},
         {"exchange.importers.gguf", "exchange.importers.onnx", "exchange.importers.pt2"},
+        {"exchange"},
     ],
     "language": [
         {"language.syntax"},
@@ -93,7 +94,6 @@ CORE = {
     "": inside(*(set(ROOMS) - {"cli"})),
     "__main__": {"cli"},
     "core": set(),
-    "exchange": set(),
     "runtimes": set(),
     "editor": set(),
     "sweeps": set(),

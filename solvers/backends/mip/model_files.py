@@ -10,10 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pyomo.core.staleflag import StaleFlagManager
-from pyomo.environ import Var
-from pyomo.repn.plugins.lp_writer import LPWriter
-
 from mtpp_dsl.core.base.lazy import MODELLING, pyo
 from mtpp_dsl.core.errors import UsageError
 
@@ -80,6 +76,8 @@ class ModelFile:
 
     def load(self, values: Mapping[str, float]) -> None:
         """Write a solution into the model's variables, integers rounded; a missing name is 0."""
+        from pyomo.core.staleflag import StaleFlagManager
+
         StaleFlagManager.mark_all_as_stale(delayed=True)
         for name, variable in self.variables.items():
             value = values.get(name, 0.0)
@@ -90,12 +88,14 @@ class ModelFile:
 @contextmanager
 def model_file(model: Any) -> Iterator[ModelFile]:
     """Write *model* to a temporary directory, which is removed afterwards."""
+    from pyomo.repn.plugins.lp_writer import LPWriter
+
     with TemporaryDirectory(prefix="mtpp-") as folder:
         path = Path(folder, "model.lp")
         with MODELLING, path.open("w", encoding="ascii") as stream:
             expand(model)
             names = LPWriter().write(model, stream).symbol_map.bySymbol
-        yield ModelFile(path, {name: v for name, v in names.items() if getattr(v, "ctype", None) is Var})
+        yield ModelFile(path, {name: v for name, v in names.items() if getattr(v, "ctype", None) is pyo.Var})
 
 
 def at_optimum(objective: float, gap: float) -> float:
