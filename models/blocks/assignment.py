@@ -12,8 +12,6 @@ from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.core.problem.graph import Bools
 from mtpp_dsl.models.blocks.components import constrain, impossible
 
-__all__ = ["On", "assigned", "prefixes"]
-
 On: TypeAlias = Callable[[Any, Any], Any]
 
 

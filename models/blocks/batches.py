@@ -14,8 +14,6 @@ from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.batches import BatchTimes
 
-__all__ = ["Runs", "batch_schedule", "batch_sizes", "growing_transfers"]
-
 Runs: TypeAlias = Callable[[int, int], Any]
 """``runs(h, d)``: 1 if class h has a batch on device d, else 0."""
 

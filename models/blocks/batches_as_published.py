@@ -12,8 +12,6 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Graph
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 
-__all__ = ["published_barrier", "published_sizes", "published_turns"]
-
 
 def published_sizes(model: Any, takes: Floats, on: On) -> None:
     """Add of how many chunks batches are, ``b``, and that they make up the whole: eq. 3.4 to 3.6.

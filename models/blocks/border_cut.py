@@ -9,8 +9,6 @@ from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.split_nets import SplitNets
 from mtpp_dsl.models.blocks.tensor_cut import Cut
 
-__all__ = ["border_cut"]
-
 
 def border_cut(model: Any, *, exact: bool, split: SplitNets | None = None) -> Cut:
     """Add what two blocks pay, which is the same for both; returned as ``cut(d)``.

@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.models.blocks.components import constrain
 
-__all__ = ["Loads", "bottleneck", "bottlenecks", "exactly", "largest_load", "load_variables"]
-
 Loads: TypeAlias = Callable[[Any], Any]
 
 

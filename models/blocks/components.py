@@ -12,8 +12,6 @@ from typing import Any
 
 from mtpp_dsl.core.base.lazy import pyo
 
-__all__ = ["constrain", "impossible"]
-
 LOGS = ("pyomo.core", "pyomo.core.expr.template_expr")
 """Where Pyomo tells of rules that it cannot template."""
 

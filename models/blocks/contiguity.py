@@ -11,8 +11,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 
-__all__ = ["contiguity"]
-
 
 def contiguity(model: Any, problem: Problem, home: Sequence[int], on: On) -> None:
     """Make the node sets of devices convex, in each part of a training graph by itself.

@@ -16,17 +16,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.facts.user_rows import DROPPED, LARGEST, PASSED
 
-__all__ = [
-    "SEVERAL_DEVICES",
-    "Decision",
-    "custom_refusal",
-    "custom_rows",
-    "offer",
-    "offer_chunks",
-    "start_custom",
-    "work_of",
-]
-
 Decision: TypeAlias = Callable[..., Any]
 
 SEVERAL_DEVICES: Mapping[str, str] = {"cut": "a node of a batch may run on several devices"}

@@ -12,8 +12,6 @@ from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.split_nets import SplitNets
 from mtpp_dsl.models.blocks.tensor_cut import Cut, indicators
 
-__all__ = ["published_cut"]
-
 
 def published_cut(
     model: Any,

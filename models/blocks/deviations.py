@@ -12,8 +12,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.overflow import NOTHING
 
-__all__ = ["deviations"]
-
 
 def deviations(model: Any, problem: Problem, home: Sequence[int], on: On, unit: float) -> Callable[[Any], Any]:
     """Add what nodes may take longer; returned as ``late(d)``, an expression in the model's *unit*.

@@ -9,8 +9,6 @@ from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.clashes import ClashPairs
 
-__all__ = ["disjunction"]
-
 
 def disjunction(
     model: Any,

@@ -8,8 +8,6 @@ from typing import Any
 from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.core.views.hypergraph import Net
 
-__all__ = ["graph_data"]
-
 
 def graph_data(model: Any, nodes: int, parts: int, edges: Sequence[tuple[int, int]], nets: Sequence[Net]) -> None:
     """Add the sets of a model that cuts a graph into *parts*.

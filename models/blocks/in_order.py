@@ -14,8 +14,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 
-__all__ = ["stages_in_order"]
-
 
 def stages_in_order(model: Any, problem: Problem, home: Sequence[int], on: On) -> None:
     """Let data flow along the devices of every order, and let those have a node that are not to be empty.

@@ -9,8 +9,6 @@ from mtpp_dsl.core.problem.graph import Floats, Graph
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.subgraphs import Slots
 
-__all__ = ["SMALL", "latency", "never_in_a_circle"]
-
 SMALL = 1e-4
 """Times below this share of the longest are too small to keep subgraphs from waiting for each other."""
 

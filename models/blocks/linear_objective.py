@@ -21,8 +21,6 @@ from mtpp_dsl.models.facts.linear_cost import (
 )
 from mtpp_dsl.models.facts.scaling import Scale
 
-__all__ = ["add_costs", "linear_objective", "penalties", "used_devices"]
-
 DROPPED = 1e-9
 """Shares of the largest coefficient of a row that solvers drop."""
 

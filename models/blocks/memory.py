@@ -13,8 +13,6 @@ from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.user_rows import PASSED
 
-__all__ = ["memory"]
-
 PARTS = 1e3
 """A solver's tolerance of 1e-6 is then 1e-9 of the limit."""
 

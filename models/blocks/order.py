@@ -10,8 +10,6 @@ from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 
-__all__ = ["Before", "Step", "device_order", "prefix_order"]
-
 Before: TypeAlias = Callable[[int, int], Any]
 
 Step: TypeAlias = tuple[int, int, int]

@@ -14,8 +14,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 
-__all__ = ["NOTHING", "Overflow", "overflow"]
-
 Overflow: TypeAlias = Callable[[Any], Any]
 
 NOTHING = 2e-9

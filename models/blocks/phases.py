@@ -16,8 +16,6 @@ from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.linear_cost import named_decisions, unit_of
 from mtpp_dsl.models.facts.scaling import floor_of
 
-__all__ = ["add_maxima", "phase_values"]
-
 LEAST = 1e-9
 """Coefficients below this, in the model's unit, are dropped by solvers, so that models leave them out."""
 

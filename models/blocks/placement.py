@@ -11,8 +11,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain, impossible
 
-__all__ = ["by_first_use", "separate"]
-
 
 def separate(model: Any, problem: Problem, home: Sequence[int], on: On, copies: Sequence[int] = (0,)) -> None:
     """Keep the members of groups apart, in every one of *copies* by itself.

@@ -12,8 +12,6 @@ from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.times import LinkTimes
 
-__all__ = ["schedule"]
-
 
 def schedule(model: Any, times: LinkTimes, home: Ints, on: On, floor: float) -> None:
     """Add starts ``s``, ends ``f``, the makespan ``C`` and the objective, which is C.

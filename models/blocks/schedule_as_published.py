@@ -13,8 +13,6 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Graph
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 
-__all__ = ["BIG", "published_congestion", "published_overlap", "published_times", "published_transfers"]
-
 BIG = 1e5
 """M^s, M^l and M^r of the published programme."""
 

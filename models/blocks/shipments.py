@@ -12,8 +12,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.facts.shipments import ShippedTensor, private, subtree
 
-__all__ = ["Taken", "shipments"]
-
 
 @dataclass
 class Taken:

@@ -13,8 +13,6 @@ from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.within import BlockFacts
 
-__all__ = ["SplitNets", "split_cut"]
-
 
 @dataclass(frozen=True)
 class SplitNets:

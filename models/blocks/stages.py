@@ -18,8 +18,6 @@ from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.memory import PARTS, memory
 from mtpp_dsl.models.facts.user_rows import PASSED
 
-__all__ = ["empty_first", "iteration", "recomputing", "shapes_of", "shard_memory", "sharded", "stage_memory"]
-
 
 def empty_first(model: Any, on: On) -> None:
     """Let no block without nodes come after one with nodes, so that a block knows how many stages are after it.

@@ -18,8 +18,6 @@ from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain, impossible
 
-__all__ = ["Slots", "convex_subgraphs", "in_slots", "slots_of"]
-
 
 @dataclass(frozen=True)
 class Slots:

@@ -14,8 +14,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import Measure, rankings
 from mtpp_dsl.models.blocks.assignment import On
 
-__all__ = ["Does", "chunks_in_order", "devices_in_order", "does_nodes"]
-
 Does: TypeAlias = Callable[[Measure, int], list[tuple[float, Any]]]
 """By a measure, and of a device, the terms (coefficient, variable) that add up to what it does."""
 

@@ -10,8 +10,6 @@ from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.split_nets import SplitNets, split_cut
 
-__all__ = ["Cut", "indicators", "tensor_cut"]
-
 Cut: TypeAlias = Callable[..., Any]
 """What a part pays, for all nets or for those of a given set of the model."""
 

@@ -29,8 +29,6 @@ from mtpp_dsl.models.facts.linear_cost import named_decisions
 from mtpp_dsl.models.facts.times import carries
 from mtpp_dsl.models.facts.user_rows import UserRow, rows_of
 
-__all__ = ["limits_of", "timed_rows", "timed_values", "unreadable_times"]
-
 Value = Callable[[Decision], Any]
 """What gives the expression of a decision."""
 

@@ -12,8 +12,6 @@ from mtpp_dsl.core.problem.graph import Graph, Ints
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.facts.times import LinkTimes
 
-__all__ = ["ends", "routed_edges", "transfer"]
-
 
 def routed_edges(times: LinkTimes, graph: Graph, home: Ints) -> dict[int, list[tuple[int, int]]]:
     """Return for every edge that may take time, or may not go everywhere, between which devices it may go."""

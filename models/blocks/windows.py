@@ -11,8 +11,6 @@ from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.blocks.order import Step
 from mtpp_dsl.models.facts.within import BlockFacts
 
-__all__ = ["steps_of", "windows"]
-
 MAX_MIDDLES = 600
 """Nodes up to which pairs are held against all others between them; in larger graphs edges alone take steps."""
 

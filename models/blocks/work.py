@@ -11,8 +11,6 @@ from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.models.blocks.assignment import On
 
-__all__ = ["Work", "work"]
-
 Work: TypeAlias = Callable[[Any], Any]
 
 

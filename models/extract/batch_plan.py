@@ -13,8 +13,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["batch_plan", "chunk_classes", "sorted_chunks"]
-
 
 def batch_plan(problem: Problem, where: Ints, middle: Floats, *, barrier: bool = False, slots: int = 1) -> Plan:
     """Return the plan in which batches are as early as an order allows: least *middle* first, as far as chunks let it.

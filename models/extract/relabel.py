@@ -8,8 +8,6 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Ints
 
-__all__ = ["canonical"]
-
 
 def canonical(assignment: Ints, rank: Sequence[int], classes: Sequence[tuple[int, ...]]) -> Ints:
     """Return *assignment* with the members of each class renamed so that *rank* rises along the class.

@@ -10,8 +10,6 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph
 from mtpp_dsl.models.facts.times import LinkTimes
 
-__all__ = ["ClashItems", "ClashPairs", "clashes", "node_items", "transfer_items"]
-
 
 @dataclass(frozen=True, eq=False)
 class ClashItems:

@@ -14,8 +14,6 @@ import numpy as np
 from mtpp_dsl.core.base.lazy import csgraph, sparse
 from mtpp_dsl.core.problem.graph import Bools, Floats
 
-__all__ = ["CutNetwork", "between", "reach"]
-
 
 def reach(count: int, edges: Sequence[tuple[int, int]]) -> Bools:
     """Return [count, count] whether a path leads from one node to another, which is not itself.

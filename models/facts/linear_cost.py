@@ -25,20 +25,6 @@ from mtpp_dsl.core.constraints import (
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.facts.scaling import FEASIBILITY, TARGET, Scale
 
-__all__ = [
-    "BINARY",
-    "LOADS",
-    "LinearMeasure",
-    "expanded",
-    "gains_from_delay",
-    "margin_of",
-    "measure_of",
-    "named_decisions",
-    "soft_size",
-    "unit_of",
-    "unmeasured",
-]
-
 BINARY = (On, Used)
 """Decisions that are 0 or 1; all others but penalties are times."""
 

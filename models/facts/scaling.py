@@ -20,8 +20,6 @@ from mtpp_dsl.core.constraints import (
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["FINEST", "TARGET", "Scale", "floor_of", "scale_of", "scheduled"]
-
 TARGET = 100.0
 """What the simple lower bound becomes: a solver's absolute tolerance of 1e-6 is then 1e-8 of the cost."""
 

@@ -12,8 +12,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph
 from mtpp_dsl.models.facts.scaling import COARSE, FINEST, TARGET, Scale, floor_of
 
-__all__ = ["ShippedTensor", "greatest_on_network", "network_scale", "private", "shipped_tensors", "subtree"]
-
 
 @dataclass(frozen=True)
 class ShippedTensor:

@@ -12,21 +12,6 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph
 
-__all__ = [
-    "ABOVE",
-    "Lag",
-    "LinkTimes",
-    "carries",
-    "heads_of",
-    "horizon",
-    "lags",
-    "sides",
-    "tails_of",
-    "times_of",
-    "without_horizon",
-]
-
-
 END = -1
 """Stands for the makespan among the nodes."""
 

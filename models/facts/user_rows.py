@@ -9,8 +9,6 @@ from math import fsum, isfinite
 from mtpp_dsl.core.constraints import Decision, Linear, On, Used
 from mtpp_dsl.models.facts.linear_cost import BINARY, unit_of
 
-__all__ = ["PASSED", "UserRow", "rows_of"]
-
 PASSED = 1e-6 * (1 + 1e-6)
 """What the check of plans lets pass (``mtpp_dsl.checks.verification.TOLERANCE``), and its own rounding."""
 

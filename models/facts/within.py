@@ -29,8 +29,6 @@ from mtpp_dsl.core.views.hypergraph import Hypergraph, Net
 from mtpp_dsl.models.facts.graph_facts import CutNetwork, between, reach
 from mtpp_dsl.models.facts.user_rows import PASSED
 
-__all__ = ["BlockFacts", "RelaxedInstance", "facts_below", "facts_hold"]
-
 
 @dataclass(frozen=True, eq=False)
 class RelaxedInstance:

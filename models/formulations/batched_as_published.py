@@ -29,8 +29,6 @@ from mtpp_dsl.models.facts.times import carries
 from mtpp_dsl.models.formulations.batched import SCOPE, chunks_of, scale_of, too_large
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 
-__all__ = ["BatchedAsPublished"]
-
 
 class BatchedAsPublished(Scoped, FormulationBase):
     """Equations 3.1 to 3.8 with their large constants, over chunks in place of inputs.

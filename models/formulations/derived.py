@@ -7,8 +7,6 @@ from mtpp_dsl.core.problem.custom import CustomConstraint
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import is_built_in
 
-__all__ = ["chunks_alike", "extended", "keeps_symmetry"]
-
 
 def extended(formulation: object, problem: Problem) -> bool:
     """Return whether rows that are not of the language are added: by a class that is not built in, or a constraint.

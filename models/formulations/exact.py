@@ -79,8 +79,6 @@ from mtpp_dsl.models.facts.within import BlockFacts, facts_below, facts_hold
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 from mtpp_dsl.models.formulations.exact_network import fill_network, network_refusal
 
-__all__ = ["DeviceNumbering", "Exact", "layout_of"]
-
 KEPT = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, InOrder, Linear, Robust)
 
 

@@ -26,8 +26,6 @@ from mtpp_dsl.models.facts.linear_cost import named_decisions
 from mtpp_dsl.models.facts.scaling import Scale
 from mtpp_dsl.models.facts.shipments import greatest_on_network, network_scale, shipped_tensors
 
-__all__ = ["fill_network", "network_refusal"]
-
 
 def network_refusal(name: str, problem: Problem, view: Hypergraph) -> str | None:
     """Return why the rows of the user's cannot be told to a solver on a network, or None."""

@@ -16,8 +16,6 @@ from mtpp_dsl.models.blocks.tensor_cut import Cut
 from mtpp_dsl.models.formulations.derived import keeps_symmetry
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
 
-__all__ = ["Fig3"]
-
 
 class Fig3(Exact):
     """Figure 3 with the rows (8) to (11), x eliminated and c relaxed, and nothing that is known from elsewhere."""

@@ -26,8 +26,6 @@ from mtpp_dsl.models.blocks.subgraphs import convex_subgraphs, in_slots, slots_o
 from mtpp_dsl.models.facts.scaling import TARGET
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 
-__all__ = ["LatencyModel"]
-
 LACKS = {"load": "what a device takes depends on its subgraphs"}
 """What the model does not offer to the rows of plug-ins, and why."""
 KEPT = (BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs)

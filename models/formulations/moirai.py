@@ -59,8 +59,6 @@ from mtpp_dsl.models.facts.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.models.facts.times import LinkTimes, horizon, times_of, without_horizon
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 
-__all__ = ["Moirai", "scale_of", "too_many_pairs"]
-
 KEPT = (Acyclic, BreakSymmetry, Colocate, Contiguous, ExclusiveLinks, Forbid, Linear, Memory, Pin, Separate)
 
 MAX_PAIRS = 5_000_000

@@ -34,8 +34,6 @@ from mtpp_dsl.models.facts.times import carries, horizon
 from mtpp_dsl.models.formulations.derived import keeps_symmetry
 from mtpp_dsl.models.formulations.moirai import too_many_pairs
 
-__all__ = ["MoiraiAsPublished"]
-
 KEPT = (BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate)
 
 

@@ -24,8 +24,6 @@ from mtpp_dsl.models.facts.user_rows import PASSED
 from mtpp_dsl.models.facts.within import BlockFacts
 from mtpp_dsl.models.formulations.exact import Exact
 
-__all__ = ["Divided"]
-
 ORDERS = (Acyclic, BreakSymmetry, Contiguous)
 """Constraints that say nothing once nodes may be divided."""
 

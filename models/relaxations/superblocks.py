@@ -42,20 +42,6 @@ from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.facts.scaling import TARGET, Scale, floor_of, scale_of
 from mtpp_dsl.models.facts.within import BlockFacts, facts_below
 
-__all__ = [
-    "AFTER",
-    "BEFORE",
-    "MIDDLE",
-    "SCOPE",
-    "BoundOnly",
-    "Guess",
-    "GuessAt",
-    "Superblock",
-    "ThreeShares",
-    "three_superblocks",
-]
-
-
 BEFORE, MIDDLE, AFTER = range(3)
 
 NARROWING = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)

@@ -22,8 +22,6 @@ from mtpp_dsl.core.constraints import (
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["broken_batches", "duration"]
-
 
 def broken_batches(problem: Problem, plan: Plan, tolerance: float) -> Iterator[tuple[str, str]]:
     """Yield (what, message) for everything that a plan for the throughput of a batch breaks.

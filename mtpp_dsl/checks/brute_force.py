@@ -23,8 +23,6 @@ from mtpp_dsl.core.problem.custom import CustomConstraint
 from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["plans"]
-
 
 def plans(problem: Problem) -> Iterator[Plan]:
     """Yield every plan that satisfies every constraint, with every choice of replicas and shards.

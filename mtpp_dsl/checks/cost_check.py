@@ -19,8 +19,6 @@ from mtpp_dsl.core.problem.devices import Links, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["cost_of", "costs_of", "loads", "penalties_of", "size_of", "values_of"]
-
 
 def cost_of(problem: Problem, plan: Plan) -> float:
     """Return what is minimised of the first objective: a largest load, or two; the end; a weighted sum; and penalties.

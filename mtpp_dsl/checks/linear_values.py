@@ -28,8 +28,6 @@ from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["PlanValues", "broken_row", "payments"]
-
 
 class PlanValues:
     """The values of decisions in one plan; loads are counted when somebody asks for one.

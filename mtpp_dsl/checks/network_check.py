@@ -11,8 +11,6 @@ from math import inf
 from mtpp_dsl.core.problem.devices import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["NetworkCount", "counted", "unreachable"]
-
 _Hop = tuple[str, float, float]
 """A channel by its name, with its bandwidth and the latency of what goes over it."""
 

@@ -13,20 +13,6 @@ from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.core.problem.in_order import listed_devices
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = [
-    "Finding",
-    "behind",
-    "closed_cycle",
-    "groups_of",
-    "holding",
-    "listed",
-    "named",
-    "placing",
-    "too_few",
-    "unfilled",
-]
-
-
 LONGEST = 12
 """Nodes of a cycle that are shown."""
 

@@ -12,9 +12,6 @@ from mtpp_dsl.core.constraints import Robust
 from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["NONE", "Replicas", "Span", "copies", "exchange", "faults", "lateness", "needs", "spans"]
-
-
 Replicas: TypeAlias = Mapping[int, tuple[int, ...]]
 Span: TypeAlias = frozenset[str | None]
 

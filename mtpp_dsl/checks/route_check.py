@@ -9,8 +9,6 @@ from mtpp_dsl.core.constraints import Copies, Memory
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["broken_routes", "mixed"]
-
 Held = list[set[int]]
 """[devices] the nodes that any route has there; where devices hold ranges, all from the first to the last of them."""
 

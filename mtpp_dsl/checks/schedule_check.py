@@ -10,8 +10,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["SLACK", "broken_times", "overlaps", "travel"]
-
 SLACK = 1e-9
 """What the times of a schedule may be off by, as a share of its makespan: they are sums of many numbers."""
 

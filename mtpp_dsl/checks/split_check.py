@@ -31,8 +31,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.devices import Links, Shared
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["CHECKS", "TOLERANCE", "broken_line", "by_subgraphs", "cyclic_groups", "unsupported"]
-
 
 def _out_of_order(problem: Problem, device: list[int], rule: InOrder) -> Iterator[str]:
     """Yield a path of each part that goes back in the order of *rule*; one, with every node on one device."""

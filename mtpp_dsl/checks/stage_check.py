@@ -15,17 +15,6 @@ from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = [
-    "broken_groups",
-    "broken_memory",
-    "broken_order",
-    "broken_stages",
-    "held_memory",
-    "iteration_cost",
-    "iteration_times",
-    "staged_loads",
-]
-
 
 def _members(plan: Plan, lead: int) -> tuple[int, ...]:
     return plan.replicas.get(lead, (lead,))

@@ -12,8 +12,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["SLACK", "broken_subgraphs", "subgraph_loads", "subgraph_traffic"]
-
 SLACK = 1e-9
 """What the times of a schedule may be off by, as a share of its makespan: they are sums of many numbers."""
 

@@ -28,8 +28,6 @@ from mtpp_dsl.cli.parameters import (
     option,
 )
 
-__all__ = ["ConvertCall", "ExecuteCall", "ExplainCall", "ProfileCall", "ReportCall", "SolveCall", "TrainCall"]
-
 Sizes: TypeAlias = Annotated[
     list[str],
     option("NAME=N", "A size of the model, as batch=8; may be repeated.", "--size"),

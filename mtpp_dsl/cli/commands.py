@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 if TYPE_CHECKING:
     import typer
 
-__all__ = ["commands_of"]
-
 Command = Callable[..., int]
 
 

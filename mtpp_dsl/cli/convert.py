@@ -22,9 +22,6 @@ from mtpp_dsl.exchange.formats.reading import read as read_graph_file
 from mtpp_dsl.exchange.formats.reading import read_model
 from mtpp_dsl.exchange.formats.workload import Workload
 
-__all__ = ["convert_file"]
-
-
 OPTIONS = ("group_by", "phase", "weight_type", "ties", "experts_read")
 """How a model becomes a graph."""
 

@@ -12,8 +12,6 @@ from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.editor.setup.settings import EDITORS, write_settings
 
-__all__ = ["serve", "write_editor"]
-
 
 def write_editor(name: str, folder: Path, command: str | None) -> int:
     """Write the files for an editor; say which, and what is to do then. Return the exit code."""

@@ -12,8 +12,6 @@ from mtpp_dsl.language.lowering.reader import read_source
 from mtpp_dsl.language.syntax.layout import format_spec
 from mtpp_dsl.language.syntax.upgrade import is_present, upgraded, version_of
 
-__all__ = ["format_files"]
-
 
 def format_files(paths: list[Path], check: bool, upgrade: bool = False, *, quiet: bool = False) -> int:
     """Format files in place, or with *check* only say which would change, unless *quiet*; return the exit code.

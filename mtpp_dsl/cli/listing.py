@@ -15,8 +15,6 @@ from mtpp_dsl.exchange.library.entries import LibraryEntry, entries, near
 from mtpp_dsl.show.report.columns import ColumnsRow, table
 from mtpp_dsl.solving.api import method_names
 
-__all__ = ["list_library", "list_methods", "list_solvers", "list_targets", "print_table"]
-
 OBJECTIVES = ("bottleneck", "makespan", "batch", "linear", "iteration")
 """What a method is for, by the objectives of its scopes; a sum of bottlenecks goes with the bottleneck."""
 LATENCY = "latency"

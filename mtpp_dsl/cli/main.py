@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["main"]
-
 LEAST_MEMORY = 384 << 20
 """Bytes of addresses that Python, numpy and the threads that listen take before anything is read."""
 

@@ -15,8 +15,6 @@ from mtpp_dsl.core.text.source import Diagnostic, Edit, Fix, Source
 from mtpp_dsl.exchange.library.entries import FOLDER
 from mtpp_dsl.language.lowering.analysis import Analysis
 
-__all__ = ["MadeFix", "mend"]
-
 MAX_ROUNDS = 10
 """Each round makes what the one before has brought to light."""
 MAX_TRIED = 50

@@ -14,35 +14,6 @@ from mtpp_dsl.core.errors import UsageError
 if TYPE_CHECKING:
     from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = [
-    "Database",
-    "Define",
-    "Include",
-    "Jobs",
-    "Names",
-    "Only",
-    "Quiet",
-    "Scenario",
-    "Scheduler",
-    "Seed",
-    "Size",
-    "Spec",
-    "SpecNow",
-    "SweepFile",
-    "SweepQuiet",
-    "SweepTimeLimit",
-    "Title",
-    "argument",
-    "complete_format",
-    "complete_method",
-    "complete_solver",
-    "complete_target",
-    "key_values",
-    "option",
-    "read_problem",
-    "solver_values",
-]
-
 
 def option(metavar: str, words: str, *names: str, **more: Any) -> Any:
     """Return an option whose default its help, *words*, does not show, as it is nothing."""

@@ -19,8 +19,6 @@ from mtpp_dsl.solving.answers.again import Answered
 from mtpp_dsl.solving.answers.claims import cost_of_value
 from mtpp_dsl.solving.answers.json import dumps
 
-__all__ = ["check_pictures", "front_of", "picture_paths", "plots_of", "result_of", "write_pictures"]
-
 
 def plots_of(call: SolveCall) -> Iterator[tuple[str, str | None, Path]]:
     """Yield option, kind and file of every picture that was asked for.

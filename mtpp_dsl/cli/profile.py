@@ -22,8 +22,6 @@ from mtpp_dsl.runtimes.profiling.jobs import Journal, profile_of_jobs
 from mtpp_dsl.runtimes.profiling.measuring import MeasuringEffort
 from mtpp_dsl.runtimes.profiling.recorded import profile_of_table, profile_of_trace
 
-__all__ = ["profile_model"]
-
 MAX_SHOWN = 60
 
 

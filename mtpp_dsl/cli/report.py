@@ -11,8 +11,6 @@ from mtpp_dsl.cli.screen import STDOUT, write_file
 from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = ["report_answer", "searched_page", "what_if_seconds", "write_page"]
-
 SAYING = "stopping, with the page of what has been found so far"
 
 

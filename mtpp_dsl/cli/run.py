@@ -14,8 +14,6 @@ from mtpp_dsl.core.base.writing import guarding
 from mtpp_dsl.core.errors import MtppError, SpecError, VerificationError
 from mtpp_dsl.core.text.visible import visible
 
-__all__ = ["run"]
-
 
 def run(arguments: Sequence[str]) -> int:
     """Run ``mtpp`` with *arguments* and return the exit code."""

@@ -28,25 +28,6 @@ if TYPE_CHECKING:
 
     from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = [
-    "STDOUT",
-    "UNWRITTEN",
-    "Lossy",
-    "answers_only",
-    "be_plain",
-    "console",
-    "encodes",
-    "finish",
-    "outlive_readers",
-    "say",
-    "screen_width",
-    "show",
-    "tell_warnings",
-    "write_file",
-    "write_json",
-]
-
-
 STDOUT = Path("-")
 """What stands for stdout where a file is asked for."""
 _NAME = "mtpp-plain"

@@ -14,8 +14,6 @@ from contextlib import contextmanager, suppress
 from threading import Thread
 from time import monotonic
 
-__all__ = ["INTERRUPTED", "NOTHING_FOUND", "PROVEN_INFEASIBLE", "Listener", "begin", "elapsed", "listener"]
-
 TWICE = 0.25
 """Seconds within which a signal counts once: ``timeout`` and other wrappers send theirs to us and to our group."""
 WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up", "SIGBREAK": "interrupted"}

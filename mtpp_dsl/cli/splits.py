@@ -21,8 +21,6 @@ from mtpp_dsl.show.report.loads import loads
 from mtpp_dsl.solving.drivers.export import export, write_files
 from mtpp_dsl.solving.drivers.validate import Validation, validate
 
-__all__ = ["export_plan", "source_of", "validate_split"]
-
 _TEXT = re.compile(r"[\d\s,./]+|.*[=\[{|\n\"'].*|.*\s.*\d\s*,\s*\d.*", re.DOTALL)
 """What is a split itself where there is no file of that name."""
 MAX_SHOWN = 10

@@ -24,8 +24,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import built_in
 from mtpp_dsl.solving.answers.json import versions
 
-__all__ = ["train_and_report"]
-
 METHOD = "mtpp_dsl.solvers.methods.learned:Placeto"
 TRAIN = "mtpp_dsl.solvers.schedule.learning.training:train"
 POLICY = "mtpp_dsl.solvers.schedule.learning.policy:Policy"

@@ -10,48 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
-__all__ = [
-    "Acyclic",
-    "BatchSizes",
-    "Bottleneck",
-    "BreakSymmetry",
-    "Colocate",
-    "Constraint",
-    "Contiguous",
-    "Copies",
-    "Decision",
-    "ExclusiveLinks",
-    "Finish",
-    "Forbid",
-    "InOrder",
-    "Largest",
-    "Latency",
-    "Linear",
-    "Load",
-    "Makespan",
-    "Memory",
-    "On",
-    "Parts",
-    "Penalties",
-    "Pin",
-    "PinChunks",
-    "Pipelining",
-    "PluginConstraint",
-    "Repeat",
-    "Replicate",
-    "Robust",
-    "Separate",
-    "Shard",
-    "Sharing",
-    "StageMemory",
-    "Start",
-    "Subgraphs",
-    "Used",
-    "decisions_in",
-    "of_phase",
-    "phases_in",
-]
-
 Parts: TypeAlias = Literal["both", "forward"]
 """Which parts of a training graph a constraint is about."""
 Sharing: TypeAlias = Literal["pipelines", "stages", "ranges", "any"]

@@ -11,24 +11,6 @@ from typing import Any
 
 from mtpp_dsl.core.errors import PluginError, nearest
 
-__all__ = [
-    "BACKENDS",
-    "CONSTRAINTS",
-    "ENGINES",
-    "EXECUTORS",
-    "FORMATS",
-    "FORMULATIONS",
-    "GENERATORS",
-    "METHODS",
-    "PROOFS",
-    "TARGETS",
-    "available",
-    "built_in",
-    "derives_from",
-    "is_built_in",
-    "load",
-]
-
 FORMULATIONS = "mtpp_dsl.formulations"
 """The group of formulations: Pyomo models of a problem."""
 METHODS = "mtpp_dsl.methods"

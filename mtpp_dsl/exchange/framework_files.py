@@ -10,8 +10,6 @@ from pathlib import Path
 from mtpp_dsl.exchange.formats.models import ModelFormat
 from mtpp_dsl.exchange.model.model import Model
 
-__all__ = ["Gguf", "Onnx", "Pt2"]
-
 
 class Onnx(ModelFormat):
     """ONNX files."""

@@ -24,8 +24,6 @@ from mtpp_dsl.show.page.spec_text import spec_text
 from mtpp_dsl.show.page.view import SpecText, View
 from mtpp_dsl.solving.answers.again import Answered
 
-__all__ = ["page_of", "spec_of", "to_html", "view_of"]
-
 SOLVED = ("infeasible", "constraints", "what_if")
 """The parts of an explanation that solve changed problems, and that a page has where it is given time for them."""
 MAX_WRITTEN = 1_000

@@ -19,8 +19,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Checkpoint", "Whole", "kept"]
-
 Whole: TypeAlias = Callable[[Result], tuple[Problem, Result]]
 
 LOOK = 0.1

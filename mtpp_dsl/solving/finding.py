@@ -9,8 +9,6 @@ from mtpp_dsl.core.errors import PluginError, nearest
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.plugins.honoured import DEFAULT_SOLVER
 
-__all__ = ["find_method", "instead", "method_names"]
-
 
 def method_names() -> dict[str, str]:
     """Return every name that ``--method`` takes, and whether it is a "method" or a "formulation"."""

@@ -29,8 +29,6 @@ from mtpp_dsl.solving.finding import instead
 from mtpp_dsl.solving.plugins import supervision
 from mtpp_dsl.solving.plugins.honoured import DEFAULT_SOLVER, refuse_options, refuse_solver
 
-__all__ = ["LEAST_TIME", "SolveArguments", "finish"]
-
 _APART = "mtpp_dsl.solvers.runtime.portfolio.own_process"
 CHECK_SECONDS = 3e-5
 """What it takes, about, to evaluate and check a plan, per node and edge (and chunk of a batch)."""

@@ -26,8 +26,6 @@ from mtpp_dsl.core.plans.result import Bound, Reached, Result, relative_gap
 from mtpp_dsl.core.problem.problem import Problem, check_problem
 from mtpp_dsl.solving.api import solve
 
-__all__ = ["Running", "solve_async", "start"]
-
 
 class Running:
     """A search that goes on in the background; :func:`start` begins one.

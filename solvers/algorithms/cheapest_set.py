@@ -14,20 +14,6 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.maximum_flow import NO_LIMIT, arc, flow
 
-__all__ = [
-    "FREE",
-    "IN",
-    "LEVEL",
-    "LISTS",
-    "OUT",
-    "PLACE",
-    "SINK",
-    "SOURCE",
-    "CheapestSets",
-    "cheapest_set",
-    "scratch_for",
-]
-
 FREE, IN, OUT = 0, 1, 2
 INF = 1 << 60
 """Capacity of arcs that no minimum cut contains."""

@@ -13,8 +13,6 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Graph, Ints
 
-__all__ = ["NONE", "CutModule", "modules"]
-
 NONE = -1
 """The virtual node before all sources, or behind all sinks."""
 

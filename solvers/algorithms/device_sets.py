@@ -11,8 +11,6 @@ from mtpp_dsl.core.constraints import Bottleneck, Load, Makespan, Used
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["cheapest_sets"]
-
 MAX_DEVICES = 16
 """Sets of more devices are too many to be listed."""
 

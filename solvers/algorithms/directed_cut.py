@@ -11,8 +11,6 @@ from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.cheapest_set import IN, OUT
 from mtpp_dsl.solvers.algorithms.maximum_flow import NO_LIMIT, arc, flow
 
-__all__ = ["DirectedCuts"]
-
 INF = 1 << 56
 """Capacity of arcs that no minimum cut contains."""
 COMPILE_FROM = 1_000_000.0

@@ -14,8 +14,6 @@ from mtpp_dsl.core.problem.devices import Links, Tree
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["closed_shares", "least_load", "nowhere", "simple_bound"]
-
 NAME = "simple"
 ROUNDING = 1e-12
 

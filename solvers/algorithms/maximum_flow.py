@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from mtpp_dsl.core.problem.graph import Ints
 
-__all__ = ["NO_LIMIT", "arc", "flow"]
-
 NO_LIMIT = 1 << 61
 """More than any flow."""
 

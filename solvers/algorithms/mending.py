@@ -29,8 +29,6 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
 
-__all__ = ["Mender", "linear_in_places", "without_rows"]
-
 MAX_COLUMNS = 100_000
 """Supernodes times devices of larger problems are not mended."""
 MAX_TRIES = 25

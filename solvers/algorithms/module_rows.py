@@ -15,8 +15,6 @@ from mtpp_dsl.solvers.algorithms.cut_nodes import NONE
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules as between_cuts
 from mtpp_dsl.solvers.algorithms.narrow_orders import crossing, orders
 
-__all__ = ["MAX_CHANNELS", "WANTED", "ModuleRow", "split"]
-
 MAX_CHANNELS = 6
 """The most channels that are tried where nobody says how many."""
 WANTED = 12

@@ -17,8 +17,6 @@ from mtpp_dsl.core.views.tasks import ScheduleInstance
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["SWEEP", "TIME", "Arrays", "KernelTimes", "arrays", "compressed", "sweep", "timed"]
-
 
 def timed(
     instance: ScheduleInstance,

@@ -12,8 +12,6 @@ from mtpp_dsl.solvers.latency.first_arrangements import Orders
 from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
-__all__ = ["published_greedy"]
-
 
 def published_greedy(problem: Problem, limits: Limits, progress: Progress) -> Result:
     """Return the plan that fills one accelerator after another, if it is one."""

@@ -13,8 +13,6 @@ from mtpp_dsl.core.problem.graph import Floats, Graph, Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import interchangeable
 
-__all__ = ["LatencyInstance"]
-
 
 @dataclass(frozen=True, eq=False)
 class LatencyInstance:

@@ -35,8 +35,6 @@ from mtpp_dsl.solvers.methods.shared_scopes import (
     in_line,
 )
 
-__all__ = ["Annealing"]
-
 PATIENCE = 10
 MOVES = 200
 BYTES, FEW_BYTES, FEW_ORDERS = 2e8, 2e7, 10

@@ -13,8 +13,6 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.shared_scopes import LOADS, NETWORK_LOADS, PATHS, REPEATED
 
-__all__ = ["Anchor", "Configuration", "Count", "CriticalPath", "Interval", "Node", "Simple"]
-
 WHY = "the longest path on links, every node on its best device, with the transfers that this takes"
 
 

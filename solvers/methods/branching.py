@@ -24,8 +24,6 @@ from mtpp_dsl.solvers.methods.shared_scopes import (
     checking,
 )
 
-__all__ = ["Branching"]
-
 MAX_HALVED = 5_000
 """The ancestors of every node of a graph to be halved are kept as a matrix."""
 

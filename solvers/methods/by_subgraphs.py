@@ -14,8 +14,6 @@ from mtpp_dsl.core.plans.subgraphs import unclear, undefined
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.shared_scopes import SUBGRAPHS
 
-__all__ = ["LatencySearch", "PathHull", "PublishedGreedy"]
-
 PATIENCE = 24
 BOUND_SHARE = 0.3
 BOUND_SECONDS = 20.0

@@ -15,8 +15,6 @@ from mtpp_dsl.core.views.device_types import too_many_states
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import BY_MOVES, CHAINS, checking
 
-__all__ = ["Dpl", "LocalSearch", "PipeDream", "Scotch"]
-
 ORDERS = 20
 RESTARTS = 10
 

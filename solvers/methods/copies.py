@@ -20,8 +20,6 @@ from mtpp_dsl.core.contracts.traits import MethodBase
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["CopiesOfChains"]
-
 
 class CopiesOfChains(Scoped, MethodBase):
     """Method ``copies``: shares of routes of a chain of nodes, each route an ordinary plan.

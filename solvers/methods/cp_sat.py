@@ -31,8 +31,6 @@ from mtpp_dsl.core.views.lanes import lanes_refusal
 from mtpp_dsl.solvers.backends.cpsat.effort import availability, check
 from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, ONE_SAMPLE, REPEATED
 
-__all__ = ["BatchScheduling", "CpSat", "Scheduling", "Splitting"]
-
 MAX_ENTRIES = 2_000_000
 """Supernodes at nets, times devices, of larger splits are no work for one model."""
 

@@ -14,8 +14,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import ONE_SAMPLE, checking
 
-__all__ = ["Placeto"]
-
 PATIENCE = 100
 """Updates in a row without a shorter schedule after which ``placeto`` ends."""
 

@@ -13,8 +13,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE, checking
 
-__all__ = ["Cpop", "Etf", "Getf", "Greedy", "Heft", "ListScheduler", "Met", "Peft", "Sct"]
-
 
 class ListScheduler(Scoped, MethodBase):
     """What all list schedulers share: the rules are in :mod:`mtpp_dsl.solvers.schedule.list`."""

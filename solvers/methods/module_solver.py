@@ -15,8 +15,6 @@ from mtpp_dsl.solvers.backends.cpsat.engine import by as cpsat
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.schedule.splitting.module_engines import ByCpSat, ByMethod, ModuleEngine
 
-__all__ = ["module_solver"]
-
 
 def module_solver(
     problem: Problem, limits: Limits, progress: Progress, module_method: str | None

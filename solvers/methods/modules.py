@@ -20,8 +20,6 @@ from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE, PATHS, che
 if TYPE_CHECKING:
     from mtpp_dsl.solvers.schedule.decomposition.decomposition import SolvedParts
 
-__all__ = ["ChainRelaxation", "Decomposition", "MilpSplit", "SplitBound"]
-
 SECONDS = 10.0
 """For a module between given ends, where nobody says how many."""
 

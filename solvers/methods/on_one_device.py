@@ -20,8 +20,6 @@ from mtpp_dsl.solvers.algorithms.windows.batch_bounds import closed
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.chunk_splits import alike, alone, parted
 
-__all__ = ["single_device"]
-
 NAME = "single-device"
 
 

@@ -11,8 +11,6 @@ from mtpp_dsl.core.contracts.scopes import Scoped, searched
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["rows_checked"]
-
 M = TypeVar("M", bound=Scoped)
 
 

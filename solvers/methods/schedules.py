@@ -15,8 +15,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import BATCH, MOVED, ONE_SAMPLE, checking
 
-__all__ = ["BranchAndBound", "Ea", "Lns"]
-
 MAX_NODES, MAX_ITEMS = 300, 8_000
 """Nodes, and nodes and edges times devices, of graphs that branch-and-bound does not refuse."""
 

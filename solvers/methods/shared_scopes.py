@@ -37,31 +37,6 @@ from mtpp_dsl.core.constraints import (
 )
 from mtpp_dsl.core.contracts.scopes import DECISIONS, EVERY, Scope
 
-__all__ = [
-    "BATCH",
-    "BUDGETS",
-    "BY_MOVES",
-    "CHAINS",
-    "CHANNELS",
-    "LOADS",
-    "MOVED",
-    "NETWORKS",
-    "NETWORK_LOADS",
-    "ONE_SAMPLE",
-    "PATHS",
-    "PHASES",
-    "PHASE_MOVES",
-    "PLACED",
-    "PRICED",
-    "SLICES",
-    "STAGES",
-    "SUBGRAPHS",
-    "TIMED_WEIGHTED",
-    "WEIGHTED",
-    "checking",
-    "in_line",
-]
-
 CHANNELS = ("shared", "host")
 
 SLICES = Scope(

@@ -30,8 +30,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.proof_reading import barred_nodes, colocation_class, number, numbers_by_device
 from mtpp_dsl.solvers.proofs.windows import Windows
 
-__all__ = ["BatchProof"]
-
 ROUNDING = 1e-12
 MAX_PRICE = 1e200
 """Beyond it prices might add up to no number."""

@@ -12,8 +12,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH, Sets, StagePlace
 from mtpp_dsl.solvers.proofs.proof_reading import ProofReading, number
 
-__all__ = ["ChainCertificate"]
-
 LARGEST_MOST = 2**53
 
 

@@ -16,8 +16,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.heaviest import Sets, StagePlace
 from mtpp_dsl.solvers.proofs.proof_reading import BITS, DeviceKind, ProofReading, number, units_for, whole_numbers
 
-__all__ = ["ConfigurationProof"]
-
 HALF = 0.5
 LONGEST = 60.0
 """Seconds of the branch and bound."""

@@ -16,8 +16,6 @@ from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH, Sets
 from mtpp_dsl.solvers.proofs.proof_reading import ProofReading, named_numbers, number
 from mtpp_dsl.solvers.proofs.shares import share_of
 
-__all__ = ["CountProof"]
-
 
 class CountProof:
     """``{"target": T, "shares": {device: p}, "nets": {node: {"devices": m, "apart": [node, ...]}}}``.

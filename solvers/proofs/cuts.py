@@ -16,8 +16,6 @@ from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH, Sets
 from mtpp_dsl.solvers.proofs.proof_reading import DeviceKind, ProofReading, named_numbers, number, units_for
 from mtpp_dsl.solvers.proofs.shares import share_of
 
-__all__ = ["Cuts"]
-
 MAX_GROUPS = 1_500
 
 

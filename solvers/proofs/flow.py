@@ -7,8 +7,6 @@ import numpy as np
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Ints
 
-__all__ = ["FREE", "IN", "LEAST_CUT", "NO_FLOW", "OUT"]
-
 FREE, IN, OUT = 0, 1, 2
 NO_FLOW = -(1 << 61)
 """Returned for a flow that is none: below every load."""

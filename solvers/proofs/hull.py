@@ -19,8 +19,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, OUT
 from mtpp_dsl.solvers.proofs.proof_reading import barred_nodes
 
-__all__ = ["PathHullProof"]
-
 ROUNDING = 1e-12
 BITS = 50
 MAX_SUM = 2.0**58

@@ -18,19 +18,6 @@ from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = [
-    "DeviceKind",
-    "ProofReading",
-    "barred_nodes",
-    "colocation_class",
-    "named_numbers",
-    "number",
-    "numbers_by_device",
-    "refuse_copies",
-    "units_for",
-    "whole_numbers",
-]
-
 LARGEST_WEIGHT = 1e9
 NEARLY = 1e-13
 """Relative: sums of sizes are taken to be so much less, where others may round them otherwise."""

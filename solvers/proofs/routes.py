@@ -28,8 +28,6 @@ from mtpp_dsl.core.problem.plan_rules import is_chain
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.proof_reading import named_numbers
 
-__all__ = ["Routes"]
-
 ROUNDING = 1e-11
 KNOWN = (Acyclic, BreakSymmetry, Colocate, Contiguous, Copies, Forbid, Memory, Pin, Separate)
 MAX_DEVICES = 12

@@ -5,8 +5,6 @@ from __future__ import annotations
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-__all__ = ["SETTLE"]
-
 
 def _settle(
     state: Ints,

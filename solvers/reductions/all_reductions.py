@@ -11,8 +11,6 @@ from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.reductions.fuse import Fuse
 from mtpp_dsl.solvers.runtime.reduced import identity
 
-__all__ = ["reduce"]
-
 
 def reduce(problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
     """Reduce *problem*; return the smaller problem, and a function that maps its plans back.

@@ -31,9 +31,6 @@ from mtpp_dsl.core.problem.devices import Interconnect
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["KEPT", "is_contiguous_anyway", "lifted", "may_bind", "named", "quotient", "roots"]
-
-
 KEPT = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)
 """Constraints that a quotient by nodes that may be together keeps."""
 

@@ -18,8 +18,6 @@ from mtpp_dsl.solvers.reductions.fusion_rules import Rules, read_rules
 from mtpp_dsl.solvers.reductions.gcof import Gcof
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
-__all__ = ["Coarse", "coarsened"]
-
 
 def coarsened(method: Method, rules: str | Path) -> Coarse:
     """Return a method that coarsens the graph by fusion rules (:func:`read_rules`) and solves it by *method*.

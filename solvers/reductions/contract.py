@@ -17,8 +17,6 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.reductions.clusters import KEPT, is_contiguous_anyway, lifted, may_bind, named, quotient, roots
 
-__all__ = ["Contract"]
-
 
 class Contract:
     """Reduction ``contract``: the optimum of the smaller problem is the optimum of the problem.

@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 from mtpp_dsl.core.base.files import read_text
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 
-__all__ = ["Rules", "read_rules", "shipped"]
-
 MAX_RULES_BYTES = 2**20
 MAX_DOTS = 1_000
 

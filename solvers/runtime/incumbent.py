@@ -13,8 +13,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Incumbent", "SearchEnded"]
-
 
 class SearchEnded(Exception):
     """The time is up, or somebody asked to stop."""

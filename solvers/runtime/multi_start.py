@@ -14,8 +14,6 @@ import numpy as np
 
 from mtpp_dsl.core.contracts.limits import Limits
 
-__all__ = ["MultiStart", "Turn"]
-
 T = TypeVar("T")
 
 

@@ -12,8 +12,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Aside", "Reduced", "identity"]
-
 
 def identity(plan: Plan) -> Plan:
     """Return the plan itself: the way back from no reduction."""

@@ -10,8 +10,6 @@ import typer
 
 from mtpp_dsl.cli.parameters import Jobs, Only, Scheduler, Size, SweepFile, SweepQuiet, SweepTimeLimit, argument, option
 
-__all__ = ["BenchCall", "ImproveCall"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class BenchCall:

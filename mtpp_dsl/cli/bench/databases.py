@@ -11,8 +11,6 @@ import typer
 from mtpp_dsl.cli.parameters import Database, Only, option
 from mtpp_dsl.cli.screen import STDOUT
 
-__all__ = ["export", "merge"]
-
 
 def merge(
     into: Annotated[Path, typer.Argument(metavar="INTO", help="The database that takes the rows; made if absent.")],

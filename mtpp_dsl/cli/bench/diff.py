@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from mtpp_dsl.sweeps.store.rows import RunRow
     from mtpp_dsl.sweeps.tables.comparison import Quantity
 
-__all__ = ["diff"]
-
 REGRESSION = 1
 
 

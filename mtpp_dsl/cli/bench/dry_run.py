@@ -19,8 +19,6 @@ from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.file.sweep import Sweep
 from mtpp_dsl.sweeps.store.store import Store
 
-__all__ = ["command_of", "show_plan"]
-
 
 def show_plan(sweep: Sweep, runs: Sequence[Run], database: Path, retry: Collection[str], jobs: int) -> int:
     """Print how many runs there are, how long they take at most, and each problem as ``mtpp solve`` takes it."""

@@ -20,8 +20,6 @@ from mtpp_dsl.sweeps.tables.contradictions import Contradiction
 from mtpp_dsl.sweeps.tables.rendering import table_lines
 from mtpp_dsl.sweeps.tables.tables import Table, TableCell
 
-__all__ = ["failures_among", "failures_of", "say_contradictions", "show_outcomes"]
-
 MOST_FAILURES, MOST_LETTERS = 5, 200
 
 

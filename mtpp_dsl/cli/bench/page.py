@@ -13,8 +13,6 @@ from mtpp_dsl.cli.parameters import option
 if TYPE_CHECKING:
     from mtpp_dsl.sweeps.tables.page_file import Page
 
-__all__ = ["page"]
-
 
 def page(
     description: Annotated[Path, typer.Argument(metavar="PAGE.toml", help="What the page shows.")],

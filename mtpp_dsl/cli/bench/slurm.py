@@ -9,8 +9,6 @@ import typer
 
 from mtpp_dsl.cli.parameters import Only, Size, SweepFile, SweepTimeLimit, option
 
-__all__ = ["slurm"]
-
 
 def slurm(
     sweep: SweepFile,

@@ -42,8 +42,6 @@ from mtpp_dsl.sweeps.tables.tables import Table, make_table
 if TYPE_CHECKING:
     from mtpp_dsl.cli.calls import SolveCall
 
-__all__ = ["small_sweep"]
-
 SEED = "seed"
 """What ``--sweep seed=0..4`` varies where the spec has no param of that name."""
 _SPAN = re.compile(r"(\d+)\s*-\s*(\d+)")

@@ -25,8 +25,6 @@ from mtpp_dsl.sweeps.store.selection import chosen, statuses
 from mtpp_dsl.sweeps.store.store import Store
 from mtpp_dsl.sweeps.tables.contradictions import contradictions
 
-__all__ = ["run_all", "run_and_report"]
-
 
 def run_and_report(call: BenchCall) -> int:
     """Read the sweep, do what has no result yet, and print what came of it; return the exit code."""

@@ -14,8 +14,6 @@ from mtpp_dsl.cli.parameters import Database, Only, Title, option
 if TYPE_CHECKING:
     from mtpp_dsl.sweeps.tables.runs import Runs
 
-__all__ = ["plot", "runs_of", "table"]
-
 _SUFFIXES = {".csv": "csv", ".md": "markdown", ".tex": "latex"}
 _SUMMARY = "solved,proved,wins,ratio,gap,seconds"
 

@@ -9,8 +9,6 @@ from typing import SupportsIndex, TypeAlias, cast
 
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = ["Duration", "Share", "fraction", "seconds", "seconds_of", "share_of", "whole"]
-
 Duration: TypeAlias = float | str | timedelta
 """Seconds, a text such as ``"10s"``, or a ``timedelta``."""
 Share: TypeAlias = float | str

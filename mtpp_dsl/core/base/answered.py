@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-__all__ = ["value_of"]
-
 
 def value_of(entry: Mapping[str, Any]) -> float | None:
     """Return the value that an objective or a bound of an answer has; None without one.

@@ -29,8 +29,6 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-__all__ = ["PREPARING", "Kernel", "Preparing", "inputs"]
-
 
 class Preparing(AbstractContextManager["Preparing"]):
     """A stopwatch that runs while any thread is inside its ``with`` block; such blocks may be nested.

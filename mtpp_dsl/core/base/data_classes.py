@@ -9,9 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Picklable", "Short", "in_full", "short"]
-
-
 MAX_ITEMS = 6
 """Longer collections are shown by their size."""
 MAX_TEXT = 60

@@ -11,9 +11,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
-__all__ = ["LONG", "Exact", "exact_number", "from_float", "plain_number", "settled", "survives"]
-
-
 Exact: TypeAlias = int | Fraction | float
 """A whole number, a fraction that is none, or ``inf`` or ``-inf`` (the only floating-point numbers among them)."""
 

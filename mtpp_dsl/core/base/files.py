@@ -17,27 +17,6 @@ from typing import Any, BinaryIO, TypeAlias
 from mtpp_dsl.core.base.writing import note_read
 from mtpp_dsl.core.errors import MtppError, UsageError
 
-__all__ = [
-    "MAX_FILE_BYTES",
-    "Folders",
-    "absolute",
-    "called",
-    "digest",
-    "folders_of",
-    "hashing",
-    "mapped",
-    "note_digest",
-    "note_hash",
-    "once",
-    "open_regular",
-    "parse_json",
-    "read_bytes",
-    "read_head",
-    "read_json",
-    "read_text",
-]
-
-
 Folders: TypeAlias = Iterable[str | os.PathLike[str]] | os.PathLike[str]
 """Folders to look in, one after the other."""
 

@@ -14,9 +14,6 @@ from threading import Thread
 from time import monotonic
 from weakref import WeakKeyDictionary
 
-__all__ = ["leave_at_once", "stop_at_exit", "uncollected"]
-
-
 PATIENCE = 5.0
 """Seconds that the interpreter waits. A solver that is in presolve for longer asks for nothing in the meantime."""
 

@@ -18,9 +18,6 @@ from mtpp_dsl.core.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["JsonRecord", "load", "located", "repeated_edges"]
-
-
 ABSENT: Any = object()
 LARGEST = 2**63 - 1
 

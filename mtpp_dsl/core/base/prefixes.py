@@ -7,8 +7,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-__all__ = ["Prefixes"]
-
 _MARKS = {".": "\x01", "/": "\x02", "[": "\x03"}
 """What may follow a prefix, in characters before all others: names below a prefix then follow each other, sorted."""
 _LOW = str.maketrans(_MARKS)

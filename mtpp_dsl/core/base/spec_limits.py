@@ -7,18 +7,6 @@ from __future__ import annotations
 
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = [
-    "MAX_DEVICES",
-    "MAX_EDGES",
-    "MAX_LINKED",
-    "MAX_NAME",
-    "MAX_NODES",
-    "MAX_STEPS",
-    "MAX_TABLE",
-    "check_graph",
-    "check_table",
-]
-
 MAX_NODES = 1_000_000
 MAX_EDGES = 2_000_000
 MAX_DEVICES = 100_000

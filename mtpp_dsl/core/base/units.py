@@ -15,30 +15,6 @@ from typing import NamedTuple
 from mtpp_dsl.core.base.exact_numbers import Exact, exact_number, plain_number
 from mtpp_dsl.core.errors import did_you_mean
 
-__all__ = [
-    "COMPUTE",
-    "DOLLARS",
-    "ENERGY",
-    "EUROS",
-    "NONE",
-    "POWER",
-    "RATE",
-    "SIZE",
-    "TIME",
-    "UNITS",
-    "WORK",
-    "Dimension",
-    "counted",
-    "display_unit",
-    "format_exact",
-    "format_gap",
-    "format_quantity",
-    "format_share",
-    "format_value",
-    "times",
-    "unit_hint",
-]
-
 
 class Dimension(NamedTuple):
     """Exponents of the base units."""

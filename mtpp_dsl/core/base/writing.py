@@ -17,9 +17,6 @@ from typing import TypeAlias
 
 from mtpp_dsl.core.errors import OverwriteError, UsageError
 
-__all__ = ["check_writable", "guarding", "note_read", "replacing", "write_bytes", "write_text"]
-
-
 Identity: TypeAlias = tuple[int, int, str]
 """Device and inode of a file, and ""; of a file that is not there yet those of its folder, and its name."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-__all__ = ["Channel", "Executor"]
-
 
 @runtime_checkable
 class Channel(Protocol):

@@ -19,8 +19,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, LogEntry, Result, Termination
 from mtpp_dsl.core.problem.objective import Objective
 
-__all__ = ["Limits", "Progress"]
-
 
 @dataclass(frozen=True, repr=False)
 class Limits(Short, Picklable):

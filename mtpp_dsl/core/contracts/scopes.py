@@ -13,8 +13,6 @@ from mtpp_dsl.core.constraints import Constraint, Decision, Linear
 from mtpp_dsl.core.plans.subgraphs import paying
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["DECISIONS", "EVERY", "Scope", "Scoped", "listed", "objective_of", "outside", "searched"]
-
 EVERY = (Constraint,)
 """In place of a list: every kind of constraint that takes plans away, those of plug-ins too."""
 

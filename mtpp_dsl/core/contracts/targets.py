@@ -14,8 +14,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import on_a_line
 
-__all__ = ["Files", "Split", "Stamp", "Target", "UnsoundSplit", "text_of"]
-
 Files: TypeAlias = Mapping[str, "str | bytes | Callable[[BinaryIO], None]"]
 """Contents by file name, or what writes them; the first is the one that the runtime reads, the others go beside it."""
 

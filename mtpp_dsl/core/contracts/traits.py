@@ -15,18 +15,6 @@ from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 from mtpp_dsl.core.contracts.scopes import Scope
 from mtpp_dsl.core.errors import PluginError
 
-__all__ = [
-    "BackendBase",
-    "CutoffFormulation",
-    "FormulationBase",
-    "MethodBase",
-    "ModelTraits",
-    "backend_traits",
-    "formulation_traits",
-    "method_traits",
-    "model_traits",
-]
-
 
 class FormulationBase:
     """What a formulation, or a family of them, may say of itself.

@@ -9,8 +9,6 @@ from mtpp_dsl.core import registry
 from mtpp_dsl.core.contracts.executors import Executor
 from mtpp_dsl.core.errors import UsageError, nearest
 
-__all__ = ["open_executor", "opened"]
-
 
 def open_executor(address: str) -> Executor:
     """Return what starts processes at *address*, such as ``tcp://scheduler:8786``, ``local-cluster:2`` or ``local``.

@@ -18,8 +18,6 @@ from mtpp_dsl.core.executors.dask_links import Link, RemoteChannel
 from mtpp_dsl.core.executors.local import LOCAL, PROCESS_MEMORY
 from mtpp_dsl.core.executors.spawn import shielded
 
-__all__ = ["Dask"]
-
 CONNECT, WORKERS = 10.0, 30.0
 """Seconds within which a scheduler has to answer, and to have a worker."""
 RECONNECT = 60.0

@@ -11,8 +11,6 @@ from mtpp_dsl.core.errors import Ended
 from mtpp_dsl.core.executors.dask_bridge import collect, deliver
 from mtpp_dsl.core.executors.wire import Framed
 
-__all__ = ["Link", "RemoteChannel"]
-
 ASK = 5.0
 """Seconds that a worker waits for news before it answers that there are none: less than its lease."""
 

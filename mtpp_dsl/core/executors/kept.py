@@ -20,8 +20,6 @@ from mtpp_dsl.core.contracts.executors import Channel, Executor
 from mtpp_dsl.core.executors.local import LOCAL, PROCESS_MEMORY, LocalChannel
 from mtpp_dsl.core.executors.processes import memory
 
-__all__ = ["KeptProcess", "borrow", "end_kept", "give_back"]
-
 IDLE_SECONDS = 60.0
 """Seconds after which a process of this machine that nobody has used is ended."""
 MAX_USES = 500

@@ -17,8 +17,6 @@ from mtpp_dsl.core.executors.spawn import last_words
 from mtpp_dsl.core.executors.spawn import module as start_module
 from mtpp_dsl.core.executors.wire import Framed, read_frame, write_frame
 
-__all__ = ["LOCAL", "PROCESS_MEMORY", "Local", "LocalChannel"]
-
 PROCESS_MEMORY = 400 << 20
 """Bytes that a process takes, about, with numpy, numba and a solver."""
 LAST_WORDS = 16 << 10

@@ -17,20 +17,6 @@ from shutil import which
 from time import monotonic, sleep
 from typing import Any
 
-__all__ = [
-    "adopt_orphans",
-    "bury",
-    "descendants",
-    "die_with",
-    "end_all",
-    "kills_for_memory",
-    "measurable",
-    "memory",
-    "peak",
-    "prefer_to_end",
-    "reset_peak",
-]
-
 PROC = Path("/proc")
 LINUX = sys.platform == "linux"
 _PARENT_ENDS, _ADOPT = 1, 36

@@ -15,8 +15,6 @@ from time import monotonic, sleep
 
 from mtpp_dsl.core.executors.wire import Wire
 
-__all__ = ["last_words", "main", "module", "program", "shielded"]
-
 SENT_TO_ALL = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
 """What terminals and batch systems send to all processes of a job. Ours are told by us when to stop."""
 HERE = "mtpp_dsl.core.executors.spawn"

@@ -12,8 +12,6 @@ from threading import Lock
 from types import MappingProxyType
 from typing import IO, Any
 
-__all__ = ["Framed", "Wire", "pack", "read_frame", "receive", "send", "unpack", "write_frame"]
-
 _LENGTH = struct.Struct("<Q")
 
 

@@ -15,8 +15,6 @@ from mtpp_dsl.core.problem.graph import Floats, Ints, frozen
 if TYPE_CHECKING:
     from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Batch", "Batches", "Shipment", "batch_lengths", "lane_counts", "shipments", "timed"]
-
 
 class Batch(NamedTuple):
     """A batch of one node: on which device, of how many inputs, from when to when.

@@ -23,8 +23,6 @@ from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-__all__ = ["Values"]
-
 
 @dataclass(frozen=True, eq=False)
 class Values:

@@ -28,8 +28,6 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.plan_rules import synchronises
 from mtpp_dsl.core.problem.problem import Problem, check_problem
 
-__all__ = ["Evaluation", "evaluate"]
-
 MIXED = ("work", "input", "output", "overflow", "sync", "load", "forward", "backward", "channels")
 """What the routes of a plan add to by their shares."""
 

@@ -13,8 +13,6 @@ from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.plans.result import Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Front", "costs_of", "without_dominated"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Front(Picklable):

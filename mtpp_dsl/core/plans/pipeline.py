@@ -11,8 +11,6 @@ from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["MOST_PASSES", "Iteration", "iteration_bound", "iteration_of", "pass_ends", "simulated", "stages_of"]
-
 MOST_PASSES = 400_000
 """More forward and backward passes than these are not simulated."""
 

@@ -25,8 +25,6 @@ from mtpp_dsl.core.problem.graph import Ints, frozen
 from mtpp_dsl.core.problem.in_order import listed_devices
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Plan", "Planned", "device_order", "plan_of", "quotient_order"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Picklable):

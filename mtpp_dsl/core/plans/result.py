@@ -21,20 +21,6 @@ from mtpp_dsl.core.plans.target_cost import TargetCost
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = [
-    "Bound",
-    "Certificate",
-    "Infeasibility",
-    "LogEntry",
-    "Proof",
-    "Reached",
-    "Result",
-    "Status",
-    "Termination",
-    "relative_gap",
-    "searched_for",
-]
-
 Status: TypeAlias = Literal["optimal", "feasible", "bound", "infeasible", "unknown"]
 Termination: TypeAlias = Literal[
     "gap", "complete", "time_limit", "interrupted", "infeasible", "limit", "error", "running"

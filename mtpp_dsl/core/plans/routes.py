@@ -14,8 +14,6 @@ from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.problem.graph import Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Route", "merged", "routes_from_json", "routes_to_json"]
-
 MAX_DIGITS = 60
 """Of the numerator and the denominator of a share that is read."""
 

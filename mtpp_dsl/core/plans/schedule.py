@@ -15,8 +15,6 @@ from mtpp_dsl.core.problem.graph import Floats, Graph, Ints, frozen
 if TYPE_CHECKING:
     from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Schedule"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule(Short, Picklable):

@@ -8,8 +8,6 @@ from typing import TypeGuard
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["assignment_of_split", "is_split"]
-
 KINDS = {"fpgas": True, "cpus": False}
 """What its lists are called, and whether their devices pay for tensors."""
 

@@ -18,8 +18,6 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.in_order import listed_devices
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Keeping", "ring_time", "shard_speedup", "stage_order", "stages_after"]
-
 
 def shard_speedup(problem: Problem, shards: Ints) -> Floats:
     """Return [devices] what the work of each is divided by, where it is split over so many *shards*."""

@@ -27,8 +27,6 @@ from mtpp_dsl.core.problem.problem import Problem
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["most_subgraphs", "paying", "scheduled", "traffic", "unclear", "undefined"]
-
 
 def paying(problem: Problem) -> Bools:
     """Return [devices] which of them pay for tensors, and so run subgraphs."""

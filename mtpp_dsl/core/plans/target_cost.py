@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from mtpp_dsl.core.base.data_classes import Short
 
-__all__ = ["TargetCost"]
-
 SAME = 1e-6
 """The solvers' tolerance: two shares no further apart are one."""
 

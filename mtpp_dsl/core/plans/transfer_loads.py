@@ -11,8 +11,6 @@ from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Carried", "TensorIo", "carried", "spans", "tensor_io"]
-
 
 @dataclass(frozen=True, eq=False)
 class TensorIo:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from mtpp_dsl.core.problem.devices import Device, Interconnect
     from mtpp_dsl.core.problem.objective import Objective
 
-__all__ = ["MAX_CHUNKS", "Batching", "batching", "check_batches", "menus"]
-
 MAX_CHUNKS = 1024
 """Chunks of one batch; tables by their number would grow beyond any use."""
 

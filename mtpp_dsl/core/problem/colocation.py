@@ -14,8 +14,6 @@ from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["colocated", "convex_edges", "cycle", "numbered", "ordered_edges", "strong", "together"]
-
 
 def together(problem: Problem) -> Ints:
     """Return [n] classes, numbered by their first nodes; every plan has all nodes of a class on one device.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Ints: TypeAlias = NDArray[np.int64]
 
-__all__ = ["Costs", "TimeSource"]
-
 
 class TimeSource(IntEnum):
     """Where the time of a node on a device is from."""

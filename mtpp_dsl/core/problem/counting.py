@@ -17,8 +17,6 @@ from mtpp_dsl.core.constraints import Colocate, Constraint, Linear, On, Pin, Sep
 from mtpp_dsl.core.problem.graph import Bools, Floats
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Recognised", "recognised", "restored"]
-
 TOLERANCE = 1e-6
 """Of the largest part of a row: by how much it may be missed, as the independent check of plans has it."""
 MAX_DEVICES = 256

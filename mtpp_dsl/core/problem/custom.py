@@ -20,17 +20,6 @@ from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = [
-    "DECISIONS",
-    "CustomConstraint",
-    "CustomStatement",
-    "CutFunction",
-    "LoadFunction",
-    "OnFunction",
-    "Option",
-    "Statement",
-]
-
 DECISIONS = ("on", "cut", "load")
 """What rows may be about; see :meth:`CustomConstraint.rows`."""
 

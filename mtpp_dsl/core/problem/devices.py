@@ -11,9 +11,6 @@ from typing import ClassVar, Literal, TypeAlias
 from mtpp_dsl.core.base.data_classes import Picklable, Short
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-__all__ = ["TRAFFIC", "Device", "Duplex", "Host", "Interconnect", "Links", "Overlap", "Send", "Shared", "Tree"]
-
-
 TRAFFIC = "memory"
 """The kind under which ``efficiency`` has the share of the bandwidth, rather than of a peak."""
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from mtpp_dsl.core.base.data_classes import Picklable, Short
 
-__all__ = ["GraphOrigin", "Tie"]
-
 
 @dataclass(frozen=True)
 class Tie:

@@ -8,8 +8,6 @@ from typing import NamedTuple
 from mtpp_dsl.core.constraints import Acyclic, Constraint, InOrder
 from mtpp_dsl.core.errors import ConstraintError
 
-__all__ = ["Line", "check_order", "in_line", "listed_devices", "ordered_devices"]
-
 
 class Line(NamedTuple):
     """One order of all devices of a problem.

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from mtpp_dsl.core.problem.devices import Device
     from mtpp_dsl.core.problem.objective import Objective
 
-__all__ = ["Network", "check_network", "check_tree", "network_of"]
-
-
 Route = tuple[int, ...]
 
 

@@ -10,8 +10,6 @@ from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.constraints import Bottleneck, Decision, Finish, Latency, Makespan, Penalties, Pipelining, Start
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = ["OBJECTIVES", "Objective", "Quantity"]
-
 OBJECTIVES: dict[str, tuple[str, ...]] = {
     "bottleneck": ("parts",),
     "makespan": (),

@@ -29,8 +29,6 @@ from mtpp_dsl.core.problem.staging import settled_iteration
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["settled_objectives"]
-
 
 def settled_objectives(
     given: Objective | Sequence[Objective] | None,

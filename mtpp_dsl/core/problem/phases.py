@@ -43,20 +43,6 @@ if TYPE_CHECKING:
 MEANT = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, InOrder, Linear, Memory, Pin, Separate)
 """The constraints that mean the same in every phase, or say of which they speak."""
 
-__all__ = [
-    "MEANT",
-    "check_phases",
-    "mixed_graph",
-    "of_one_phase",
-    "only_phase",
-    "phased_graph",
-    "plain_objective",
-    "rows_of_phase",
-    "speaks_of_phases",
-    "summed",
-    "summed_latencies",
-]
-
 
 def phased_graph(graphs: Mapping[str, Graph], weights: Mapping[str, float] | None = None) -> Graph:
     """Return one graph with a phase for each of *graphs*, which have the same nodes and edges.

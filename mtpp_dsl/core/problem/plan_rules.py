@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from mtpp_dsl.core.problem.graph import Floats, Graph
     from mtpp_dsl.core.problem.objective import Objective
 
-__all__ = ["check_copies", "check_groups", "check_replicas", "check_robust", "deviations", "is_chain", "synchronises"]
-
 
 def check_groups(devices: Sequence[Device], interconnect: Interconnect) -> None:
     """Check the groups of devices against the network between them; on ``links`` they say what is alike, no more.

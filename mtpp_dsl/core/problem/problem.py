@@ -55,9 +55,6 @@ from mtpp_dsl.core.problem.soundness import check_devices, check_links, check_ma
 from mtpp_dsl.core.problem.staging import check_shards, check_stages
 from mtpp_dsl.core.problem.transfers import Transfers, transfers
 
-__all__ = ["Origin", "Problem", "Targeted", "check_problem", "running_times"]
-
-
 C = TypeVar("C", bound=Constraint)
 R = TypeVar("R", Replicate, Shard, StageMemory)
 

@@ -28,18 +28,6 @@ if TYPE_CHECKING:
     from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Shared
     from mtpp_dsl.core.problem.objective import Objective
 
-__all__ = [
-    "LARGEST",
-    "check_devices",
-    "check_links",
-    "check_magnitudes",
-    "check_members",
-    "settled_parts",
-    "unread",
-    "untimed",
-]
-
-
 LARGEST = 1e100
 """Larger times, sizes and their sums are refused: no solver computes with them."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from mtpp_dsl.core.problem.devices import Device, Interconnect
     from mtpp_dsl.core.problem.objective import Objective
 
-__all__ = ["check_shards", "check_stages", "settled_iteration"]
-
 MOST_MICROBATCHES = 1_000_000
 
 

@@ -10,8 +10,6 @@ from mtpp_dsl.core.problem.costs import TimeSource
 from mtpp_dsl.core.problem.graph import Graph, Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["counted_sources", "sources_of"]
-
 
 def sources_of(problem: Problem) -> Ints:
     """Return [n, devices] the :class:`TimeSource` of each time.

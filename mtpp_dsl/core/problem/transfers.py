@@ -13,8 +13,6 @@ from mtpp_dsl.core.problem.graph import Floats, Graph, Ints, frozen
 if TYPE_CHECKING:
     from mtpp_dsl.core.problem.devices import Links
 
-__all__ = ["Transfers", "routed", "transfers"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Transfers(Short, Picklable):

@@ -18,9 +18,6 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.objective_rules import settled_objectives
 from mtpp_dsl.core.problem.problem import Problem, Targeted
 
-__all__ = ["NAMED", "OneMore", "free_of", "new_name", "targeted", "with_objectives"]
-
-
 NAMED = ("bottleneck", "makespan", "latency")
 """Objectives that a front may be asked for where the spec does not state them."""
 

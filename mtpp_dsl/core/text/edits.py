@@ -10,8 +10,6 @@ from difflib import SequenceMatcher
 
 from mtpp_dsl.core.text.source import Edit, Fix, Span
 
-__all__ = ["apart", "edited", "edited_bytes", "is_slip", "suggested"]
-
 
 def apart(fixes: Iterable[Fix]) -> list[Fix]:
     """Return the fixes that can be made together: each that touches none before it, and none twice."""

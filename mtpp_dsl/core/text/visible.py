@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["code", "coded", "escaped", "on_a_line", "printable", "visible"]
-
 _BIDIRECTIONAL = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"
 _UNSEEN = "\u200b\u2028\u2029\u2060-\u2065\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
 _HARMFUL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDIRECTIONAL}{_UNSEEN}\ud800-\udfff]")

@@ -11,8 +11,6 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints, frozen
 from mtpp_dsl.core.problem.plan_rules import synchronises
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["DeviceTypes", "device_types", "fits", "too_many_states"]
-
 MAX_STATES = 2_000
 """How many ways to have used some devices of each kind a dynamic programme goes through."""
 

@@ -20,8 +20,6 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes
 
-__all__ = ["Hypergraph", "Net", "Supernodes", "WeightedPins", "compressed", "hypergraph", "incidence"]
-
 WeightedPins = tuple[tuple[int, ...], float]
 """The pins of a net, in ascending order, and its cost."""
 

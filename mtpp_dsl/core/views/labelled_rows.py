@@ -10,9 +10,6 @@ from mtpp_dsl.core.constraints import Bottleneck, Finish, Latency, Linear, Load,
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["LabelledRows", "rows_of"]
-
-
 SLACK = 5e-7
 """Of the right-hand side: by how much a row may be missed in a search, half of what the check of plans allows."""
 ROUNDING = 1e-12

@@ -31,8 +31,6 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.transfers import Transfers
 
-__all__ = ["Lanes", "lanes_of", "lanes_refusal"]
-
 
 @dataclass(frozen=True, eq=False)
 class Lanes:

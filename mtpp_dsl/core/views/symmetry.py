@@ -35,8 +35,6 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.in_order import listed_devices
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Measure", "Ranking", "groups_alike", "interchangeable", "measured", "numbered", "ordered", "rankings"]
-
 Measure: TypeAlias = Literal["tasks", "batches", "time"]
 
 

@@ -19,8 +19,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.transfers import Transfers
 from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
 
-__all__ = ["BatchInstance", "ScheduleInstance", "one_input"]
-
 
 class _TaskArrays:
     """What the arrays of a makespan and those of a batched throughput have in common."""

@@ -12,8 +12,6 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
 
-__all__ = ["binary_unit", "floored"]
-
 
 def floored(values: Floats, unit: float, most: int | None = None) -> Ints:
     """Return *values* in whole numbers of *unit*, rounded down.

@@ -10,8 +10,6 @@ from typing import Any, Literal
 from mtpp_dsl.core.text.source import Source, Span
 from mtpp_dsl.language.syntax import tree
 
-__all__ = ["GLOBAL", "Declared", "Index", "Occurrence", "walk"]
-
 GLOBAL = ""
 """The home of names that are known in the whole spec."""
 

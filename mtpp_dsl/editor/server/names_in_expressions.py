@@ -13,8 +13,6 @@ from mtpp_dsl.language.lowering.lower_devices import DEVICE_OPTIONS
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
 
-__all__ = ["Env", "Expressions", "unquoted"]
-
 _BASE = re.compile(r"[^\[\].]+")
 Env = Mapping[str, str]
 """Homes of loop variables, of params of functions and of blocks, by name."""

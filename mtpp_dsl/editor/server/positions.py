@@ -15,8 +15,6 @@ from typing import Final
 from urllib.parse import unquote_to_bytes, urlsplit
 from urllib.request import url2pathname
 
-__all__ = ["ENCODINGS", "Lines", "path_of", "plain", "uri_of"]
-
 _END = re.compile("\r\n?|\n")
 _HALVES = re.compile("[\ud800-\udfff]")
 

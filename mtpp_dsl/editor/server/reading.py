@@ -21,7 +21,6 @@ from mtpp_dsl.language.syntax.rereading import ParsedBefore
 from mtpp_dsl.language.values.scope import SpecScope
 
 _CACHED = ("index", "files", "_lines")
-__all__ = ["TextReading", "read_document", "reading_of"]
 
 
 @dataclass(frozen=True, eq=False)

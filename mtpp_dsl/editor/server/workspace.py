@@ -11,8 +11,6 @@ from mtpp_dsl.editor.server.positions import Lines, path_of, plain
 from mtpp_dsl.editor.server.reading import TextReading, read_document
 from mtpp_dsl.language.syntax.rereading import ParsedBefore
 
-__all__ = ["Document", "ReadingJob", "Replacement", "Workspace"]
-
 
 @dataclass(frozen=True)
 class Replacement:

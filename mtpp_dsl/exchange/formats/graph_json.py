@@ -29,8 +29,6 @@ from mtpp_dsl.exchange.formats.graph_rows import (
 )
 from mtpp_dsl.exchange.formats.workload import Workload, says_format
 
-__all__ = ["GraphJson"]
-
 FORMAT = "mtpp-graph"
 VERSION = 1
 MAX_ITEMS = 1_000_000

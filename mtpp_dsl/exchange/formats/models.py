@@ -14,8 +14,6 @@ from mtpp_dsl.exchange.model.graphs import graph_of
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.model_json import FORMAT, read, write
 
-__all__ = ["ModelFormat", "ModelJson", "workload_of"]
-
 
 class ModelFormat(ABC):
     """A format whose files hold a model, which becomes a graph by options such as ``(group_by = layer, batch = 8)``."""

@@ -12,8 +12,6 @@ from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Floats, Graph, frozen
 from mtpp_dsl.exchange.formats.workload import Workload
 
-__all__ = ["MoiraiFormat"]
-
 MAX_DEVICES = 1000
 
 

@@ -13,8 +13,6 @@ from mtpp_dsl.core.problem.devices import Device, Host
 from mtpp_dsl.core.problem.graph import Bools, Graph
 from mtpp_dsl.exchange.formats.workload import Workload
 
-__all__ = ["Msr"]
-
 UNEQUAL = 1e-6  # relative: costs of one producer that differ by less are rounding
 MAX_DEVICES = 10_000
 

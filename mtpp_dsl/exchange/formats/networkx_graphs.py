@@ -14,8 +14,6 @@ from mtpp_dsl.exchange.formats.graph_rows import WeightsReader
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["graph_from_networkx"]
-
 
 def graph_from_networkx(
     graph: nx.DiGraph,

@@ -13,8 +13,6 @@ from mtpp_dsl.exchange.formats.workload import Workload
 if TYPE_CHECKING:
     from mtpp_dsl.exchange.model.model import Model
 
-__all__ = ["format_of", "read", "read_model"]
-
 
 def read(path: Path | str, format_name: str | None = None, options: Mapping[str, Any] | None = None) -> Workload:
     """Read *path* in the format of that name; without a name, in the only format that can read it.

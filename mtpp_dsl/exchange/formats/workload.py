@@ -11,8 +11,6 @@ from mtpp_dsl.core.base.files import read_head
 from mtpp_dsl.core.problem.devices import Device, Interconnect
 from mtpp_dsl.core.problem.graph import Graph
 
-__all__ = ["Workload", "says_format"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload(Short, Picklable):

@@ -8,8 +8,6 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.exchange.generators.common import at_least, base_edges, check_size, generator, one_of, share, weights
 
-__all__ = ["chain", "layered", "regal"]
-
 MAX_DRAWN = 300_000_000
 """Pairs of nodes of neighbouring layers for which it is drawn whether there is an edge."""
 

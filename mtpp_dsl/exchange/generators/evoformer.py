@@ -9,8 +9,6 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.exchange.generators.common import at_least, check_size
 from mtpp_dsl.exchange.generators.operator_graphs import Attention, Operators, parts_of
 
-__all__ = ["evoformer"]
-
 OUTER = 32
 """Numbers on either side of the outer product."""
 

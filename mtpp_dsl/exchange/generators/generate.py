@@ -13,8 +13,6 @@ from mtpp_dsl.core import registry
 from mtpp_dsl.core.errors import PluginError, UsageError, did_you_mean
 from mtpp_dsl.core.problem.graph import Graph
 
-__all__ = ["Parameter", "generate", "parameters", "signature"]
-
 
 @dataclass(frozen=True)
 class Parameter:

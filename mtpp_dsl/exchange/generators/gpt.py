@@ -7,8 +7,6 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.exchange.generators.common import at_least, check_size
 from mtpp_dsl.exchange.generators.operator_graphs import Operators
 
-__all__ = ["gpt"]
-
 SHARED, PER_HEAD = 11, 12
 """Operators of a layer, and for every head or shard."""
 

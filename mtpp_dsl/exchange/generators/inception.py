@@ -9,8 +9,6 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.exchange.generators.common import at_least, check_size, share
 from mtpp_dsl.exchange.generators.operator_graphs import Operators
 
-__all__ = ["inception"]
-
 CLASSES = 1000
 
 

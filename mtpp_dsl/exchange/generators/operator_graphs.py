@@ -10,8 +10,6 @@ from mtpp_dsl.core.problem.costs import Costs
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.exchange.generators.common import at_least
 
-__all__ = ["Attention", "Operators", "parts_of"]
-
 
 class Operators:
     """Operators added one after the other, each reading earlier ones.

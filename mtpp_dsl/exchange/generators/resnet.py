@@ -6,8 +6,6 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.exchange.generators.common import at_least, check_size
 from mtpp_dsl.exchange.generators.operator_graphs import Operators
 
-__all__ = ["resnet"]
-
 CLASSES = 1000
 WIDEN = 4
 

@@ -11,8 +11,6 @@ from mtpp_dsl.exchange.generators.common import at_least, base_edges, check_size
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-__all__ = ["rwnn"]
-
 REWIRING = {"er": 0.2, "ws": 0.75}
 NEIGHBOURS = 4
 LINKS = 5

@@ -7,8 +7,6 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.exchange.generators.common import at_least, check_size
 from mtpp_dsl.exchange.generators.operator_graphs import Attention, Operators, parts_of
 
-__all__ = ["swin"]
-
 PATCH, COLOURS, CLASSES, STAGES = 4, 3, 1000, 4
 OUTSIDE = 27
 """Operators that are in no layer: patches, merging, classes."""

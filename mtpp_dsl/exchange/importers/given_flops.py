@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["Flops"]
-
 
 class Flops:
     """Takes operations as given by the names of operators or of what they do, and remembers what nobody counts.

@@ -16,8 +16,6 @@ from mtpp_dsl.exchange.importers.torch_training import Training
 from mtpp_dsl.exchange.model.parts import Symbol
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["InputRequest", "NotThisPhase", "input_names", "inputs_of", "step_of"]
-
 TRACED = {"batch": 3, "seq": 19, "length": 23}
 _Inputs: TypeAlias = tuple[Given, Kept, tuple[tuple[int, int], ...]]
 

@@ -14,8 +14,6 @@ from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Amount, Operator, Symbol, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["joined"]
-
 AMOUNTS = ("flop", "read", "write", "saved", "cache")
 
 

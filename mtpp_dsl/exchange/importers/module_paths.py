@@ -9,8 +9,6 @@ from itertools import pairwise
 
 from mtpp_dsl.exchange.model.parts import Operator
 
-__all__ = ["layer_numbers", "layer_of", "role_of", "roles", "with_layers"]
-
 _STACKS = {"layers", "layer", "h", "blocks", "block", "blk", "decoder_layers", "encoder_layers", "resblocks"}
 """What lists of layers are called: LLaMA, BERT, GPT-2, ViT, GGUF, CLIP."""
 _EMBEDDINGS = re.compile(

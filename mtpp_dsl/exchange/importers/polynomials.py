@@ -9,8 +9,6 @@ from typing import TypeAlias
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.model.sizes import MAX_TEXT
 
-__all__ = ["Amount", "Polynomial", "product", "size_of", "symbol", "whole_quotient"]
-
 Monomial: TypeAlias = tuple[tuple[str, int], ...]
 """Symbols with their powers, in alphabetical order."""
 Amount: TypeAlias = "int | Polynomial"

@@ -13,8 +13,6 @@ from mtpp_dsl.exchange.importers.torch_names import is_whole_slice, operator_nam
 from mtpp_dsl.exchange.model.parts import Weight
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["Drawn", "NotAFormula", "ProgramCall", "Value", "draw", "size_of"]
-
 
 @dataclass(eq=False)
 class ProgramCall:

@@ -11,8 +11,6 @@ from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.exchange.model.parts import Symbol
 from mtpp_dsl.exchange.model.sizes import Size, symbols_of
 
-__all__ = ["Given", "Input", "formulas_given", "numbers_given", "read_input", "sizes_to_trace", "tensors_for"]
-
 MAX_SIZE = 2**40
 MAX_DIMENSIONS = 16
 _INPUT = re.compile(r"\s*([A-Za-z_]\w*)\s*:\s*([A-Za-z]\w*)\s*(?:\[([^\[\]]*)\])?\s*", re.ASCII)

@@ -20,8 +20,6 @@ from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Source, Symbol
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["check_target", "from_torch", "import_torch", "made_by", "model_of"]
-
 WEIGHTS = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")
 """How the names of files end that hold weights, and no code."""
 

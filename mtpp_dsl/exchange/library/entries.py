@@ -10,8 +10,6 @@ from pathlib import Path
 
 from mtpp_dsl.core.errors import did_you_mean
 
-__all__ = ["FOLDER", "LIBRARY", "LibraryEntry", "entries", "keys_of", "near"]
-
 FOLDER = Path(__file__).resolve().parent
 """The folder in which ``include`` finds the library."""
 

@@ -11,8 +11,6 @@ from mtpp_dsl.exchange.model.kinds import GROUPS, KINDS, ROLES, TYPES
 from mtpp_dsl.exchange.model.parts import ModelParts, Operator, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import EXPERTS_READ, MAX_VALUE, symbols_of
 
-__all__ = ["MAX_OPERATORS", "MAX_TENSORS", "check_model"]
-
 MAX_OPERATORS = 200_000
 MAX_TENSORS = 400_000
 MAX_WEIGHTS = 200_000

@@ -14,8 +14,6 @@ from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.operator_names import Names, language_name
 from mtpp_dsl.exchange.model.whole_layers import Key, joined_outside, ordered, whole_layers
 
-__all__ = ["GROUP_BY", "Grouping", "group"]
-
 GroupBy: TypeAlias = Literal["operator", "module", "layer"]
 GROUP_BY: tuple[str, ...] = get_args(GroupBy)
 

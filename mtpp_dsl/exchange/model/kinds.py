@@ -8,8 +8,6 @@ from types import MappingProxyType
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 
-__all__ = ["GROUPS", "KINDS", "ROLES", "TYPES", "bits_of"]
-
 KINDS: Mapping[str, str] = MappingProxyType(
     {
         "matmul": "products of matrices: linear layers, batched products, einsum, Gemm",

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.graph import Graph
 
-__all__ = ["Layout", "layout_of"]
-
 STACKS = ("layer", "layers", "h", "blk", "block", "blocks", "decoder_layer")
 """What layers are called where a graph has several families of nodes; the last word before the number counts."""
 _NUMBERED = re.compile(r"([^\[\]]*)\[(\d{1,9})[],]")

@@ -13,8 +13,6 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.exchange.model.checks import check_model
 from mtpp_dsl.exchange.model.parts import ModelParts
 
-__all__ = ["Model"]
-
 
 @dataclass(frozen=True, repr=False)
 class Model(ModelParts):

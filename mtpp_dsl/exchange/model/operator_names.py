@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-__all__ = ["Names", "language_name"]
-
 _OTHER = re.compile(r"[^A-Za-z0-9_]+")
 
 

@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 from mtpp_dsl.core.base.data_classes import Picklable, Short
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["Amount", "ModelParts", "Operator", "Source", "Symbol", "Tensor", "Weight"]
-
 Amount: TypeAlias = Size | Mapping[str, Size]
 """A size, or one for each phase by its name; zero in a phase that is left out."""
 

@@ -12,8 +12,6 @@ from typing import Any, TypeAlias, cast
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 
-__all__ = ["EXPERTS_READ", "MAX_TEXT", "MAX_VALUE", "Size", "SizeValues", "symbols_of", "value"]
-
 Size: TypeAlias = int | float | str
 """A number, or text: a formula over the symbols of a model."""
 Number: TypeAlias = int | Fraction

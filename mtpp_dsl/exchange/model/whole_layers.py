@@ -6,8 +6,6 @@ import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-__all__ = ["Key", "joined_outside", "ordered", "whole_layers"]
-
 Key: TypeAlias = tuple[str, int | None]
 """The key of operators that are one node: the path of their module, or that of their layer, with its number."""
 

@@ -26,8 +26,6 @@ from mtpp_dsl.language.words.written import name as checked_name
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["Builder", "to_spec"]
-
 _OBJECTIVES = ("bottleneck", "makespan", "latency", "throughput", "iteration")
 
 

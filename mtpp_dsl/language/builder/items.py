@@ -9,8 +9,6 @@ from mtpp_dsl.language.builder.builder_calls import BuilderCall, BuilderStatemen
 from mtpp_dsl.language.words.written import name as checked_name
 from mtpp_dsl.language.words.written import option_list, quoted, value
 
-__all__ = ["Block", "Items", "family"]
-
 
 def family(count: object, over: Mapping[str, object] | None) -> str:
     """Return what makes a name a family: ``[4]``, or ``[i in 0..<4, j in [0, 2]]``; "" for one member."""

@@ -15,8 +15,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.language.syntax.keywords import RESERVED
 from mtpp_dsl.language.words.written import option_list, quantity, quoted
 
-__all__ = ["cost_options", "figures", "hung", "modelled", "split_options", "switches", "with_costs"]
-
 AMOUNTS = (("flop", "FLOP"), ("read", "B"), ("write", "B"))
 
 

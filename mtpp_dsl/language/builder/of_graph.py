@@ -11,8 +11,6 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.language.builder.of_costs import cost_options
 from mtpp_dsl.language.words.written import option_list, percent, quantity, quoted
 
-__all__ = ["items_of", "node_text"]
-
 
 def items_of(graph: Graph) -> Iterator[str]:
     """Yield the ``node`` and ``edge`` items that say what a graph is, to the last digit.

@@ -15,8 +15,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.language.builder.of_graph import node_text
 from mtpp_dsl.language.words.written import exact, number, option_list, quantity, quoted
 
-__all__ = ["objective_text", "row_texts"]
-
 _LABEL = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[(.*)\])?", re.DOTALL)
 _PLAIN = (c.On, c.Used)
 """Decisions without a unit; all others are times."""

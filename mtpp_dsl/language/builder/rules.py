@@ -11,8 +11,6 @@ from mtpp_dsl.language.builder.builder_calls import BuilderCall, BuilderStatemen
 from mtpp_dsl.language.words.written import name as checked_name
 from mtpp_dsl.language.words.written import named, option_list, quoted, value
 
-__all__ = ["Rules"]
-
 Names = str | Iterable[str]
 """A node, a device or a family by name, or several."""
 

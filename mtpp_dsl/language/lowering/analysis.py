@@ -12,8 +12,6 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.places import Places
 from mtpp_dsl.language.values.scope import SpecScope
 
-__all__ = ["Analysis"]
-
 
 @dataclass(frozen=True, eq=False)
 class Analysis:

@@ -14,8 +14,6 @@ from mtpp_dsl.language.values.complaints import Complaint, Findings
 from mtpp_dsl.language.values.expressions import iterate
 from mtpp_dsl.language.values.scope import SpecScope
 
-__all__ = ["Group", "Placed", "all_of", "chosen", "opened", "scenarios", "unrepeated"]
-
 Placed: TypeAlias = tuple[tree.Statement, Path]
 """A statement, and the folder that its paths start from."""
 

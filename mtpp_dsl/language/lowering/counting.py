@@ -12,8 +12,6 @@ from mtpp_dsl.language.values.expressions import Locals, evaluate, whole
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Sequence
 
-__all__ = ["MemberCounts"]
-
 MAX_NESTED = 50
 """Blocks nested deeper than this are refused when they are used; they are not counted."""
 

@@ -21,8 +21,6 @@ from mtpp_dsl.language.values.options import Options
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef
 
-__all__ = ["lower_custom", "under_target"]
-
 
 def lower_custom(statement: tree.ConstraintStatement, scope: SpecScope) -> Iterator[CustomConstraint]:
     """Yield what ``constraint KEYWORD …`` of a plug-in means, one constraint per step of its comprehension.

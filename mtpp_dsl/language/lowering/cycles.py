@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["closed_walk"]
-
 
 def closed_walk(n: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     """Return the numbers of edges that form a cycle, in the order of the walk; none if there is none.

@@ -17,8 +17,6 @@ from mtpp_dsl.language.values.selecting import select
 from mtpp_dsl.language.values.values import MapValue, Quantity, shown
 from mtpp_dsl.language.values.values import Sequence as Values
 
-__all__ = ["FIGURES", "declare_type", "figures", "type_of", "with_type"]
-
 FIGURES = ("peak", "bandwidth", "efficiency")
 """The options."""
 

@@ -15,8 +15,6 @@ from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import NodeRef, Quantity
 from mtpp_dsl.language.values.values import Sequence as Values
 
-__all__ = ["Ends"]
-
 
 class Ends:
     """Finds the nodes at the ends of edges, in the graph and in the instances of blocks.

@@ -30,8 +30,6 @@ from mtpp_dsl.language.values.phases import per_phase
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Quantity, shown
 
-__all__ = ["NODE_OPTIONS", "GraphItems"]
-
 NODE_OPTIONS = (
     "time",
     "work",

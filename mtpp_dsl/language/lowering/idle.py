@@ -21,16 +21,6 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.lexing import without_remarks
 from mtpp_dsl.language.syntax.places import whole_lines
 
-__all__ = [
-    "free_streams",
-    "idle_batches",
-    "idle_memory",
-    "idle_names",
-    "idle_reserve",
-    "idle_tables",
-    "idle_work",
-]
-
 _KINDS: dict[type[tree.Tree], str] = {
     tree.ParamStatement: "param",
     tree.LetStatement: "let",

@@ -22,8 +22,6 @@ from mtpp_dsl.language.values.expressions import evaluate
 from mtpp_dsl.language.values.scope import LawOperator, SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Quantity, Value, describe, shown
 
-__all__ = ["LAW", "DeviceClasses", "Law", "law_of", "package_law"]
-
 LAW = "roofline"
 """What the function is called that says what an operator takes on a device."""
 

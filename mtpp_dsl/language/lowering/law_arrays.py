@@ -22,8 +22,6 @@ from mtpp_dsl.language.values.functions import FUNCTIONS
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, Quantity
 
-__all__ = ["column_times"]
-
 Column: TypeAlias = NDArray[Any]
 """[operators] numbers, truth values or strings."""
 

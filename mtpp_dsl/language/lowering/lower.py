@@ -43,8 +43,6 @@ from mtpp_dsl.language.values.scope import SpecScope
 
 _IF_OR_STATEMENT = re.compile(r"\bif\b|^\s*+[a-z]++", re.MULTILINE)
 
-__all__ = ["Lowering", "Spec", "analyse", "load", "read"]
-
 
 def load(
     spec: str | os.PathLike[str],

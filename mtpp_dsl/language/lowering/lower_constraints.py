@@ -44,8 +44,6 @@ from mtpp_dsl.language.values.values import (
     shown,
 )
 
-__all__ = ["RULE_OPTIONS", "lower_constraint", "lower_labelled"]
-
 MAX_AMOUNT = 1_000_000_000
 MAX_SIZES = 10_000
 RULE_OPTIONS: dict[str, tuple[str, ...]] = {

@@ -30,18 +30,6 @@ from mtpp_dsl.language.values.values import Sequence as Values
 
 Routing: TypeAlias = Literal["widest", "direct"]
 
-__all__ = [
-    "DEVICE_OPTIONS",
-    "INTERCONNECTS",
-    "LINK_OPTIONS",
-    "LinkTable",
-    "ReadChannel",
-    "declare_devices",
-    "lower_interconnect",
-    "lower_links",
-    "memory_units",
-]
-
 DEVICE_OPTIONS = (
     "type",
     "memory",

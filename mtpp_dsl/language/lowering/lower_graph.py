@@ -23,8 +23,6 @@ from mtpp_dsl.language.values.options import Options
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Quantity, describe
 
-__all__ = ["lower_graph", "read_file", "read_old_plan", "resolve_path"]
-
 
 def lower_graph(
     statement: tree.GraphBlock | tree.GraphFile | tree.GraphGenerator,

@@ -20,8 +20,6 @@ from mtpp_dsl.language.values.options import Options
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Affine, Quantity, describe
 
-__all__ = ["StatedObjective", "counting", "lower_objective", "lower_penalty"]
-
 _PARTS = ("together", "separate")
 _TRANSFERS = ("per_batch", "per_input")
 

@@ -16,8 +16,6 @@ from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import MapValue, Quantity, Value, describe, shown
 from mtpp_dsl.language.values.values import Sequence as Values
 
-__all__ = ["MEMORY_OPTIONS", "PIPELINED", "microbatches", "shard", "stage_memory"]
-
 MEMORY_OPTIONS = ("schedule", "microbatches", "recompute")
 PIPELINED = ("gpipe", "1f1b", "pipedream", "2bw")
 MAX_GROUP = 1_000_000

@@ -44,8 +44,6 @@ from mtpp_dsl.language.values.params import bind_params
 from mtpp_dsl.language.values.phases import check_phase_names, declare_phases, in_phases
 from mtpp_dsl.language.values.scope import SpecScope
 
-__all__ = ["LoweringStages"]
-
 S = TypeVar("S", bound=tree.Statement)
 
 BATCHED = {"batch": "batch sizes", "repeat": "several batches of a node"}

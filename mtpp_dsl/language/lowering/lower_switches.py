@@ -23,8 +23,6 @@ from mtpp_dsl.language.values.options import Options
 from mtpp_dsl.language.values.scope import Hanging, SpecScope
 from mtpp_dsl.language.values.values import describe
 
-__all__ = ["OF_SPLITS", "SWITCH_OPTIONS", "UPLINK", "hanging", "lower_tree", "of_splits"]
-
 UPLINK = ("switch", "uplink", "latency", "duplex")
 """Options of a device that say where it hangs in a tree of switches."""
 

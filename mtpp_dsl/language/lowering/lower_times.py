@@ -27,8 +27,6 @@ from mtpp_dsl.language.values.phases import phase_of
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Quantity, shown
 
-__all__ = ["TimeTables", "TransferTimes"]
-
 
 class TimeTables:
     """The times of nodes on devices, and of batches: those of the graph's file, and what statements say over them.

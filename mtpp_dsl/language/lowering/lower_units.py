@@ -14,8 +14,6 @@ from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.declaring import UnitKeeper
 from mtpp_dsl.language.values.values import Quantity
 
-__all__ = ["check_io", "check_rate", "given_in_seconds", "times_in_seconds"]
-
 
 def times_in_seconds(
     graph: Graph, joined: Interconnect, channel_in_seconds: bool, keeper: UnitKeeper, span: Span

@@ -16,8 +16,6 @@ from mtpp_dsl.language.values.phases import per_phase
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, MapValue, NodeTime, Quantity, Sequence, describe, shown
 
-__all__ = ["COST_OPTIONS", "cost_options", "costs_of", "devices_called", "time_option"]
-
 TYPE, FAMILY, NAME = range(3)
 """What a key may name: of several about one device the last of these counts."""
 

@@ -27,8 +27,6 @@ from mtpp_dsl.language.values.options import Options
 from mtpp_dsl.language.values.phases import phase_of
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Quantity, Sequence, Value, describe
 
-__all__ = ["MAX_ERRORS", "Measurement", "read_measurements", "take_profile", "times_from"]
-
 _UNITS = tuple(name for name, (_, dimension) in UNITS.items() if dimension == TIME)
 MAX_ERRORS = 20
 """Wrong lines reported of one file."""

@@ -11,8 +11,6 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.build_expressions import ExpressionBuilder, unquote
 from mtpp_dsl.language.syntax.tables import Token
 
-__all__ = ["OnClause", "RuleBuilder", "TreeBuilder", "clauses_of", "options_of"]
-
 K = TypeVar("K", bound=tree.Tree)
 
 

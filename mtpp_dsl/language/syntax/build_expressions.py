@@ -12,8 +12,6 @@ from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.tables import Token
 
-__all__ = ["MAX_DIGITS", "ExpressionBuilder", "exact", "unquote"]
-
 MAX_DIGITS = 400
 """Digits of a number, before and after the point."""
 _LARGEST = Fraction(sys.float_info.max)

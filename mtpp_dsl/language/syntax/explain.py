@@ -15,8 +15,6 @@ from mtpp_dsl.language.syntax.rules import comma, custom_rules, syntax_message, 
 from mtpp_dsl.language.syntax.syntax_errors import EXAMPLES, TERMINALS
 from mtpp_dsl.language.syntax.tables import END, Failure, Token
 
-__all__ = ["explain"]
-
 _INSIDE = {"item": "graph { ", "block_item": "block b { "}
 
 

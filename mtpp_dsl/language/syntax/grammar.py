@@ -14,8 +14,6 @@ from mtpp_dsl.core.text.source import Diagnostic, Source
 from mtpp_dsl.language.syntax.build import TreeBuilder
 from mtpp_dsl.language.syntax.tables import Tables
 
-__all__ = ["MAX_WORDS", "grammar", "run"]
-
 MAX_WORDS = 1_000_000
 """Words and marks of a spec with all that it includes; one that has more is refused."""
 

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from mtpp_dsl.core.errors import did_you_mean
 
-__all__ = ["BEGINS_ITEM", "FUNCTION_NAMES", "ITEMS", "RESERVED", "RULES", "STATEMENTS", "Meaning", "word_hint"]
-
 
 class Meaning(NamedTuple):
     """What a word means.

@@ -15,8 +15,6 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.lexing import lexemes
 from mtpp_dsl.language.syntax.parser import parse
 
-__all__ = ["format_spec"]
-
 _KEYWORDS = {
     *("in", "if", "then", "else", "for", "and", "or", "not", "forall", "by", "on", "at", "most", "up", "to", "from"),
     *("include", "import", "pin", "forbid", "separate", "colocate", "subgraphs", "repeat", "replicate", "shard"),

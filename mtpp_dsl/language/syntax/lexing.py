@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from mtpp_dsl.language.syntax.grammar import grammar
 
-__all__ = ["Lexeme", "brackets", "lexemes", "without_remarks", "words"]
-
 _NAMED = ("WHITESPACE", "COMMENT", "STRING", "NUMBER", "UNIT", "NAME")
 _SAME_LINE = r"[ \t\f\r]*+"
 

@@ -7,8 +7,6 @@ from dataclasses import fields
 
 from mtpp_dsl.language.syntax import tree
 
-__all__ = ["mentions", "ordered"]
-
 
 def mentions(expression: tree.Tree | None, *, calls: bool = True) -> frozenset[str]:
     """Return the names that an expression mentions, its own loop variables among them; with *calls* functions, too.

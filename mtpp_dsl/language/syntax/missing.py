@@ -10,8 +10,6 @@ from mtpp_dsl.language.syntax.grammar import run
 from mtpp_dsl.language.syntax.keywords import FUNCTION_NAMES
 from mtpp_dsl.language.syntax.tables import END, Failure, Token
 
-__all__ = ["misplaced", "missing_mark", "unexpected_character", "wrong_bracket"]
-
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _MARKS = {"RPAR": ")", "RSQB": "]", "RBRACE": "}", "COLON": ":"}
 _FURTHER = 2_000

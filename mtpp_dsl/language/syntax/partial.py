@@ -18,8 +18,6 @@ from mtpp_dsl.language.syntax.pieces import Parsed, beginnings_of_items, items_b
 from mtpp_dsl.language.syntax.rules import custom_rules
 from mtpp_dsl.language.syntax.tables import Failure
 
-__all__ = ["Broken", "Partial", "parse_partial"]
-
 
 @dataclass(frozen=True)
 class Broken:

@@ -15,8 +15,6 @@ from mtpp_dsl.language.syntax.keywords import BEGINS_ITEM, STATEMENTS
 from mtpp_dsl.language.syntax.lexing import Lexeme, words
 from mtpp_dsl.language.syntax.tables import Failure, Token
 
-__all__ = ["CLOSING", "OPENING", "Parsed", "ParsedPiece", "beginnings_of_items", "items_before", "meant", "pieces"]
-
 OPENING, CLOSING = ("(", "[", "{"), (")", "]", "}")
 _OFTEN_NAMES = (
     "time",

@@ -16,8 +16,6 @@ from mtpp_dsl.core.text.source import Edit, Fix, Source, Span, named_line, place
 from mtpp_dsl.exchange.library.entries import LIBRARY
 from mtpp_dsl.language.syntax import tree
 
-__all__ = ["Places", "SpecLines", "adding", "whole_lines"]
-
 _GRAPHS = (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator)
 _JOINS = (tree.InterconnectStatement, tree.LinkStatement, tree.SwitchStatement)
 _LIBRARY = f"{LIBRARY}/"

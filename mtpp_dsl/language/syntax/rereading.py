@@ -15,8 +15,6 @@ from mtpp_dsl.language.syntax.lexing import words
 from mtpp_dsl.language.syntax.partial import Partial, parse_partial
 from mtpp_dsl.language.syntax.pieces import pieces
 
-__all__ = ["MAX_CHARACTERS", "ParsedBefore"]
-
 MAX_CHARACTERS = 500_000
 """Longer texts, which may have too many words, are always parsed whole."""
 LONGEST_WORD = 14

@@ -9,8 +9,6 @@ from mtpp_dsl.core.text.edits import is_slip, suggested
 from mtpp_dsl.core.text.source import Diagnostic, Edit, Fix, Source, Span
 from mtpp_dsl.language.syntax.keywords import RULES, STATEMENTS, word_hint
 
-__all__ = ["comma", "custom_rules", "syntax_code", "syntax_message", "unknown_rule", "unknown_statement"]
-
 _CODES = (
     (r"^there is no statement|^a statement begins|stands? behind a (statement|label)", "MTPP-E001"),
     (r"stands? in a (graph|block)", "MTPP-E009"),

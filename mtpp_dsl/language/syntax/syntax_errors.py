@@ -6,8 +6,6 @@ fails in against theirs, and the tests loop over the same table.
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES", "TERMINALS"]
-
 EXAMPLES: dict[str, list[str]] = {
     "an option is written 'name = value'": [
         "device d (memory 3)",

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 if TYPE_CHECKING:
     from lark import Lark
 
-__all__ = ["Failure", "Tables", "Token", "ValueBuilder"]
-
 END = "$END"
 _NAME, _UNIT = "NAME", "UNIT"
 _WORD = "[A-Za-z_][A-Za-z0-9_]*+"

@@ -9,8 +9,6 @@ from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.syntax.lexing import words
 
-__all__ = ["LANGUAGE_VERSION", "REWRITES", "another_version", "is_present", "upgraded", "version_of"]
-
 LANGUAGE_VERSION = 1
 """The present version of the language."""
 

@@ -14,8 +14,6 @@ from mtpp_dsl.core.base.units import NONE, Dimension
 from mtpp_dsl.core.constraints import Decision
 from mtpp_dsl.language.values.values import Affine, MapValue, Quantity, Sequence, Value, describe
 
-__all__ = ["Mismatch", "Total", "compare", "divide", "multiply", "negate", "subtract", "total"]
-
 _SMALL = 10**18
 _COMPARED: dict[str, Callable[[Exact, Exact], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
 

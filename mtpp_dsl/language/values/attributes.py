@@ -20,8 +20,6 @@ from mtpp_dsl.language.values.decisions import DIMENSIONS, device_of, node_of
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, EdgeRef, NodeRef, Quantity, Sequence, Value, describe
 
-__all__ = ["ATTRIBUTES", "COSTING", "OF_DEVICES", "OF_OPERATORS", "kind_of", "settled_costs"]
-
 
 def settled_costs(graph: Graph) -> Costs | None:
     """Return the costs of a graph with what is read and written, and kinds, filled in; None where it has none.

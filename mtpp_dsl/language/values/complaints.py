@@ -13,8 +13,6 @@ from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.core.text.edits import suggested
 from mtpp_dsl.core.text.source import Diagnostic, Fix, Place, Span
 
-__all__ = ["MAX_WRONG", "Complaint", "Findings", "ReadingStopped", "Remarks", "Steps", "Unsettled", "reserved"]
-
 T = TypeVar("T")
 
 MAX_WRONG = 100

@@ -9,22 +9,6 @@ from mtpp_dsl.language.values.arithmetic import Mismatch
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Affine, DeviceRef, NodeRef, Sequence, Value, describe
 
-__all__ = [
-    "DIMENSIONS",
-    "bottleneck",
-    "decision",
-    "device_of",
-    "finish",
-    "latency",
-    "load",
-    "moved",
-    "node_of",
-    "on",
-    "phase_name",
-    "start",
-    "used",
-]
-
 DIMENSIONS = {"s": TIME, "B": SIZE, "FLOP": WORK, "": NONE}
 """Dimension by base unit."""
 

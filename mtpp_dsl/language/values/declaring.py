@@ -14,8 +14,6 @@ from mtpp_dsl.language.values.expressions import Locals, evaluate, iterate, whol
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Quantity, Sequence, Value, describe
 
-__all__ = ["UnitKeeper", "check_word", "expand_family", "subscript_text"]
-
 _UNIT_NAMES = {TIME: "s", SIZE: "B", WORK: "FLOP", NONE: ""}
 _NOT_IN_NAMES = frozenset('[]",\n\r')
 

@@ -15,8 +15,6 @@ from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import describe
 
-__all__ = ["check_assert", "define", "hidden_names"]
-
 
 def define(statements: Sequence[tuple[tree.Statement, Path]], scope: SpecScope) -> Iterator[Diagnostic]:
     """Make the lets and functions of a spec known, and yield what is wrong with their names; later ones replace.

@@ -31,22 +31,6 @@ from mtpp_dsl.language.values.values import (
     shown,
 )
 
-__all__ = [
-    "Locals",
-    "evaluate",
-    "evaluates",
-    "iterate",
-    "loops",
-    "members_of",
-    "number",
-    "placed",
-    "steps_of",
-    "truth",
-    "unknown_unit",
-    "warn_of_no_step",
-    "whole",
-]
-
 Locals = Mapping[str, Value]
 
 T = TypeVar("T")

@@ -10,16 +10,6 @@ from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.values import Affine
 
-__all__ = [
-    "condition_remedy",
-    "general_remedy",
-    "is_not_linear",
-    "mismatch_code",
-    "only_pushed_down",
-    "remedy",
-    "without_maxima",
-]
-
 MAX_ROWS = 10_000
 """More rows in place of one are refused."""
 

@@ -11,8 +11,6 @@ from mtpp_dsl.language.values.expressions import Locals, evaluate
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Sequence, Value, describe
 
-__all__ = ["Empty", "in_their_order", "members"]
-
 
 class Empty(Complaint):
     """A set without members, where a statement speaks of some: most statements then say nothing.

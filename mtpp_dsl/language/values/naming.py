@@ -22,8 +22,6 @@ from mtpp_dsl.language.values.selecting import select
 from mtpp_dsl.language.values.values import DeviceRef, EdgeRef, NodeRef, Quantity, Value, describe
 from mtpp_dsl.language.values.values import Sequence as Values
 
-__all__ = ["PathStep", "member_of", "steps_of_path", "subscripts_text"]
-
 
 @dataclass(frozen=True)
 class PathStep:

@@ -17,8 +17,6 @@ from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Quantity, Value, describe, shown
 from mtpp_dsl.language.values.values import Sequence as Values
 
-__all__ = ["Options"]
-
 
 class Options:
     """The options of one statement, in one step of its comprehension; :meth:`at` goes to another step.

@@ -19,8 +19,6 @@ from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DataTable, MapValue, Quantity, Value
 from mtpp_dsl.language.values.values import Sequence as Values
 
-__all__ = ["lost_files", "origin_of", "plain"]
-
 MAX_SHOWN = 100
 """Longer lists are told by their length in what results say of params."""
 _PARTLY_READ = (".gguf", ".pt2")

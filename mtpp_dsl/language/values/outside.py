@@ -15,8 +15,6 @@ from mtpp_dsl.core.base.exact_numbers import from_float, settled
 from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.values import Key, MapValue, Quantity, Sequence, Value
 
-__all__ = ["from_python", "records_of"]
-
 
 def from_python(value: object) -> Value:
     """Return a Python value as one of the language.

@@ -28,8 +28,6 @@ from mtpp_dsl.language.values.values import Sequence as Values
 MAX_LISTED = 12
 """So many params are listed where one is not there."""
 
-__all__ = ["Recorded", "bind_params"]
-
 _TYPES: dict[str, Dimension] = {"int": NONE, "float": NONE, "time": TIME, "size": SIZE, "bandwidth": RATE}
 _TEXT_TYPES = ("string", "path")
 _SUCH_AS = {"int": "4", "float": "0.5", "time": "3ms", "size": "16GB", "bandwidth": "8GB/s", "bool": "true"}

@@ -20,8 +20,6 @@ from mtpp_dsl.language.values.options import Options
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import MapValue, Quantity, shown
 
-__all__ = ["check_phase_names", "declare_phases", "in_phases", "per_phase", "phase_of"]
-
 
 def declare_phases(statements: Iterable[tree.PhaseStatement], scope: SpecScope) -> None:
     """Make the phases of a spec known to *scope*, in their order, with how often each runs for one input.

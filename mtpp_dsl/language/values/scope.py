@@ -19,8 +19,6 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.complaints import Complaint, Remarks, Steps, Unsettled
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, NodeTime, Quantity, Sequence, Value
 
-__all__ = ["MAX_LOOPS", "Declarations", "Evaluation", "Hanging", "LawOperator", "SpecScope", "SpecUnits"]
-
 MAX_COMPARED = 5_000_000
 """Words compared with unknown names; beyond, no near ones are suggested."""
 

@@ -25,8 +25,6 @@ from mtpp_dsl.language.values.values import (
 )
 from mtpp_dsl.language.values.values import Sequence as Values
 
-__all__ = ["has_key", "key_of", "select"]
-
 
 @evaluates(tree.Select)
 def _select(node: tree.Select, scope: SpecScope, local: Locals) -> Value:

@@ -14,23 +14,6 @@ from mtpp_dsl.core.base.units import NONE, Dimension, format_exact
 from mtpp_dsl.core.constraints import Decision
 from mtpp_dsl.core.text.source import Span
 
-__all__ = [
-    "Affine",
-    "DataTable",
-    "DeviceRef",
-    "EdgeRef",
-    "Key",
-    "MapValue",
-    "NodeRef",
-    "NodeTime",
-    "Quantity",
-    "Sequence",
-    "TableRow",
-    "Value",
-    "describe",
-    "shown",
-]
-
 
 @dataclass(slots=True, unsafe_hash=True)  # not frozen: made by the million
 class Quantity:

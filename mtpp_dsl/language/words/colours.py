@@ -14,8 +14,6 @@ from mtpp_dsl.language.syntax.grammar import grammar
 from mtpp_dsl.language.syntax.keywords import RESERVED
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
 
-__all__ = ["SCOPE", "Vocabulary", "textmate_grammar", "vocabulary"]
-
 CONTROL = frozenset(("if", "then", "else", "for", "forall"))
 OPERATORS = frozenset(("and", "or", "not"))
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from mtpp_dsl.core.text.source import Diagnostic, Edit, Fix, Span, shortened
 
-__all__ = ["SCHEMA_VERSION", "diagnostics_to_json"]
-
 SCHEMA_VERSION = 1
 
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from mtpp_dsl.language.syntax.keywords import Meaning
 
-__all__ = ["FUNCTIONS", "INTERCONNECTS", "OBJECTIVES", "PARAM_TYPES", "WORDS", "meaning_of_option"]
-
 
 def _language(heading: str, table: Mapping[str, tuple[str, str]]) -> dict[str, Meaning]:
     return {word: Meaning(says, form, f"language.md#{heading}") for word, (says, form) in table.items()}

@@ -23,8 +23,6 @@ from pygments.token import (
     _TokenType,
 )
 
-__all__ = ["MtppLexer"]
-
 TOKENS = {
     "comment": Comment.Single,
     "constant.character.escape": String.Escape,

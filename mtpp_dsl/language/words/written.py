@@ -15,8 +15,6 @@ from typing import Any, SupportsFloat, SupportsIndex, cast
 from mtpp_dsl.core.base.units import UNITS
 from mtpp_dsl.core.errors import SpecError, UsageError
 
-__all__ = ["exact", "expression", "name", "named", "number", "option_list", "percent", "quantity", "quoted", "value"]
-
 LEAST = 1e-300
 """Smaller numbers, which floating point holds with fewer digits, are not read."""
 MAX_ZEROS = 6

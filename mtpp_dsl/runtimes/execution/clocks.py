@@ -8,8 +8,6 @@ from statistics import median
 from time import perf_counter, thread_time
 from typing import Literal
 
-__all__ = ["CLOCKS", "Clock", "TimeSpread", "spread"]
-
 Clock = Literal["wall", "cpu"]
 CLOCKS: dict[Clock, Callable[[], float]] = {"wall": perf_counter, "cpu": thread_time}
 """``cpu`` counts what the calling thread spent: other programs do not matter, and neither do further threads."""

@@ -12,8 +12,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-__all__ = ["ForeignLoad", "busy", "machine_facts", "processes_within", "processor_name"]
-
 
 def machine_facts(threads: int, clock: str, packages: tuple[str, ...], device: str = "cpu") -> dict[str, Any]:
     """Return what a profile says of its machine; *packages* are those whose versions matter."""

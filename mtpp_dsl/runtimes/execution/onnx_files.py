@@ -15,8 +15,6 @@ from mtpp_dsl.core.text.visible import escaped, visible
 from mtpp_dsl.runtimes.execution.onnx_parts import OnnxPart, cut
 from mtpp_dsl.runtimes.execution.onnx_weights import MOST_INLINE, WeightFile, read_model
 
-__all__ = ["FORMAT", "check_files", "onnx_files", "write_files"]
-
 FORMAT, VERSION = "mtpp-onnx-split", 1
 Content: TypeAlias = str | bytes | Callable[[BinaryIO], None]
 

@@ -10,8 +10,6 @@ from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.onnx.model_file import read_names
 
-__all__ = ["OnnxPart", "cut"]
-
 LEAST_IR = 8
 """Older files list weights as inputs, which the parts do not."""
 

@@ -20,8 +20,6 @@ from mtpp_dsl.runtimes.execution.plan_parts import ModelPart, origin_of, parts_o
 from mtpp_dsl.runtimes.execution.run_options import RunOptions, refuse_unknown, sizes_with
 from mtpp_dsl.runtimes.execution.run_report import RunReport, compare, notes_of, rows_of
 
-__all__ = ["check_same", "nodes_of", "run_onnx"]
-
 
 def nodes_of(model: Model, part: ModelPart) -> dict[int, str]:
     """Return the numbers of the ONNX nodes of a part, with the names of their operators.

@@ -13,8 +13,6 @@ from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import SolverError, UsageError
 from mtpp_dsl.runtimes.execution.clocks import CLOCKS, Clock
 
-__all__ = ["OnnxChain", "open_session", "random_inputs"]
-
 TYPES = {
     "tensor(float)": np.float32,
     "tensor(double)": np.float64,

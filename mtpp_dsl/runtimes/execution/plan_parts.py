@@ -12,8 +12,6 @@ from mtpp_dsl.core.plans.plan import Plan, device_order
 from mtpp_dsl.core.problem.graph_origin import GraphOrigin
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["ModelPart", "origin_of", "parts_of", "stages_of"]
-
 
 @dataclass(frozen=True)
 class ModelPart:

@@ -9,8 +9,6 @@ from typing import Any, Literal
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.runtimes.execution.clocks import Clock
 
-__all__ = ["RunOptions", "refuse_unknown", "sizes_with"]
-
 
 @dataclass(frozen=True)
 class RunOptions:

@@ -20,8 +20,6 @@ from mtpp_dsl.runtimes.execution.torch_pipeline import run_pipeline
 from mtpp_dsl.runtimes.execution.torch_signature import index_limits, random_args, signature_of
 from mtpp_dsl.runtimes.execution.torch_split import TorchRecipe, TorchSplit, fingerprint
 
-__all__ = ["run_torch"]
-
 
 def run_torch(problem: Problem, plan: Plan, model: str, options: RunOptions) -> RunReport:
     """Run a plan of the model that ``module:callable`` makes: **this runs the user's code**.

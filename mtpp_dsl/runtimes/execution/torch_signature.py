@@ -9,8 +9,6 @@ from typing import Any
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.model.model import Model
 
-__all__ = ["Signature", "fake_args", "index_limits", "random_args", "signature_of"]
-
 BATCH = "batch"
 DTYPES = {
     "fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int64": "int64", "int32": "int32",

@@ -13,8 +13,6 @@ from mtpp_dsl.exchange.importers.torch_model import made_by
 from mtpp_dsl.runtimes.execution.stage_file import SplitError, StageFile, exported, split_graph
 from mtpp_dsl.runtimes.execution.torch_signature import Signature
 
-__all__ = ["TorchRecipe", "TorchSplit", "fingerprint", "graph_module_of", "make_module"]
-
 
 @dataclass(frozen=True)
 class TorchSplit:

@@ -15,8 +15,6 @@ from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.profile import Profile, Timing, timing_of
 from mtpp_dsl.runtimes.execution.clocks import TimeSpread
 
-__all__ = ["Journal", "MeasuringJob", "profile_of_jobs"]
-
 Tell = Callable[[int, int, str], None]
 """Called with how many signatures are done, how many there are, and which one comes now."""
 

@@ -8,8 +8,6 @@ from time import thread_time
 
 from mtpp_dsl.runtimes.execution.clocks import CLOCKS, Clock, TimeSpread, spread
 
-__all__ = ["MeasuringEffort", "measure"]
-
 LEAST_SAMPLE = 50e-6
 """Seconds that one sample takes at least: shorter runs are taken together, so that reading the clock does not count."""
 

@@ -16,8 +16,6 @@ from mtpp_dsl.runtimes.targets.graph_modules import modules_of
 from mtpp_dsl.runtimes.targets.layer_counts import MAX_TEXT, comment, without_comments
 from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages
 
-__all__ = ["DeepSpeed"]
-
 _PARTS = re.compile(r"\b(?:PARTS|parts)\s*[=:]\s*(\[[\d,\s]*\]|\([\d,\s]*\))")
 _CODE = '''from deepspeed.pipe import PipelineModule
 

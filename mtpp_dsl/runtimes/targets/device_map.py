@@ -18,8 +18,6 @@ from mtpp_dsl.core.text.visible import escaped
 from mtpp_dsl.runtimes.targets.graph_modules import Module, modules_of
 from mtpp_dsl.runtimes.targets.stages import is_cpu, origin_of, plain_plan, refuse_beyond
 
-__all__ = ["DeviceMap"]
-
 Place = int | str
 MAX_ENTRIES = 100_000
 """Of a map; more are refused."""

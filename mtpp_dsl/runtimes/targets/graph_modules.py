@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.exchange.model.layer_stack import layout_of
 
-__all__ = ["Module", "modules_of"]
-
 
 @dataclass(frozen=True)
 class Module:

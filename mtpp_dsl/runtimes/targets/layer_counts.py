@@ -15,8 +15,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import on_a_line
 from mtpp_dsl.runtimes.targets.stages import Stages
 
-__all__ = ["Layers", "SgLang", "TensorRtLlm", "VLlm", "comment", "counts_in", "without_comments"]
-
 MAX_TEXT = 2**20
 """Bytes of a longer file of counts are not read."""
 _COUNTS = r"((?:\d{1,9}\s*,\s*)*\d{1,9})"

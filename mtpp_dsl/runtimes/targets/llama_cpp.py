@@ -17,8 +17,6 @@ from mtpp_dsl.exchange.model.layer_stack import layout_of
 from mtpp_dsl.runtimes.targets.layer_counts import MAX_TEXT, comment, without_comments
 from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages, is_cpu
 
-__all__ = ["LlamaCpp", "placed"]
-
 CPU = -1
 _SPLIT = re.compile(r"(?:-ts|--tensor-split)[\s=]+[\"']?([\d.,/]+)[\"']?(?=\s|$)")
 _OFFLOADED = re.compile(r"(?:-ngl|--gpu-layers|--n-gpu-layers)[\s=]+(\d{1,9})(?=\s|$)")

@@ -13,8 +13,6 @@ from mtpp_dsl.exchange.model.layer_stack import layout_of
 from mtpp_dsl.runtimes.targets.layer_counts import comment, without_comments
 from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages
 
-__all__ = ["Megatron", "stages_of"]
-
 MAX_TEXT = 2**16
 """Bytes of a longer file are not read."""
 MAX_WRITTEN = 10_000

@@ -17,8 +17,6 @@ from mtpp_dsl.core.text.visible import coded, printable, visible
 from mtpp_dsl.runtimes.targets.layer_counts import comment
 from mtpp_dsl.runtimes.targets.stages import plain_plan
 
-__all__ = ["Csv", "DotTarget"]
-
 _LINE = re.compile(r"\r\n|\r|\n")
 
 

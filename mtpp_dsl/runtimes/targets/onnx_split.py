@@ -17,8 +17,6 @@ from mtpp_dsl.runtimes.execution.onnx_plan import check_same, nodes_of
 from mtpp_dsl.runtimes.execution.plan_parts import origin_of, stages_of
 from mtpp_dsl.runtimes.targets.model_parts import manifest_of, restricted, rows_of, split_of
 
-__all__ = ["OnnxSplit"]
-
 RUNTIME = "ONNX Runtime"
 PIECE = 2**22
 

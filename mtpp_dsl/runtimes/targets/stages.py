@@ -30,8 +30,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.library.entries import entries
 from mtpp_dsl.exchange.model.layer_stack import layout_of
 
-__all__ = ["StageItems", "Stages", "check_stages", "is_cpu", "origin_of", "plain_plan", "refuse_beyond"]
-
 
 @dataclass(frozen=True)
 class StageItems:

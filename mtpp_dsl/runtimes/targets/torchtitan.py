@@ -21,8 +21,6 @@ from mtpp_dsl.runtimes.targets.graph_modules import Module, modules_of
 from mtpp_dsl.runtimes.targets.layer_counts import comment
 from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages
 
-__all__ = ["TorchTitan"]
-
 MAX_TEXT = 2**22
 FIELD = "module_fqns_per_model_part"
 DEGREE = "pipeline_parallel_degree"

@@ -21,15 +21,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.solving.answers.again import under_target
 
-__all__ = [
-    "checked",
-    "made_again",
-    "relaxes",
-    "with_bandwidth",
-    "with_memory",
-    "without",
-]
-
 FIXED = (BatchSizes, PinChunks)
 """Constraints that say what is asked, not only what is allowed: without them it is another problem."""
 

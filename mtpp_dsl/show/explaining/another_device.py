@@ -19,8 +19,6 @@ from mtpp_dsl.language.lowering.analysis import Analysis
 from mtpp_dsl.show.explaining.altered import made_again
 from mtpp_dsl.solving.answers.again import analysed_again
 
-__all__ = ["alike", "with_device"]
-
 Terms = Iterable[tuple[Decision, float]]
 
 

@@ -21,8 +21,6 @@ from mtpp_dsl.show.report.activities import Timeline
 from mtpp_dsl.show.report.names import short_name, short_names
 from mtpp_dsl.show.report.reached import still_better
 
-__all__ = ["BottleneckPart", "Limit", "ObjectiveHolders", "bottleneck", "holders_of_objective", "limits_of"]
-
 PARTS = ("work", "input", "output", "overflow", "deviation", "sync")
 MOST = 8
 """Holders of one objective that are told."""

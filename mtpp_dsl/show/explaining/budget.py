@@ -15,8 +15,6 @@ from mtpp_dsl.show.explaining.question import Question
 from mtpp_dsl.solving.api import solve
 from mtpp_dsl.solving.drivers.stage import Stage
 
-__all__ = ["LEAST_SECONDS", "STOPPED", "BudgetTask", "SolvedTask", "solved"]
-
 LEAST_SECONDS = 0.1
 """With a smaller share a problem is not solved at all."""
 STOPPED, NO_TIME = "the search was stopped before its turn", "there was no time left for it"

@@ -26,8 +26,6 @@ from mtpp_dsl.show.explaining.question import Question
 from mtpp_dsl.show.explaining.slack import slack_of
 from mtpp_dsl.show.report.names import fold_names
 
-__all__ = ["GENERAL", "Clash", "ClashMember", "Clashes", "infeasible"]
-
 MOST_SHOWN = 8
 """Parts of one statement that are told in words."""
 GENERAL = "no plan keeps all that is asked"

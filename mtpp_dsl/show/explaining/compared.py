@@ -19,8 +19,6 @@ from mtpp_dsl.solving.answers.again import points_of, read_answer
 from mtpp_dsl.solving.answers.json import result_to_json
 from mtpp_dsl.solving.answers.shape import check_shape
 
-__all__ = ["SAME", "AnswerSide", "asked_differently", "objectives_of", "side_of", "stages_of", "traded"]
-
 SAME = 1e-9
 """Values that differ by no more than this share are one."""
 

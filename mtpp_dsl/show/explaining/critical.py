@@ -20,8 +20,6 @@ from mtpp_dsl.show.explaining.question import Question
 from mtpp_dsl.show.report.activities import Activity, Step, Timeline
 from mtpp_dsl.show.report.names import short_name, short_names
 
-__all__ = ["Critical", "IdleTime", "critical"]
-
 MOST_STEPS, MOST_SLACK, MOST_IDLE = 12, 5, 5
 """What is told in words; JSON has all."""
 SAME = 1e-9

@@ -16,8 +16,6 @@ from mtpp_dsl.show.explaining.compared import SAME, AnswerSide, objectives_of, s
 from mtpp_dsl.show.explaining.moves import NodeMove, folded, renamed_track
 from mtpp_dsl.show.report.names import short_name, short_names
 
-__all__ = ["DIFF_VERSION", "Difference", "diff_schema"]
-
 DIFF_VERSION = 1
 Better = Literal["a", "b", "equal"]
 

@@ -17,8 +17,6 @@ from mtpp_dsl.show.explaining.question import Question
 from mtpp_dsl.solving.api import solve
 from mtpp_dsl.solving.drivers.stage import Stage
 
-__all__ = ["Feasibility"]
-
 EACH = 0.4
 """Of the time that is left, what one question takes at most."""
 LEAST = 0.2

@@ -30,8 +30,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.explaining.pieces import LoadPiece
 from mtpp_dsl.show.report.names import short_name, short_names
 
-__all__ = ["Holder", "Unit", "decision_word", "holder_words", "part_words", "piece_words", "term_holders", "values_in"]
-
 MAX_PIECES = 5
 """Pieces of each kind that are told."""
 KINDS = {"node": "runs", "read": "reads", "write": "writes", "carry": "carries"}

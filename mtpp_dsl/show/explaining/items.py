@@ -27,8 +27,6 @@ from mtpp_dsl.core.problem.problem import Problem, running_times
 from mtpp_dsl.language.syntax.places import Places, SpecLines
 from mtpp_dsl.show.explaining.altered import made_again
 
-__all__ = ["Item", "ProblemItems", "barred_devices", "items_of", "label_of", "statements_of", "supporting"]
-
 
 @dataclass(frozen=True)
 class Item:

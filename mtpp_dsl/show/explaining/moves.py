@@ -13,8 +13,6 @@ from mtpp_dsl.core.base.data_classes import Short
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.show.report.names import short_names
 
-__all__ = ["NodeMove", "canonical", "folded", "matched_devices", "moves_between", "renamed_track"]
-
 Where = tuple[str, ...]
 _NUMBERED = re.compile(r"\.(\d+)(?=\.|$)")
 

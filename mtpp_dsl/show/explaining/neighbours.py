@@ -19,8 +19,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import built_in
 from mtpp_dsl.show.report.names import short_name, short_names
 
-__all__ = ["PlanChange", "applied", "changes", "classes_of", "replanned"]
-
 Kind = Literal["move", "swap", "shift", "exchange"]
 MOST_SWAPS = 4_000
 """Pairs of nodes that are swapped at most."""

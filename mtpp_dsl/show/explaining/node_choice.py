@@ -23,8 +23,6 @@ from mtpp_dsl.show.explaining.neighbours import PlanChange, applied, classes_of,
 from mtpp_dsl.show.explaining.places_of_node import Elsewhere, NodeChoice
 from mtpp_dsl.show.explaining.question import Question
 
-__all__ = ["node_choice"]
-
 MOST = 12
 """Devices, of those that are not alike, for which plans are searched; of more those that hold neighbours first."""
 

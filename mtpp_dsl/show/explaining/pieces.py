@@ -15,8 +15,6 @@ from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["LoadPiece", "channel_pieces", "device_pieces", "node_times"]
-
 Kind = Literal["node", "read", "write", "carry"]
 """A node that runs; a tensor that a device reads or writes (receives or sends); one that a channel carries."""
 

@@ -22,8 +22,6 @@ from mtpp_dsl.solving.answers.claims import cost_of_value
 from mtpp_dsl.solving.answers.json import result_to_json
 from mtpp_dsl.solving.drivers.rows import keeping
 
-__all__ = ["FRONT", "SAME", "Question", "finite", "question_of"]
-
 SAME = 1e-9
 """Costs that differ by no more than this share are one."""
 FRONT = "the front"

@@ -26,8 +26,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.explaining.holders import values_in
 
-__all__ = ["Slack", "slack_of"]
-
 BINDING = 1e-6
 """Of a limit: with less left than this share of it, it is binding."""
 TIMES = (Bottleneck, Finish, Latency, Load, Makespan, Start)

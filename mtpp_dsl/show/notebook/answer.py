@@ -22,8 +22,6 @@ from mtpp_dsl.show.report.bars import ChartBar, ChartRow, chart_rows
 from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.palette import LINES, PARTS
 
-__all__ = ["chart", "front_html", "html", "loads_figure"]
-
 MAX_DEVICES = 64
 """The table names the nodes of so many devices."""
 MAX_NAMES, MAX_LETTERS = 8, 60

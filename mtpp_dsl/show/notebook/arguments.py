@@ -12,8 +12,6 @@ from typing import Any, NoReturn
 from mtpp_dsl.core.base.amounts import fraction, seconds
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 
-__all__ = ["METHODS", "CellOptions", "parser", "read_line"]
-
 METHODS = ("solve", "check")
 """What the line magic does."""
 

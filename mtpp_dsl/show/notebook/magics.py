@@ -25,8 +25,6 @@ from mtpp_dsl.show.report.reached import headed
 from mtpp_dsl.solving.api import method_names
 from mtpp_dsl.solving.running import Running, start
 
-__all__ = ["CellError", "completed", "load", "run_cell", "run_line", "searched", "unload"]
-
 
 class CellError(Exception):
     """What is wrong with a cell, shown as the command line shows it: IPython prints no traceback of it."""

@@ -11,8 +11,6 @@ from mtpp_dsl.show.page.tables import facts
 from mtpp_dsl.show.page.view import Section, View
 from mtpp_dsl.show.report.reached import headed, still_better
 
-__all__ = ["ended", "proof_of", "section", "verdict"]
-
 ENDED = {
     "gap": "the gap asked for was reached",
     "complete": "the method ran to its end",

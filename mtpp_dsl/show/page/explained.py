@@ -9,8 +9,6 @@ from mtpp_dsl.show.page.markup import Child, Markup, name, tag
 from mtpp_dsl.show.page.spec_blocks import linked
 from mtpp_dsl.show.page.view import Section, View
 
-__all__ = ["clash_section", "lines", "section"]
-
 TITLES = {
     "bottleneck": "What holds the plan where it is",
     "critical": "The critical path",

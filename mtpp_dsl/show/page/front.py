@@ -13,8 +13,6 @@ from mtpp_dsl.show.page.markup import Child, Markup, name, svg, tag
 from mtpp_dsl.show.page.tables import facts, legend, table
 from mtpp_dsl.show.page.view import Section
 
-__all__ = ["front_page"]
-
 WIDTH, HEIGHT = 720, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 90, 24, 34, 44
 

@@ -12,8 +12,6 @@ from mtpp_dsl.core.base.units import counted, format_share
 from mtpp_dsl.show.page.layout.forest import Forest
 from mtpp_dsl.show.page.view import View
 
-__all__ = ["ItemFacts"]
-
 
 @dataclass(frozen=True, eq=False)
 class ItemFacts:

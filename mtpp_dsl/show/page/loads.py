@@ -11,8 +11,6 @@ from mtpp_dsl.show.page.tables import alike_devices, bar, bars, device_names, fo
 from mtpp_dsl.show.page.view import Section, View
 from mtpp_dsl.show.report.loads import MOST_SHARE, drawn_as_shares, memory
 
-__all__ = ["memory_section", "section"]
-
 PARTS = {
     "work": "work",
     "input": "input: tensors read from others",

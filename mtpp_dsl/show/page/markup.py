@@ -10,8 +10,6 @@ from typing import Any, TypeAlias, Union
 from mtpp_dsl.core.base.units import UNITS
 from mtpp_dsl.core.text.visible import printable
 
-__all__ = ["Child", "Markup", "coordinate", "data_block", "escape", "name", "packed", "seen", "short", "svg", "tag"]
-
 VOID = {"br", "col", "hr", "img", "input", "meta"}
 PROSE = {
     "p",

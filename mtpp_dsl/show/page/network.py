@@ -18,8 +18,6 @@ from mtpp_dsl.show.page.traffic import Carrying, bottleneck, channels, pairs, te
 from mtpp_dsl.show.page.view import Section, View
 from mtpp_dsl.show.report.palette import STAGES
 
-__all__ = ["drawn", "section"]
-
 ROWS = 200
 """Rows of a table; further ones carry less and are counted."""
 MAX_NAME = 60

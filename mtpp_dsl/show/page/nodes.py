@@ -13,8 +13,6 @@ from mtpp_dsl.show.page.markup import Markup, data_block, name, seen, short, tag
 from mtpp_dsl.show.page.tables import scrolled
 from mtpp_dsl.show.page.view import Section, View
 
-__all__ = ["devices_of", "section", "times_of"]
-
 STATIC = 50
 """Rows that stand in the page itself, for readers without scripts; scripts put all others in their place."""
 MAX_NAME, MAX_DEVICE = 300, 60

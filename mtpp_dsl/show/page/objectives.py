@@ -10,8 +10,6 @@ from mtpp_dsl.show.page.markup import Child, Markup, name, tag
 from mtpp_dsl.show.page.tables import facts, table
 from mtpp_dsl.show.page.view import Section, View
 
-__all__ = ["section"]
-
 MAX_ROWS = 200
 """Rows with penalties that are listed one by one."""
 

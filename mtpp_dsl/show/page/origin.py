@@ -13,8 +13,6 @@ from mtpp_dsl.show.page.markup import Child, name, tag
 from mtpp_dsl.show.page.tables import facts, fold, table
 from mtpp_dsl.show.page.view import Section, View
 
-__all__ = ["KINDS", "certificate_section", "command", "section"]
-
 
 def section(view: View) -> Section:
     """Return what is known of the search."""

@@ -13,8 +13,6 @@ from mtpp_dsl.show.page.markup import Markup, svg, tag
 from mtpp_dsl.show.page.tables import fold, legend, table
 from mtpp_dsl.show.page.view import Section, View
 
-__all__ = ["section"]
-
 WIDTH, HEIGHT = 720, 240
 BESIDE = 0.04
 """The share of the width that stays free behind the end of the search, where the gap often closes."""

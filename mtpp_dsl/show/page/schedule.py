@@ -17,8 +17,6 @@ from mtpp_dsl.show.report.activities import Activity, Timeline, Tracks
 from mtpp_dsl.show.report.bars import RUNS, ChartRow, chart_rows
 from mtpp_dsl.show.report.steady import Steady, steady
 
-__all__ = ["busy_table", "critical_table", "drawn", "section"]
-
 MOST = 40_000
 """A pipeline is shown over fewer microbatches where it would have more activities."""
 MAX_NAME = 300

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from mtpp_dsl.show.page.markup import Child, tag
 from mtpp_dsl.show.page.view import Mark, SpecText
 
-__all__ = ["FOLDED", "MAX_LINES", "SpecBlock", "addresses", "blocks", "linked"]
-
 FOLDED = 24
 """A statement, or what stands between two, of more lines is folded."""
 MAX_LINES = 20_000

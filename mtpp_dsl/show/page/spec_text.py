@@ -11,8 +11,6 @@ from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.language.syntax.places import Places, SpecLines
 from mtpp_dsl.show.page.view import Mark, SpecText
 
-__all__ = ["family_of", "graph_marks", "spec_text"]
-
 MAX_FAMILIES = 2000
 """Families of nodes that are looked up one by one."""
 MAX_ITEMS = 3000

@@ -11,8 +11,6 @@ from mtpp_dsl.show.page.tables import table
 from mtpp_dsl.show.page.view import Section, View
 from mtpp_dsl.show.report.names import fold_names
 
-__all__ = ["section"]
-
 MAX_NAMES = 12
 """Families of nodes that are named in a cell; all nodes are in their own table."""
 MAX_ROUTES = 40

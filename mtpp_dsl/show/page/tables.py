@@ -9,8 +9,6 @@ from mtpp_dsl.show.page.view import View
 from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.palette import PARTS
 
-__all__ = ["alike_devices", "bar", "bars", "device_names", "facts", "fold", "legend", "painted", "scrolled", "table"]
-
 _HEIGHT = 16
 FEW = 4
 """A phone has room for so many columns."""

@@ -14,8 +14,6 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.page.view import View
 
-__all__ = ["Carrying", "bottleneck", "channels", "pairs", "tensor_size"]
-
 
 @dataclass(frozen=True)
 class Carrying:

@@ -12,8 +12,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.show.page.markup import Markup
 
-__all__ = ["Mark", "Section", "SpecText", "View"]
-
 
 @dataclass(frozen=True)
 class Mark:

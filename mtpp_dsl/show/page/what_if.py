@@ -10,8 +10,6 @@ from mtpp_dsl.show.page.markup import Child, Markup, name, tag
 from mtpp_dsl.show.page.tables import bar, legend, scrolled
 from mtpp_dsl.show.page.view import Section, View
 
-__all__ = ["section"]
-
 STATUS = {
     "optimal": "optimal",
     "feasible": "not proved optimal",

@@ -9,8 +9,6 @@ from mtpp_dsl.core.plans.front import Front
 from mtpp_dsl.core.plans.result import Reached
 from mtpp_dsl.show.pictures.canvas import COLUMN, Picture, headed, ink, legend, new_picture, short
 
-__all__ = ["draw_front"]
-
 
 def draw_front(front: Front, width: float | None = None) -> Picture:
     """Draw the points of a front, the plans that they rule out, and lines down to the bounds.

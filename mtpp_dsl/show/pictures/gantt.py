@@ -18,8 +18,6 @@ from mtpp_dsl.show.report.bars import TINTS, ChartBar, ChartRow, chart_rows
 from mtpp_dsl.show.report.palette import Tint
 from mtpp_dsl.show.report.steady import Steady, steady
 
-__all__ = ["draw_gantt"]
-
 MAX_DEVICES, MAX_LINKS, MAX_CHANNELS = 64, 16, 8
 """A picture shows the busiest of more; channels: of a pipeline."""
 THIN = 0.003

@@ -12,8 +12,6 @@ from mtpp_dsl.show.pictures.canvas import COLUMN, Picture, ink, new_picture, sho
 from mtpp_dsl.show.pictures.loads import title_of
 from mtpp_dsl.show.report.palette import LINES
 
-__all__ = ["draw_gap"]
-
 Points = list[tuple[float, float]]
 LONG = 50.0
 """Times that differ by more than this factor are drawn on a logarithmic axis."""

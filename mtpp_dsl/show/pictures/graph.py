@@ -18,8 +18,6 @@ from mtpp_dsl.show.pictures.loads import title_of
 from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.palette import stage_tint
 
-__all__ = ["draw_graph"]
-
 WHOLE = 200
 """No module of a graph with no more nodes is folded."""
 LETTER, TITLE, SMALL = 6.6, 13.0, 11.0

@@ -18,20 +18,6 @@ from mtpp_dsl.show.report.loads import MOST_SHARE, drawn_as_shares, memory
 from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.palette import PARTS
 
-__all__ = [
-    "MOST_ROWS",
-    "PictureRow",
-    "draw_loads",
-    "draw_memory",
-    "has_memory",
-    "height",
-    "limit_key",
-    "memory_panel",
-    "stage_rows",
-    "text_size",
-    "title_of",
-]
-
 MOST_ROWS = 64
 """A picture shows the busiest stages of more."""
 LABEL = 18

@@ -13,20 +13,6 @@ from mtpp_dsl.core.plans.front import Front
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = [
-    "KINDS",
-    "SUFFIXES",
-    "PictureKind",
-    "best_kind",
-    "check_call",
-    "check_kind",
-    "check_picture",
-    "parse_plot",
-    "plot",
-    "plot_front",
-    "why_not",
-]
-
 SUFFIXES = (".pdf", ".png", ".svg")
 
 

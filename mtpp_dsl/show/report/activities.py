@@ -19,8 +19,6 @@ from mtpp_dsl.core.plans.subgraphs import paying, traffic
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Activity", "Kind", "Step", "Timeline", "Tracks"]
-
 Kind = Literal["node", "transfer", "read", "write", "stream", "reserve", "exchange", "forward", "backward"]
 Reason = Literal["first", "data", "device", "link", "nothing"]
 SLACK = 1e-9

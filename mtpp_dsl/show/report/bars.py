@@ -13,8 +13,6 @@ from mtpp_dsl.show.report.activities import Activity, Tracks
 from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.palette import BESIDE, STAGES, Tint, paler, stage_tint
 
-__all__ = ["RUNS", "TINTS", "ChartBar", "ChartRow", "chart_rows", "lanes"]
-
 RUNS = ("node", "forward", "backward")
 """The kinds of what devices run, in the colours of their stages; all others are grey."""
 TINTS = {

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
-__all__ = ["ColumnsRow", "facts", "table", "wrapped"]
-
 _WORD = re.compile(r"… \d\S* more …\S*|\d[^\s,]* [^\W\d]\S*|\S+")
 """What stays on one line: a word, a figure with its unit, or how many are left out."""
 _GAP, _INDENT = 2, 4

@@ -13,8 +13,6 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.json import result_to_json
 
-__all__ = ["frame"]
-
 TABLES = ("nodes", "devices", "log")
 
 

@@ -13,8 +13,6 @@ from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.show.report.columns import wrapped
 from mtpp_dsl.solving.answers.json import SCHEMA_VERSION, result_to_json
 
-__all__ = ["front_table", "front_to_json", "show"]
-
 _ENDED = {"time_limit": "stopped at the time limit; ", "interrupted": "interrupted; "}
 
 

@@ -14,8 +14,6 @@ from mtpp_dsl.show.report.bars import ChartRow, chart_rows
 from mtpp_dsl.show.report.columns import ColumnsRow, table, wrapped
 from mtpp_dsl.show.report.loads import busiest
 
-__all__ = ["critical_path", "gantt"]
-
 WIDTH, LEAST_WIDTH = 64, 24
 """Cells of the chart: no more, and no fewer while there is another way to fit a terminal."""
 MAX_LINKS = 8

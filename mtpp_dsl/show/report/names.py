@@ -6,8 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["fold_modules", "fold_names", "module_sizes", "short_name", "short_names"]
-
 _INSTANCE = re.compile(r"\[(\d+)\](?=\.)")
 _MEMBER = re.compile(r"(.*)\[(\d+)\]")
 _SEPARATOR = re.compile(r"(?<=[^./])[./](?=[^./])")

@@ -9,20 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "BESIDE",
-    "LINES",
-    "PARTS",
-    "PATTERNS",
-    "STAGES",
-    "Pattern",
-    "Theme",
-    "Tint",
-    "paler",
-    "stage_tint",
-    "variables",
-]
-
 Theme: TypeAlias = Literal["light", "dark"]
 Pattern: TypeAlias = Literal["plain", "rising", "dots", "crosses", "falling", "bars"]
 

@@ -10,8 +10,6 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.json import families
 
-__all__ = ["headed", "paid", "reached", "still_better"]
-
 MAX_ROWS = 4
 """Rows that are named one by one."""
 

@@ -28,8 +28,6 @@ from mtpp_dsl.show.report.activities import Activity, Kind, Tracks
 from mtpp_dsl.show.report.names import fold_names
 from mtpp_dsl.show.report.steady_jobs import Job, JobKind, Resource, jobs_of
 
-__all__ = ["MOST_ACTIVITIES", "Steady", "passes", "placed", "steady"]
-
 MOST_ACTIVITIES = 200_000
 """More than these are not listed: a trace of them opens in no viewer."""
 MORE, MOST_UNASKED = 4, 64

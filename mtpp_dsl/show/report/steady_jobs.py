@@ -26,8 +26,6 @@ from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Job", "JobKind", "Resource", "jobs_of", "parts_in_order"]
-
 JobKind: TypeAlias = Literal["run", "read", "write", "stream", "reserve", "send", "transfer", "receive"]
 Resource: TypeAlias = tuple[Literal["device", "sends", "receives", "channel"], int]
 """What a job keeps from others: a device by the number of its lead, what it sends or receives, or a channel."""

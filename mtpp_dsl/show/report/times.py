@@ -10,8 +10,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.time_sources import counted_sources, sources_of
 from mtpp_dsl.show.report.names import fold_names
 
-__all__ = ["sources_in_words", "time_table"]
-
 MARKS = {TimeSource.GIVEN: "", TimeSource.MODELLED: "~", TimeSource.MEASURED: "="}
 MAX_ROWS = 40
 """Rows of the table; further nodes are counted."""

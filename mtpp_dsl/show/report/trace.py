@@ -10,8 +10,6 @@ from mtpp_dsl.show.report.activities import Activity, Timeline
 from mtpp_dsl.show.report.bars import lanes
 from mtpp_dsl.show.report.steady import Steady
 
-__all__ = ["trace"]
-
 MICROSECONDS = 1e6
 EXACT = 1e-12
 """Activities overlap by rounding alone if by no more than this share of the whole time."""

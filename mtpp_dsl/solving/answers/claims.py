@@ -18,8 +18,6 @@ from mtpp_dsl.core.problem.costs import TimeSource
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["CLOSE", "NOT_CHECKED", "cost_of_value", "false_claims", "false_source", "near"]
-
 CLOSE = 1e-9
 """Relative: figures of an answer are sums of many numbers, added in another order, and may be inverted."""
 

@@ -21,8 +21,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.devices import Links, Shared, Tree
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Counts", "Sent", "counted", "sent"]
-
 Counts = dict[str, float]
 """Of one device, by the names of the JSON answer; ``forward`` and ``backward`` of any graph."""
 

@@ -13,8 +13,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.claims import near
 from mtpp_dsl.solving.answers.counts import counted, sent
 
-__all__ = ["false_channels", "false_devices", "false_order", "false_plan", "false_rows", "false_stages"]
-
 ROUNDING = 1e-12
 """Of a size or a time: what is left of the difference of two large numbers may be off by this share of them."""
 

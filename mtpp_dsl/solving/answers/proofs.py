@@ -17,8 +17,6 @@ from mtpp_dsl.core.errors import Refused, UsageError, VerificationError, did_you
 from mtpp_dsl.core.problem.counting import recognised
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["BoundClaim", "ProofFinding", "check_bound", "check_infeasible"]
-
 ROUNDING = 1e-9
 """Relative: values of objectives are written and read as decimals, some of them inverted."""
 

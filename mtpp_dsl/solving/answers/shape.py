@@ -11,8 +11,6 @@ from typing import Any
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.solving.answers.json import schema
 
-__all__ = ["KEYWORDS", "answers_of", "check_shape", "dominated", "faults", "unlike"]
-
 MAX_FAULTS = 5
 """Faults of one answer that are told."""
 

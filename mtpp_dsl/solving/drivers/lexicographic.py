@@ -20,8 +20,6 @@ from mtpp_dsl.solving.checkpoint import Whole
 from mtpp_dsl.solving.drivers.rows import keeping, worded
 from mtpp_dsl.solving.drivers.stage import Stage
 
-__all__ = ["SolveOnce", "solve_in_order", "stages"]
-
 SHARE = 0.5
 """Of the time left, what an objective may take while others wait for their turn."""
 NEEDLESS = 1e-7

@@ -8,8 +8,6 @@ from mtpp_dsl.core.constraints import Linear, Penalties
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["keeping", "worded"]
-
 ROUNDING = 1e-9
 """Relative: what a row leaves to the rounding of sums, so that it never excludes the plan whose cost it is made of."""
 

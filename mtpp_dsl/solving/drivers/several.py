@@ -18,8 +18,6 @@ from mtpp_dsl.solving.finding import instead
 from mtpp_dsl.solving.one_problem import SolveArguments
 from mtpp_dsl.solving.plugins.honoured import refuse_scheduler
 
-__all__ = ["Several"]
-
 
 @dataclass(frozen=True)
 class Several:

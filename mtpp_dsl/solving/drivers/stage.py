@@ -8,8 +8,6 @@ from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.objective import Objective
 
-__all__ = ["Stage"]
-
 
 class Stage(Progress):
     """Receives the plans and bounds of one solve, and stops when the whole run is asked to.

@@ -17,8 +17,6 @@ from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.solving.api import solve
 from mtpp_dsl.solving.drivers.stage import Stage
 
-__all__ = ["solve_under"]
-
 SHARE = 0.75
 """Of the time limit, what the search under the limits of a target takes at most: the rest says what they cost."""
 LEAST_FREE, AT_MOST = 5.0, 3.0

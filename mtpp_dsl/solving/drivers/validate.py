@@ -21,8 +21,6 @@ from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.solving.api import solve
 from mtpp_dsl.solving.drivers.export import target_named
 
-__all__ = ["DEFAULT_TIME", "Validation", "validate"]
-
 DEFAULT_TIME = 20.0
 """Seconds in which the best plan is looked for."""
 EQUAL = 1e-6

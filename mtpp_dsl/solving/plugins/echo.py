@@ -7,8 +7,6 @@ import sys
 from time import monotonic
 from typing import Any, Protocol
 
-__all__ = ["main"]
-
 
 class _Wire(Protocol):
     born: float

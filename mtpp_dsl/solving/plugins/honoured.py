@@ -12,8 +12,6 @@ from mtpp_dsl.core.contracts.traits import formulation_traits, method_traits
 from mtpp_dsl.core.errors import PluginError, Refused, UsageError, did_you_mean
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["DEFAULT_SOLVER", "check_solver", "refuse_options", "refuse_scheduler", "refuse_solver"]
-
 DEFAULT_SOLVER = "highs"
 MODEL_FILES = (".lp", ".mps")
 

@@ -30,8 +30,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.variants import targeted
 from mtpp_dsl.solving.plugins.samples import small
 
-__all__ = ["broken_constraint_laws", "broken_executor_laws", "broken_target_laws", "stacks"]
-
 TRIED = (
     "diamond", "chain", "three devices", "host", "training", "anything goes", "together", "few", "makespan",
     "exclusive links", "latency", "latency on shared", "batch throughput", "batches of chunks",

@@ -15,8 +15,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.plugins.samples import optimum, sample
 
-__all__ = ["broken_rows", "complaint", "lost_by_below", "own_optimum"]
-
 MAX_PLANS = 200
 """So many of the cheapest plans are tried: rows that exclude them all are held against none."""
 

@@ -48,8 +48,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.solving.plugins.claims import variants
 
-__all__ = ["MORE_THAN_VERIFIED", "large", "large_schedule", "optimum", "sample", "small", "verifiable"]
-
 ACYCLIC = Acyclic()
 MAKESPAN = Objective("makespan")
 MORE_THAN_VERIFIED = frozenset({"subgraphs"})

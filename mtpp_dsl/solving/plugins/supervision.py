@@ -20,8 +20,6 @@ from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["GRACE", "STOP_GRACE", "run"]
-
 GRACE = 0.15
 """Seconds beyond its time limit in which a method may still end by itself."""
 STOP_GRACE = 1.5

@@ -14,8 +14,6 @@ from mtpp_dsl.sweeps.file.run import Scalar
 from mtpp_dsl.sweeps.file.sweep import Settings
 from mtpp_dsl.sweeps.file.toml_text import Key, TomlText
 
-__all__ = ["Fields", "bytes_of", "several", "whole_range"]
-
 MAX_RANGE = 100_000
 MAX_WORD = 1_000
 _RANGE = re.compile(r"\s*(-?[0-9]{1,18})\s*\.\.\s*(-?[0-9]{1,18})\s*")

@@ -13,8 +13,6 @@ from mtpp_dsl.sweeps.file.fields import Fields
 from mtpp_dsl.sweeps.file.sweep import MethodEntry, ProblemEntry, Sweep
 from mtpp_dsl.sweeps.file.toml_text import Key, TomlText, read_toml
 
-__all__ = ["data_folder", "read_sweep"]
-
 VERSION = 1
 MARK = "mtpp-sweep"
 _FIXED = (MARK, "name", "sizes")

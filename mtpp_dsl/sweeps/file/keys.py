@@ -10,8 +10,6 @@ from mtpp_dsl.sweeps.file.methods import file_options
 from mtpp_dsl.sweeps.file.problem_files import HASHES, Changed, Hashes, path_params, spec_of, substituted
 from mtpp_dsl.sweeps.file.run import Run, Scalar, digest
 
-__all__ = ["check_unchanged", "coarsen_told", "key_of", "options_told", "start_told"]
-
 
 def key_of(run: Run, files: Collection[str], options: Mapping[str, Scalar], coarsen: str, start: str) -> str:
     """Return the key of a run, whatever it says that its key is.

@@ -17,8 +17,6 @@ from mtpp_dsl.solving.api import find_method, method_names
 from mtpp_dsl.solving.plugins.honoured import DEFAULT_SOLVER, check_solver, refuse_solver
 from mtpp_dsl.sweeps.file.run import Run, Scalar
 
-__all__ = ["build_method", "file_options", "method_of", "options_of", "own_solver", "solvers_for"]
-
 
 def options_of(name: str) -> tuple[str, ...]:
     """Return the names of the options that a method takes in a sweep: the arguments of its class.

@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = ["Run", "Scalar", "digest"]
-
 Scalar: TypeAlias = bool | int | float | str
 """A value of a param or of an option."""
 

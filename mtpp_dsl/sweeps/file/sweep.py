@@ -11,8 +11,6 @@ from pathlib import Path
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.file.run import Run, Scalar
 
-__all__ = ["MethodEntry", "ProblemEntry", "Settings", "Sweep", "parts_of", "shard_of", "with_time_limit"]
-
 MAX_PARTS = 1_000_000
 
 

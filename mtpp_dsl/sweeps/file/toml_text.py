@@ -12,8 +12,6 @@ from mtpp_dsl.core.base.files import read_text
 from mtpp_dsl.core.errors import SpecError, UsageError
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 
-__all__ = ["Key", "TomlText", "read_toml"]
-
 Key: TypeAlias = tuple[str | int, ...]
 """Where a value stands: names of tables, and numbers in lists, from the outermost."""
 

@@ -16,8 +16,6 @@ from mtpp_dsl.sweeps.library.collection import Library, certificate_of, current
 from mtpp_dsl.sweeps.library.judging import graph_sha256, value_of
 from mtpp_dsl.sweeps.library.record import BestKnown
 
-__all__ = ["audit", "proved_again"]
-
 CLOSE = 1e-9
 """Relative: figures are those of the same plan, counted by the same code, perhaps on another platform."""
 

@@ -15,20 +15,6 @@ from mtpp_dsl.core.base.writing import write_bytes
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = [
-    "MOST",
-    "PLAIN",
-    "check_name",
-    "read_object",
-    "read_text_of",
-    "settle",
-    "sha256_of",
-    "text_of",
-    "text_of_plan",
-    "unsettled",
-    "write",
-]
-
 PLAIN = 3_000
 """A longer text, in bytes, is compressed."""
 MOST = 60_000

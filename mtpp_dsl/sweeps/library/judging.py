@@ -19,8 +19,6 @@ from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.solving.answers.proofs import BoundClaim, check_bound
 from mtpp_dsl.sweeps.library.files import text_of, text_of_plan
 
-__all__ = ["PROOF_SECONDS", "JudgedBound", "JudgedPlan", "graph_sha256", "judged_bound", "judged_plan", "value_of"]
-
 CLOSE = 1e-9
 """Relative: sums of the same numbers in another order."""
 PROOF_SECONDS = 20.0

@@ -14,8 +14,6 @@ from mtpp_dsl.core.base.files import read_text
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.result import OPTIMAL_GAP, relative_gap
 
-__all__ = ["PROOFS", "BestKnown", "read_records", "records_text"]
-
 PROOFS = ("trusted", "checked", "certificate")
 """How well a bound is founded, the weakest first: on a solver's word, on our own code, on a certificate that other code
 has proved again."""

@@ -27,8 +27,6 @@ from mtpp_dsl.sweeps.run.loop import RunWatcher, Summary, run_sweep
 from mtpp_dsl.sweeps.store.selection import chosen
 from mtpp_dsl.sweeps.store.store import Store
 
-__all__ = ["Improved", "SessionRequest", "improve", "renew", "runs_of"]
-
 _NO_PLAN = BestKnown("")
 _FOUND = ("value", "later", "plan_sha256", *(f"found_{part}" for part in ("by", "version", "seed", "seconds", "date")))
 _BOUND = ("bound", "proof", "certificate_sha256", *(f"bound_{p}" for p in ("by", "version", "seed", "seconds", "date")))

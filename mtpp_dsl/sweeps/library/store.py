@@ -13,8 +13,6 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.library import files
 from mtpp_dsl.sweeps.library.record import BestKnown, read_records, records_text
 
-__all__ = ["CERTIFICATES", "PLANS", "RECORDS", "Finder", "RecordChange", "Records"]
-
 RECORDS, PLANS, CERTIFICATES = "best.csv", "plans", "certificates"
 
 

@@ -15,8 +15,6 @@ from mtpp_dsl.sweeps.library.collection import Library
 from mtpp_dsl.sweeps.library.improving import offered
 from mtpp_dsl.sweeps.library.store import Finder, RecordChange
 
-__all__ = ["submit"]
-
 
 def submit(library: Library, path: Path, names: Sequence[str] | None = None) -> RecordChange:
     """Check a submitted file from scratch, and write what is better of it.

@@ -19,8 +19,6 @@ from mtpp_dsl.sweeps.run.loop import RunWatcher, run_sweep
 from mtpp_dsl.sweeps.store.selection import chosen, statuses
 from mtpp_dsl.sweeps.store.store import Store
 
-__all__ = ["bench"]
-
 
 def bench(
     sweep: str | os.PathLike[str] | Sweep,

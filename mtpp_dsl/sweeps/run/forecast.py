@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from mtpp_dsl.sweeps.file.run import Run
 
-__all__ = ["Forecast"]
-
 UNLIMITED = 600.0
 """What a run without a time limit is taken to last as long as none like it has ended."""
 

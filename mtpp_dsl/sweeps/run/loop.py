@@ -17,8 +17,6 @@ from mtpp_dsl.sweeps.run.slots import Began, Done, Failed, News, Slot
 from mtpp_dsl.sweeps.store.outcome import RunOutcome
 from mtpp_dsl.sweeps.store.store import Store
 
-__all__ = ["RunWatcher", "Summary", "default_jobs", "run_sweep"]
-
 LOOK = 0.1
 """Seconds between looks at whether somebody asked to stop."""
 RENEWAL = 30.0

@@ -31,8 +31,6 @@ from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.run.watch import now
 from mtpp_dsl.sweeps.store.outcome import WRONG_ANSWER, RunOutcome
 
-__all__ = ["attempt", "failure", "machine_class"]
-
 
 def attempt(run: Run, solving: Callable[[], None] = lambda: None) -> RunOutcome:
     """Solve a run as ``mtpp solve`` would, and return its outcome.

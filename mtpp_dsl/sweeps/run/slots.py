@@ -14,8 +14,6 @@ from mtpp_dsl.core.errors import Ended, MtppError
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.store.outcome import RunOutcome
 
-__all__ = ["Began", "Done", "Failed", "News", "Slot"]
-
 MODULE = "mtpp_dsl.sweeps.run.worker"
 LOOK = 0.1
 """Seconds between looks at whether the place is to be left."""

@@ -13,8 +13,6 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.file.sweep import shard_of
 
-__all__ = ["Array", "array_of", "script"]
-
 HOUR = 3600.0
 MAX_TASKS = 1000
 """Tasks of an array that SLURM takes unless it is told otherwise."""

@@ -15,8 +15,6 @@ from mtpp_dsl.core.executors.local import LocalChannel
 from mtpp_dsl.core.executors.processes import bury, end_all, memory
 from mtpp_dsl.sweeps.run.solving import parts
 
-__all__ = ["Heard", "SolverProcess"]
-
 MODULE = "mtpp_dsl.sweeps.run.solving"
 LONGEST_ANSWER = 256 << 20
 """Bytes; a longer answer is none."""

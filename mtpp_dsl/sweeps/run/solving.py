@@ -16,8 +16,6 @@ from mtpp_dsl.core.executors.processes import die_with, prefer_to_end
 if TYPE_CHECKING:
     from mtpp_dsl.core.executors.wire import Wire
 
-__all__ = ["COMPILING", "main", "message", "parts"]
-
 SETTLING = 0.3
 """Seconds that threads of a run are given to end after it."""
 LOOK = 0.02

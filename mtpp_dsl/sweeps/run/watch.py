@@ -8,8 +8,6 @@ from time import monotonic
 
 from mtpp_dsl.core.executors.processes import descendants, memory, peak, reset_peak
 
-__all__ = ["MemoryWatch", "amount", "now"]
-
 LIST = 0.25
 """Seconds between looks at which processes there are."""
 

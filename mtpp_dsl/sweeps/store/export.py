@@ -15,8 +15,6 @@ from mtpp_dsl.core.base.writing import check_writable, write_bytes
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.sweeps.store.rows import COLUMNS, RunRow
 
-__all__ = ["FORMATS", "PARAM", "export", "frame", "table_of", "to_csv"]
-
 FORMATS = (".csv", ".parquet")
 PARAM = "param."
 """Before the name of a param that has a column of its own."""

@@ -15,8 +15,6 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-__all__ = ["LEASE_SECONDS", "alive", "holds", "owner"]
-
 LEASE_SECONDS = 120.0
 """A lease that has not been renewed for so long is anybody's."""
 LONGEST = 3600.0

@@ -11,8 +11,6 @@ from mtpp_dsl.sweeps.store.outcome import ANSWERED, FAILED
 from mtpp_dsl.sweeps.store.rows import RunRow
 from mtpp_dsl.sweeps.store.store import AT_ONCE, Store
 
-__all__ = ["Merged", "merge"]
-
 _ANSWER, _REFUSAL, _FAILURE = 2, 1, 0
 
 

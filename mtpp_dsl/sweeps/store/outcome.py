@@ -10,8 +10,6 @@ from typing import Any, SupportsFloat, SupportsIndex
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.text.visible import visible
 
-__all__ = ["ANSWERED", "FAILED", "STATUSES", "STATUS_MEANINGS", "WRONG_ANSWER", "RunOutcome"]
-
 STATUS_MEANINGS: Mapping[str, str] = {
     "optimal": "a plan that is proven to be the best",
     "feasible": "a plan",

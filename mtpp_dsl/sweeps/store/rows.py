@@ -13,8 +13,6 @@ from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.store.outcome import STATUSES, RunOutcome
 
-__all__ = ["COLUMNS", "RunRow", "checked_columns", "decoded", "row_of", "sql_of"]
-
 
 @dataclass(frozen=True)
 class RunRow:

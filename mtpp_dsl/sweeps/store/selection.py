@@ -11,8 +11,6 @@ from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.store.outcome import FAILED, STATUSES
 from mtpp_dsl.sweeps.store.rows import RunRow
 
-__all__ = ["chosen", "statuses"]
-
 Chosen = TypeVar("Chosen", bound=Run | RunRow)
 
 _OF_BOTH = ("sweep", "problem", "group", "scenario", "method", "label", "solver", "coarsen", "seed", "key")

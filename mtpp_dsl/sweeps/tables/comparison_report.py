@@ -17,8 +17,6 @@ from mtpp_dsl.sweeps.tables.comparison import (
 )
 from mtpp_dsl.sweeps.tables.contradictions import run_shown
 
-__all__ = ["lines", "to_json"]
-
 _HEAD = ("", "pairs", "worse", "better", "same", "change", "p", "")
 _LEFT = {0, 5, 7}
 """Columns that are aligned to the left."""

@@ -13,8 +13,6 @@ from mtpp_dsl.core.base.units import format_quantity
 from mtpp_dsl.sweeps.store.rows import RunRow
 from mtpp_dsl.sweeps.tables.statistics import Floats
 
-__all__ = ["Contradiction", "beaten", "contradictions", "run_shown"]
-
 TOLERANCE = 1e-5
 """Relative: solvers end within 1e-6 by their own tolerances, so that two of them may differ by a little more."""
 

@@ -14,8 +14,6 @@ from mtpp_dsl.sweeps.tables.measures import MEASURES, answered, contests, measur
 from mtpp_dsl.sweeps.tables.runs import WITHOUT, Runs, sorted_values
 from mtpp_dsl.sweeps.tables.statistics import Floats, best_in_groups, profile, ratios, step_values
 
-__all__ = ["Curve", "Points", "along", "gaps", "profiles", "sizes"]
-
 POINTS = 240
 """At so many times a gap is computed."""
 SHORTEST = 1e-3

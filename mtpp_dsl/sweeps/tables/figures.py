@@ -15,8 +15,6 @@ from mtpp_dsl.sweeps.tables.measures import MEASURES, Measure, Measured
 from mtpp_dsl.sweeps.tables.runs import Runs, hint
 from mtpp_dsl.sweeps.tables.statistics import AGGREGATES, Floats
 
-__all__ = ["Column", "Figure", "FigureRule", "figure_of"]
-
 _WITHIN = (*AGGREGATES, "best", "worst")
 _PAR = re.compile(r"par(\d{1,4})$")
 

@@ -14,21 +14,6 @@ from mtpp_dsl.sweeps.tables.contradictions import beaten
 from mtpp_dsl.sweeps.tables.runs import WITHOUT, Runs, hint
 from mtpp_dsl.sweeps.tables.statistics import Floats, best_in_groups, ratios, winners
 
-__all__ = [
-    "MEASURES",
-    "REASONS",
-    "RELATIVE",
-    "Contest",
-    "Measure",
-    "Measured",
-    "answered",
-    "contests",
-    "contradictions",
-    "found_after",
-    "measured",
-    "trained_for",
-]
-
 TIE = 1e-9
 """Values this close, relatively, are equal: sums in another order differ so much."""
 RELATIVE = ("ratio", "bound/plan", "ratio-to-bound", "time-ratio")

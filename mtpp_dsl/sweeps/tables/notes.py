@@ -11,8 +11,6 @@ from mtpp_dsl.sweeps.tables.measures import MEASURES, REASONS, RELATIVE
 from mtpp_dsl.sweeps.tables.numerals import Numeral
 from mtpp_dsl.sweeps.tables.runs import WITHOUT, Runs
 
-__all__ = ["failures", "lost", "rules", "sets"]
-
 MAX_NAMES = 4
 """So many problems are named in a note, the others counted."""
 

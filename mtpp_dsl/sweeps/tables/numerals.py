@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from mtpp_dsl.core.base.units import display_unit
 from mtpp_dsl.sweeps.tables.figures import Figure
 
-__all__ = ["Numeral", "number", "written"]
-
 _DIGITS = {"value": 5, "time": 3, "bytes": 3, "number": 4}
 _LARGE = 1e7
 """From here on numbers are written with an exponent."""

@@ -15,18 +15,6 @@ from mtpp_dsl.core.base.files import read_text
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.sweeps.tables.figures import Column, FigureRule
 
-__all__ = [
-    "Page",
-    "PageColumn",
-    "PageTable",
-    "PaperTables",
-    "Printed",
-    "PublishedTable",
-    "read_page",
-    "read_published",
-    "rounding",
-]
-
 VERSION = 1
 MAX_BYTES = 4_000_000
 COMPARE = ("", "lower", "higher", "no")

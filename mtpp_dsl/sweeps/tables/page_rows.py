@@ -19,8 +19,6 @@ from mtpp_dsl.sweeps.store.store import Store
 from mtpp_dsl.sweeps.tables.measures import answered, contests, found_after, trained_for
 from mtpp_dsl.sweeps.tables.runs import MISSING, NEEDED, Runs, hint
 
-__all__ = ["read_rows", "rows_text", "take_rows", "with_together"]
-
 _COLUMNS = (
     *("problem", "grp", "params", "scenario", "label", "method", "options", "solver", "coarsen", "seed", "time_limit"),
     *(

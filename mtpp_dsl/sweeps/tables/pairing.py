@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from mtpp_dsl.sweeps.store.rows import RunRow
 
-__all__ = ["Pair", "Pairing", "pair_up"]
-
 _LIMITS = ("time_limit", "memory_limit", "gap_limit", "threads", "coarsen")
 
 

@@ -21,8 +21,6 @@ from mtpp_dsl.sweeps.tables.measures import MEASURES, contradictions, measured
 from mtpp_dsl.sweeps.tables.notes import lost, sets
 from mtpp_dsl.sweeps.tables.runs import Runs, hint, plain, sorted_values
 
-__all__ = ["KINDS", "PanelRequest", "draw_runs", "shown"]
-
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#888888")
 """Colours that colour-blind readers tell apart (Okabe and Ito 2008), with grey for yellow, which white swallows."""
 STYLES = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1, 1, 1, 1, 1)))

@@ -15,8 +15,6 @@ from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.show.report.columns import wrapped
 from mtpp_dsl.sweeps.tables.tables import Table, TableCell
 
-__all__ = ["FORMATS", "latex_escaped", "markdown_escaped", "table_lines", "to_csv", "to_latex", "to_markdown"]
-
 _GAP = 2
 _LATEX = {
     "\\": r"\textbackslash{}",

@@ -15,8 +15,6 @@ from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.sweeps.store.outcome import FAILED
 from mtpp_dsl.sweeps.tables.statistics import Floats, codes
 
-__all__ = ["MISSING", "NEEDED", "WITHOUT", "Runs", "hint", "plain", "sorted_values"]
-
 MISSING = "missing"
 """State of a run of a sweep that a database does not have."""
 WITHOUT = FAILED | {"unknown", "refused", MISSING}

@@ -10,18 +10,6 @@ import numpy.typing as npt
 
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = [
-    "AGGREGATES",
-    "Floats",
-    "best_in_groups",
-    "codes",
-    "geometric_mean",
-    "profile",
-    "ratios",
-    "step_values",
-    "winners",
-]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

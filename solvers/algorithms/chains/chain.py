@@ -8,8 +8,6 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-__all__ = ["NodeChain", "Typed", "typed"]
-
 
 @dataclass(frozen=True, eq=False)
 class NodeChain:

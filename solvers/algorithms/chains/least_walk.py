@@ -10,8 +10,6 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-__all__ = ["ChainWalk", "Walked", "least_walk"]
-
 ROUNDING = 1e-9
 """Sums are in floating point: what is proved is so much lower, and rooms are so much larger."""
 DIGITS = 1e12

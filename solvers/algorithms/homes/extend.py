@@ -11,8 +11,6 @@ from mtpp_dsl.solvers.algorithms.homes.shipping import Loads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EXTEND", "IdealSteps", "Labels", "Scratch"]
-
 STEPS_WORTH_COMPILING = 3_000
 
 

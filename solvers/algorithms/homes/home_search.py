@@ -11,8 +11,6 @@ from mtpp_dsl.solvers.algorithms.homes.extend import EXTEND, IdealSteps, Labels,
 from mtpp_dsl.solvers.algorithms.homes.shipping import Loads, Shipping, whole_loads
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 
-__all__ = ["HomeSearch", "LabelsCrowded"]
-
 CHUNK = 3_000_000
 """Supernodes tried between two looks at the clock."""
 FIRST_STEP, LAST_STEP = 0.005, 0.08

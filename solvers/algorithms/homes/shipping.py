@@ -10,8 +10,6 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.views.whole_numbers import binary_unit, floored
 
-__all__ = ["Loads", "Shipping", "whole_loads"]
-
 BITS = 44
 ROUNDING = 1e-9
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from mtpp_dsl.core.views.hypergraph import WeightedPins
 
-__all__ = ["ChangingNets"]
-
 Pins = frozenset[int]
 
 MAX_PINS = 64

@@ -12,8 +12,6 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 
-__all__ = ["Lattice", "WholeNets", "chain", "lattice_of", "measure", "places"]
-
 WORD = 60
 """OrderedSupernodes per word of a bit set: whole numbers of 64 bits with room for the sign."""
 

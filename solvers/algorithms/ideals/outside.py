@@ -13,8 +13,6 @@ from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import DeviceStates, WholeCosts
 
-__all__ = ["Prices", "first_bound"]
-
 ROUNDING = 1e-9
 CHEAP = 1e-9
 """The price of a device type on which nothing takes time that takes time elsewhere."""

@@ -18,8 +18,6 @@ from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.core.views.hypergraph import Hypergraph, Supernodes, WeightedPins, hypergraph
 from mtpp_dsl.solvers.algorithms.ideals.changing_nets import ChangingNets
 
-__all__ = ["OrderedSupernodes", "TrainingOrder", "ancestors", "contracted", "eliminate", "ordered_supernodes", "shares"]
-
 TrainingOrder: TypeAlias = Literal["forward", "mirrored", "parallel", "relaxed"]
 """Which edges of a training graph order its supernodes.
 

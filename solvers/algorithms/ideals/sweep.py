@@ -12,8 +12,6 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, Small
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import DeviceStates, WholeCosts
 
-__all__ = ["Ahead", "BlockStep", "sweep"]
-
 PAIRS_WORTH_COMPILING = 20_000
 CHUNK = 5_000_000
 """Pairs of ideals between two looks at the clock."""

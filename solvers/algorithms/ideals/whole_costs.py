@@ -13,8 +13,6 @@ from mtpp_dsl.core.views.hypergraph import compressed
 from mtpp_dsl.core.views.whole_numbers import floored
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, ancestors
 
-__all__ = ["DeviceStates", "WholeCosts", "ceiling", "mixed_radix", "states_of", "whole_costs"]
-
 BITS = 61
 
 

@@ -21,8 +21,6 @@ from mtpp_dsl.solvers.algorithms.slicing.many_orders import Programme
 from mtpp_dsl.solvers.algorithms.slicing.one_order import OrderBlock, Slicing
 from mtpp_dsl.solvers.algorithms.slicing.pins import paid_tensors, pins_of
 
-__all__ = ["Cover"]
-
 STEPS_WORTH_COMPILING = 1e6
 SWEEPS = 20
 """About as many are made for one order."""

@@ -19,8 +19,6 @@ from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.slicing.one_order import OrderBlock
 from mtpp_dsl.solvers.algorithms.slicing.pins import Pins
 
-__all__ = ["Programme"]
-
 STEPS_WORTH_COMPILING = 1e5
 
 

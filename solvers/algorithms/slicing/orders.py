@@ -10,8 +10,6 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 
-__all__ = ["kahn", "orders"]
-
 
 @dataclass(frozen=True)
 class _Arrows:

@@ -16,8 +16,6 @@ import numpy as np
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 
-__all__ = ["Pins", "paid_tensors", "pins_of"]
-
 STEPS_WORTH_COMPILING = 1e5
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import mixed_radix
 
-__all__ = ["ENDLESS", "Aggregate", "Outside", "ShapeStates", "StageCosts", "nothing_outside", "shape_states"]
-
 ENDLESS = 2**62
 """A limit that no load reaches."""
 

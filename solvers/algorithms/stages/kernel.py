@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
     from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, Outside, ShapeStates, StageCosts
 
-__all__ = ["CHUNK", "STAGE_SWEEP", "LabelStore"]
-
 PAIRS_WORTH_COMPILING = 8_000
 CHUNK = 2_000_000
 """Pairs of ideals and labels between two looks at the clock."""

@@ -21,8 +21,6 @@ from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
 from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, Outside, ShapeStates, StageCosts
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
 
-__all__ = ["first_bounds", "iteration_of", "outside_of", "simple_stages", "staged_bounds"]
-
 
 class _Nets(NamedTuple):
     start: Ints

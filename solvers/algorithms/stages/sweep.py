@@ -22,8 +22,6 @@ from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, Outside, ShapeStates, StageCosts
 from mtpp_dsl.solvers.algorithms.stages.kernel import CHUNK, STAGE_SWEEP, LabelStore
 
-__all__ = ["StageStep", "StageSweep", "sweep_stages"]
-
 LABEL_BYTES = 8 * 6
 FIRST_ROOM = 1024
 

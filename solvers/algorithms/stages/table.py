@@ -15,8 +15,6 @@ from mtpp_dsl.core.views.whole_numbers import binary_unit, floored
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.stages.costs import StageCosts
 
-__all__ = ["LoadRow", "Shape", "StageTable", "nets_of", "tensors_of"]
-
 BITS = 60
 ANYTHING = 1e300
 """Room for whatever there is."""

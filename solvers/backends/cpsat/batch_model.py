@@ -15,8 +15,6 @@ from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSol
 from mtpp_dsl.solvers.backends.cpsat.batch_split import BatchSpread, classes_of_chunks
 from mtpp_dsl.solvers.backends.cpsat.request import INF
 
-__all__ = ["BatchModel"]
-
 
 class BatchModel:
     """A CP-SAT model of a batched request whose time windows have been computed.

@@ -18,8 +18,6 @@ from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSolution
 from mtpp_dsl.solvers.backends.cpsat.whole_numbers import WholeScale, memory, scale, shorter
 
-__all__ = ["WholeBatches", "behind_barriers", "lower_batches"]
-
 
 @dataclass(frozen=True, eq=False)
 class WholeBatches:

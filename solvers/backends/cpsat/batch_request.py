@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.core.views.symmetry import Ranking
 
-__all__ = ["BatchRequest", "BatchSolution"]
-
 
 @dataclass(frozen=True, eq=False)
 class BatchSolution:

@@ -9,8 +9,6 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Ints
 
-__all__ = ["BatchSpread", "classes_of_chunks"]
-
 
 class BatchSpread:
     """Literals for the devices of the chunks of a task, and for the sizes of its batches.

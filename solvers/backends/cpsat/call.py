@@ -17,8 +17,6 @@ from mtpp_dsl.solvers.backends.cpsat.request import Reply
 from mtpp_dsl.solvers.backends.cpsat.whole_numbers import Lower, Whole
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
-__all__ = ["CpSatRun"]
-
 S = TypeVar("S")
 
 

@@ -14,8 +14,6 @@ from mtpp_dsl.solvers.backends.cpsat.engine import solve_request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.whole_numbers import Lower
 
-__all__ = ["clash"]
-
 ALL, EACH = 30.0, 5.0
 """Seconds for the whole filter, and for each of its questions."""
 

@@ -20,8 +20,6 @@ from mtpp_dsl.solvers.backends.cpsat.split_model import SplitModel
 from mtpp_dsl.solvers.backends.cpsat.split_request import SplitRequest
 from mtpp_dsl.solvers.backends.cpsat.time_windows import narrowed, narrowed_batches
 
-__all__ = ["main"]
-
 PROBING = "probing_deterministic_time_limit"
 LARGE, QUICK_PROBING = 5_000, 0.05
 """Probing of models with more variables does not look at the clock for 20 s and more, and finds next to nothing."""

@@ -10,8 +10,6 @@ from mtpp_dsl.core.contracts.protocols import Availability
 from mtpp_dsl.core.errors import Refused, SolverError, UsageError
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 
-__all__ = ["availability", "check", "effort"]
-
 INSTALL = "pip install ortools"
 
 

@@ -14,8 +14,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import behind_barriers
 
-__all__ = ["behind", "known"]
-
 LISTS = ("heft", "greedy", "etf", "peft")
 """List schedulers: none takes long, and none is the best of every graph."""
 LAST = "single-device"

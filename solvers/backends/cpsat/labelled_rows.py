@@ -13,8 +13,6 @@ from mtpp_dsl.core.views.symmetry import Ranking
 from mtpp_dsl.solvers.backends.cpsat.request import INF, DecisionRow, Term
 from mtpp_dsl.solvers.backends.cpsat.whole_numbers import WholeScale
 
-__all__ = ["delays", "lowered", "of_times", "ranked", "reach"]
-
 BITS = 48
 """Of the largest value that a row of whole numbers may reach; see ``LONGEST`` of the scale."""
 TIMES = (Finish, Makespan, Start)

@@ -15,8 +15,6 @@ from mtpp_dsl.solvers.backends.cpsat.request import CpSatRequest, Reply
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.whole_numbers import Whole
 
-__all__ = ["CpSatFinding", "CpSatQuestion", "ask"]
-
 S = TypeVar("S")
 
 

@@ -10,8 +10,6 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.backends.cpsat.request import Convex
 from mtpp_dsl.solvers.backends.cpsat.time_windows import ordered
 
-__all__ = ["ConvexSets", "DeviceOrder"]
-
 
 class DeviceOrder:
     """An order of the devices in which every edge stays on its device or leads to a later one.

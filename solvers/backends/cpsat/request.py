@@ -10,22 +10,6 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Ints
 
-__all__ = [
-    "INF",
-    "Answer",
-    "Busy",
-    "Convex",
-    "CpSatRequest",
-    "DecisionRow",
-    "Effort",
-    "Reply",
-    "Request",
-    "Solution",
-    "Status",
-    "Term",
-    "request",
-]
-
 S = TypeVar("S")
 S_co = TypeVar("S_co", covariant=True)
 

@@ -15,8 +15,6 @@ from ortools.sat.python import cp_model
 from mtpp_dsl.solvers.backends.cpsat.quotient import ConvexSets, DeviceOrder
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, DecisionRow, Request, Solution, Term
 
-__all__ = ["SampleModel"]
-
 
 class SampleModel:
     """A CP-SAT model of a request whose time windows have been computed.

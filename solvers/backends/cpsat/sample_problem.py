@@ -20,8 +20,6 @@ from mtpp_dsl.solvers.backends.cpsat.labelled_rows import delays, lowered, of_ti
 from mtpp_dsl.solvers.backends.cpsat.request import Convex, Request, Solution, request
 from mtpp_dsl.solvers.backends.cpsat.whole_numbers import WholeScale, memory, scale, shorter
 
-__all__ = ["WholeSample", "lower", "moves", "serial", "timetable"]
-
 
 @dataclass(frozen=True, eq=False)
 class WholeSample:

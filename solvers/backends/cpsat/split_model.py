@@ -14,8 +14,6 @@ from mtpp_dsl.solvers.backends.cpsat.quotient import ConvexSets, DeviceOrder
 from mtpp_dsl.solvers.backends.cpsat.request import DecisionRow, Term
 from mtpp_dsl.solvers.backends.cpsat.split_request import SplitRequest, SplitSolution
 
-__all__ = ["SplitModel"]
-
 
 class SplitModel:
     """A CP-SAT model of a request that is possible.

@@ -20,8 +20,6 @@ from mtpp_dsl.solvers.backends.cpsat.request import Convex
 from mtpp_dsl.solvers.backends.cpsat.split_request import SplitRequest, SplitSolution
 from mtpp_dsl.solvers.backends.cpsat.whole_numbers import WholeScale, memory, scale, shorter
 
-__all__ = ["WholeSplit", "lower_split"]
-
 
 @dataclass(frozen=True, eq=False)
 class WholeSplit:

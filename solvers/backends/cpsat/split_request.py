@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import Convex, DecisionRow
 
-__all__ = ["SplitRequest", "SplitSolution"]
-
 
 @dataclass(frozen=True, eq=False)
 class SplitSolution:

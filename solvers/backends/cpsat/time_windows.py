@@ -11,8 +11,6 @@ from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Request
 
-__all__ = ["heads", "lists", "narrowed", "narrowed_batches", "ordered", "tails"]
-
 
 def ordered(n: int, tails: Ints, heads: Ints) -> list[int]:
     """Return the tasks in an order in which every edge leads onward."""

@@ -14,8 +14,6 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.request import INF, CpSatRequest
 
-__all__ = ["Lower", "Whole", "WholeScale", "memory", "quantum", "scale", "shorter"]
-
 LONGEST = 30
 """Bits of the time by which everything has ended: beyond 32 the presolve of ortools 9.15 loses optima."""
 EXACT = 1e-13

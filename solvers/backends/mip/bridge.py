@@ -21,8 +21,6 @@ from mtpp_dsl.core.problem.graph import Bools, Floats
 from mtpp_dsl.solvers.backends.mip.lazy_highs import highspy, silent_highs
 from mtpp_dsl.solvers.backends.mip.model_files import expand
 
-__all__ = ["Bridge", "TriviallyInfeasible"]
-
 INF = float("inf")
 
 

@@ -16,8 +16,6 @@ from mtpp_dsl.solvers.backends.mip.model_files import ModelFile, at_optimum, mod
 from mtpp_dsl.solvers.backends.mip.programs import Finished, LogWatch, as_arguments, run
 from mtpp_dsl.solvers.backends.mip.unsupported import check, refuse_reserved
 
-__all__ = ["Cbc"]
-
 RESERVED = frozenset(
     {"mips", "mipstart", "randomCbcSeed", "randomSeed", "ratioGap", "ratio", "sec", "seconds", "solu", "solve"}
     | {"threads", "timeMode"}

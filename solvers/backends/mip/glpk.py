@@ -17,8 +17,6 @@ from mtpp_dsl.solvers.backends.mip.model_files import ModelFile, at_optimum, mod
 from mtpp_dsl.solvers.backends.mip.programs import Finished, LogWatch, as_arguments, run
 from mtpp_dsl.solvers.backends.mip.unsupported import check, refuse_reserved
 
-__all__ = ["Glpk"]
-
 RESERVED = frozenset({"lp", "max", "min", "mipgap", "output", "seed", "tmlim", "write"})
 TREE = re.compile(r"(?:mip =|>>>>>)\s+(not found yet|\S+) >=\s+(\S+)")
 COLUMN = re.compile(r"^\s*\d+ (\S+)\s+(?:\*|B|NL|NU|NF|NS)?\s+(\S+)")

@@ -12,8 +12,6 @@ from mtpp_dsl.core.plans.result import Termination
 from mtpp_dsl.solvers.backends.mip.model_files import ModelFile, model_file
 from mtpp_dsl.solvers.backends.mip.unsupported import check, package, refuse_reserved
 
-__all__ = ["Gurobi"]
-
 RESERVED = frozenset({"MIPGap", "OutputFlag", "Seed", "Threads", "TimeLimit"})
 INFINITE = 1e100
 

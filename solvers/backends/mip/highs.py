@@ -25,8 +25,6 @@ from mtpp_dsl.solvers.backends.mip.unsupported import check, package, refuse_res
 if TYPE_CHECKING:
     from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 
-__all__ = ["Highs", "enter_run", "leave_run", "set_options"]
-
 RESERVED = frozenset(
     {"log_to_console", "mip_rel_gap", "objective_bound", "output_flag", "random_seed", "threads", "time_limit"}
 )

@@ -16,8 +16,6 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
 from mtpp_dsl.solvers.backends.mip.lazy_highs import highs_version, highspy, silent_highs
 
-__all__ = ["CoveringProgramme", "MatrixAnswer", "MatrixRows", "by", "maximise"]
-
 INF = float("inf")
 
 

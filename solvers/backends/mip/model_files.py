@@ -13,8 +13,6 @@ from typing import Any
 from mtpp_dsl.core.base.lazy import MODELLING, pyo
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = ["ModelFile", "at_optimum", "expand", "member_path", "model_file", "not_above", "write_model"]
-
 FORMATS = {".lp": "cpxlp", ".mps": "mps"}
 """By the suffix of a file, what Pyomo calls its format."""
 

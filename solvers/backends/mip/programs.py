@@ -14,8 +14,6 @@ from time import monotonic
 from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.executors.spawn import last_words, program
 
-__all__ = ["Finished", "LogWatch", "as_arguments", "run"]
-
 GRACE, STOP_GRACE = 0.1, 1.0
 """Seconds that a program may go on after its time, or after it was asked to stop."""
 

@@ -13,8 +13,6 @@ from mtpp_dsl.core.plans.result import Termination
 from mtpp_dsl.solvers.backends.mip.model_files import ModelFile, model_file
 from mtpp_dsl.solvers.backends.mip.unsupported import check, package, refuse_reserved
 
-__all__ = ["Scip"]
-
 RESERVED = frozenset({"limits/gap", "limits/time", "misc/catchctrlc", "randomization/randomseedshift"})
 INFINITE = 1e20
 

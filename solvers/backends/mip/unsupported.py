@@ -8,8 +8,6 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.contracts.protocols import Availability, Backend
 from mtpp_dsl.core.errors import Refused, SolverError, UsageError
 
-__all__ = ["check", "package", "refuse_reserved"]
-
 
 def check(backend: Backend, limits: Limits) -> None:
     """Refuse what *backend* cannot do.

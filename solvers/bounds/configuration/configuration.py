@@ -27,8 +27,6 @@ from mtpp_dsl.solvers.bounds.partition.bound_instance import (
     whole_loads,
 )
 
-__all__ = ["configuration"]
-
 NAME = "configuration"
 BELOW = 1.5e-5
 """Relative: so far below a plan's cost the first target lies, where rounding leaves the cost itself out of reach."""

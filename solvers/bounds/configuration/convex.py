@@ -11,8 +11,6 @@ from mtpp_dsl.core.base.lazy import csgraph, sparse
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
-__all__ = ["Convexity", "heavy_windows"]
-
 COMPILE_FROM = 200_000.0
 
 

@@ -13,8 +13,6 @@ from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
 from mtpp_dsl.solvers.bounds.configuration.convex import Convexity
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, WholeLoads
 
-__all__ = ["Columns", "CoveringMaster", "Point", "Proof"]
-
 UNITS = 1e5
 """The weight of a set that matters, in whole units: small enough to stand far above a solver's tolerance."""
 

@@ -9,8 +9,6 @@ import numpy as np
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-__all__ = ["heavy_sets", "incidence"]
-
 COMPILE_FROM = 300_000.0
 REPEATS = 8
 

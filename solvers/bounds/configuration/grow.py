@@ -7,8 +7,6 @@ import numpy as np
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-__all__ = ["GROW"]
-
 COMPILE_FROM = 5_000.0
 
 

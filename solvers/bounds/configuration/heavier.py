@@ -14,8 +14,6 @@ from mtpp_dsl.solvers.bounds.configuration.convex_branching import BRANCH
 from mtpp_dsl.solvers.bounds.configuration.grow import GROW
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, PositionRange, Units
 
-__all__ = ["Heavier", "heavy_convex"]
-
 CHUNK = 100
 """Nodes of the search between looks at the clock."""
 SMALL = 10

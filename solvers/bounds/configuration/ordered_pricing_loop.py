@@ -15,8 +15,6 @@ from mtpp_dsl.solvers.bounds.configuration.heavier import Heavier, heavy_convex
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import ConvexPool, Ordered, PositionRange, Units, weigh
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Verdict
 
-__all__ = ["PricingAttempt"]
-
 MAX_ROUNDS, GROWN, REPEATS = 160, 2000.0, 6
 FRESH = 50
 PULL = 0.6

@@ -17,8 +17,6 @@ from mtpp_dsl.solvers.bounds.configuration.ordered_sets import BITS, ConvexPool,
 from mtpp_dsl.solvers.bounds.configuration.target_search import CLOSE, TargetSearch
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, costliest_plan, whole_loads
 
-__all__ = ["Pipeline", "is_pipeline"]
-
 BELOW = 2e-6
 """Relative: so far below a plan's cost a target lies, where rounding leaves the cost itself out of reach."""
 MAX_NODES = 3000

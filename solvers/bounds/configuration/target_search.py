@@ -13,8 +13,6 @@ from mtpp_dsl.core.plans.result import Bound, Termination, relative_gap
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Verdict
 
-__all__ = ["CLOSE", "TargetSearch"]
-
 CLOSE = 1e-4
 """Relative: targets closer to one that failed are not tried."""
 LONGEST = 300.0

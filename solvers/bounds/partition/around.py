@@ -11,8 +11,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN, OUT, CheapestSets
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
-__all__ = ["MAX_REACHED", "Around", "arcs_of", "reached", "scale_for"]
-
 BITS = 27
 INF = 1 << 58
 STEPS_PER_CUT = 2_000.0

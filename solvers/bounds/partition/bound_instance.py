@@ -17,18 +17,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
 from mtpp_dsl.core.views.hypergraph import Supernodes, hypergraph
 
-__all__ = [
-    "BoundInstance",
-    "WholeLoads",
-    "always_streamed",
-    "bound_instance",
-    "costliest_plan",
-    "device_weights",
-    "finished",
-    "typical_speeds",
-    "whole_loads",
-]
-
 BITS = 24
 """A target is about this power of two of the units that loads are counted in."""
 SOLVER_ROOM = 4e-6

@@ -20,8 +20,6 @@ from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.around import scale_for
 from mtpp_dsl.solvers.bounds.partition.bound_instance import finished, typical_speeds
 
-__all__ = ["network_anchor"]
-
 NAME = "anchor"
 ROUNDING = 1e-12
 MOST = 1 << 50

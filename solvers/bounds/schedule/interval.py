@@ -10,8 +10,6 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.windows.climbing import Search, climb, shortest
 
-__all__ = ["interval"]
-
 NAME = "interval"
 STAGES: Sequence[tuple[int, Search]] = (
     (0, "intervals"),

@@ -14,8 +14,6 @@ import numpy as np
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 
-__all__ = ["PartSolver"]
-
 LONGER = 1.5
 """How many times as long a part must be given to be asked about again."""
 FIRST, LAST = 0.02, 0.004

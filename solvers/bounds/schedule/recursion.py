@@ -28,8 +28,6 @@ from mtpp_dsl.solvers.backends.cpsat.time_windows import lists, ordered
 from mtpp_dsl.solvers.bounds.schedule.module_heads import HeadsSide
 from mtpp_dsl.solvers.bounds.schedule.part_work import rounded
 
-__all__ = ["Recursion"]
-
 CELLS = 5e7
 """Nodes times channels of which it is noted whether one reaches the other, at the most."""
 

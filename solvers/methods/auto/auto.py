@@ -17,8 +17,6 @@ from mtpp_dsl.core.registry import BACKENDS, load
 if TYPE_CHECKING:
     from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 
-__all__ = ["Auto"]
-
 
 class Auto(MethodBase):
     """Method ``auto``: everything built in, in the order that pays.

@@ -24,8 +24,6 @@ from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, attempt, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
 from mtpp_dsl.solvers.runtime.reduced import identity
 
-__all__ = ["BottleneckRun"]
-
 FIRST: tuple[type[Method], ...] = (Simple,)
 QUICK: tuple[type[Method], ...] = (Node, Anchor, Count)
 QUICK_SHARE, QUICK_SECONDS = 0.05, 2.0

@@ -13,8 +13,6 @@ from mtpp_dsl.solvers.methods.branching import Branching
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 
-__all__ = ["lanes"]
-
 TURNS, WHOLE = (1.0, 3.0), 2.0
 """How long the turns of searches and bounds are on one core beside each other, and that of what searches everything."""
 FEW_DEVICES, FEW_NODES = 4, 62

@@ -16,8 +16,6 @@ from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
-__all__ = ["ScheduleRun"]
-
 QUICK = ("simple", "critical-path", "greedy", "heft", "peft", "cpop", "etf")
 LARGE, LARGE_SHARE, LARGE_SECONDS = "m-sct", 0.15, 20.0
 """A further one for graphs that no model is made of, where the search keeps much of the schedule it begins with."""

@@ -18,8 +18,6 @@ from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
-__all__ = ["NEAR", "Sized", "formulation", "mip"]
-
 SMALL = 40
 """Fewer nodes than this are no work for several processes: starting them takes longer."""
 MAX_ROWS = 150_000

@@ -19,8 +19,6 @@ from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 
-__all__ = ["CopiesRun", "NetworkSteps", "StagesSteps"]
-
 
 class CopiesRun(AutoSteps):
     """One call under ``constraint copies``: the method of that name, which finds plans and bounds."""

@@ -17,8 +17,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import MARGIN, run_together
 
-__all__ = ["AutoSteps", "first_refusal"]
-
 MAX_OUTLINED = 5_000
 
 

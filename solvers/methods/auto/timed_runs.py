@@ -19,8 +19,6 @@ from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
-__all__ = ["BatchRun", "LatencyRun", "TimedWeightedRun"]
-
 ALONE_SHARE, ALONE_SECONDS = 0.3, 10.0
 """What the search has to itself before the programme, which needs a good plan, is beside it."""
 MODEL_SIZE = 20_000

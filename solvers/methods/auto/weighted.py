@@ -23,8 +23,6 @@ from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
-__all__ = ["WeightedRun"]
-
 SMALL_SHARE, SMALL_SECONDS = 0.5, 20.0
 """What the exact model has to itself where it is small: it closes most such problems in a moment."""
 IDEALS_SHARE, IDEALS_SECONDS, IDEALS_BYTES = 0.4, 25.0, 3e8

@@ -16,8 +16,6 @@ from mtpp_dsl.solvers.methods.mip.one_model import Proven, SolvedModel, solve_on
 from mtpp_dsl.solvers.methods.mip.spread_members import spread
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
-__all__ = ["FamilySolved", "solve_family"]
-
 
 @dataclass(frozen=True)
 class FamilySolved:

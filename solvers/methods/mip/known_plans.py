@@ -15,8 +15,6 @@ from mtpp_dsl.solvers.methods.mip.plugin_rows import read_through
 from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
-__all__ = ["KnownPlan"]
-
 SLICE_SHARE, SLICE_SECONDS = 0.05, 2.0
 """How long to look for a first plan, where nobody brings one."""
 LIST_SHARE = 0.5

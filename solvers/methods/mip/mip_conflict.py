@@ -17,8 +17,6 @@ from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.mip.one_model import solve_one
 
-__all__ = ["explain", "items"]
-
 ALL = 30.0
 EACH = 5.0
 """Seconds for the whole filter, and for each of its questions."""

@@ -30,8 +30,6 @@ from mtpp_dsl.solvers.methods.mip.one_model import Proven, solve_one
 from mtpp_dsl.solvers.methods.mip.plugin_rows import has_own_rows, scope, stronger, too_high
 from mtpp_dsl.solvers.methods.mip.solver_bounds import bound_of, certificate_of
 
-__all__ = ["MipMethod"]
-
 DEFAULT_SOLVER = Limits().solver
 PROOF_SECONDS = 2.0
 WORK_SHARE = 0.5

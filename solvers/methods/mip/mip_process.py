@@ -12,8 +12,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, closed
 from mtpp_dsl.solvers.runtime.portfolio.race import run_together
 
-__all__ = ["solve_apart", "worthwhile"]
-
 LARGE = 4_000
 """Rows, about, from which a model takes longer to build and to presolve than a process to start."""
 

@@ -16,8 +16,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.mip.model_files import write_model
 
-__all__ = ["FEASIBILITY", "Proven", "SolvedModel", "solve_one"]
-
 FEASIBILITY = 1e-6
 """Absolute feasibility tolerance of the solvers, in a model's unit; taken off their bounds."""
 PRUNED = 1e-6

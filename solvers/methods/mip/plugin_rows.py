@@ -18,8 +18,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import derives_from, is_built_in
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
-__all__ = ["ReadPlan", "has_own_rows", "read_through", "scope", "stronger", "too_high"]
-
 SHARE, SECONDS = 0.1, 10.0
 """How long to look whether a model has a plan: all that says where nodes run is fixed in it."""
 OFF = 1e-5

@@ -17,8 +17,6 @@ from mtpp_dsl.solvers.methods.mip.one_model import Proven
 from mtpp_dsl.solvers.methods.shared_scopes import LOADS
 from mtpp_dsl.solvers.proofs.chain import ChainCertificate
 
-__all__ = ["bound_of", "certificate_of"]
-
 
 def bound_of(
     proven: Proven,

@@ -24,8 +24,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import BACKENDS, load
 from mtpp_dsl.solvers.methods.mip.one_model import Proven, SolvedModel, solve_one
 
-__all__ = ["MemberQuestion", "main", "spread"]
-
 
 @dataclass(frozen=True)
 class MemberQuestion:

@@ -14,8 +14,6 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
-__all__ = ["AnnealingRun", "chunks", "falling"]
-
 NONE_FOUND = "no split that was tried is a plan; this does not prove that there is none"
 
 

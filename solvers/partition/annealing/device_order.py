@@ -12,8 +12,6 @@ from mtpp_dsl.core.problem.colocation import ordered_edges
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["OrderOfDevices", "QuotientArcs", "arcs_of", "order_of"]
-
 
 class QuotientArcs(NamedTuple):
     """The edges between supernodes, by part, each pair of supernodes once.

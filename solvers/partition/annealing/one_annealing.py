@@ -13,8 +13,6 @@ from mtpp_dsl.solvers.partition.annealing.recipes import SplitRecipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, DRAWS, HUGEST, PENALTY, BestSplit
 from mtpp_dsl.solvers.partition.annealing.split_state import BITS, SplitState, WholeInstance, broken, loads_of, state_of
 
-__all__ = ["anneal", "begun", "charged", "energies"]
-
 CHUNKS = 100
 """Steps of the temperature, at least."""
 LARGEST_CHUNK = 20_000

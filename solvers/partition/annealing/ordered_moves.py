@@ -13,8 +13,6 @@ from mtpp_dsl.solvers.partition.annealing.device_order import OrderOfDevices, Qu
 from mtpp_dsl.solvers.partition.annealing.split_moves import HUGEST, PENALTY, BestSplit
 from mtpp_dsl.solvers.partition.annealing.split_state import SplitState, WholeInstance
 
-__all__ = ["DRAWS", "ORDERED", "OrderedMoves"]
-
 MOVES_WORTH_COMPILING = 1e4
 DRAWS = 6
 """Numbers that one move takes."""

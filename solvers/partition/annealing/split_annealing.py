@@ -26,8 +26,6 @@ from mtpp_dsl.solvers.partition.annealing.starts import (
 )
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 
-__all__ = ["SplitAnnealing"]
-
 MAX_MOVES = 32_000_000
 """Moves that an annealing tries at most."""
 

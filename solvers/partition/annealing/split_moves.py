@@ -11,8 +11,6 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.views.labelled_rows import LabelledRows
 from mtpp_dsl.solvers.partition.annealing.split_state import SplitState, WholeInstance
 
-__all__ = ["ANNEAL", "DRAWS", "HUGEST", "PENALTY", "BestSplit", "SplitMoves"]
-
 MOVES_WORTH_COMPILING = 5e3
 LARGEST = 64
 """Classes in a cluster, at most."""

@@ -12,18 +12,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, compressed, hypergraph, incidence
 from mtpp_dsl.core.views.whole_numbers import floored
 
-__all__ = [
-    "BITS",
-    "SplitState",
-    "WholeInstance",
-    "broken",
-    "counts_by_device",
-    "instance_of",
-    "loads_of",
-    "members_of",
-    "state_of",
-]
-
 BITS = 60
 """No load is more than two to this power."""
 CLIP = 2.0

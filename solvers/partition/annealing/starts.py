@@ -23,18 +23,6 @@ from mtpp_dsl.solvers.partition.annealing.split_moves import BestSplit
 from mtpp_dsl.solvers.partition.annealing.split_state import WholeInstance, instance_of, loads_of, state_of
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
-__all__ = [
-    "MIN_MOVES",
-    "NO_LOAD",
-    "WholeRun",
-    "along_order",
-    "first_moves",
-    "ordered_start",
-    "scattered",
-    "sliced",
-    "sliced_plan",
-]
-
 MIN_MOVES, MAX_FIRST_MOVES = 1_000, 500_000
 """Moves that an annealing tries: at least, and at most in the first round."""
 NO_LOAD = np.iinfo(np.int64).max

@@ -14,8 +14,6 @@ from mtpp_dsl.core.views.device_types import device_types
 from mtpp_dsl.core.views.hypergraph import compressed, hypergraph
 from mtpp_dsl.core.views.whole_numbers import binary_unit, floored
 
-__all__ = ["MAX_NODES", "BitsetInstance", "instance_of", "unit_of"]
-
 MAX_NODES = 62
 """Sets of nodes are bits of one whole number."""
 BITS = 40

@@ -10,8 +10,6 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.partition.branching.bitsets import BitsetInstance
 
-__all__ = ["BlockPool", "Position", "bits", "positions", "sums"]
-
 
 class BlockPool:
     """Convex sets of nodes that a device may hold, each once.

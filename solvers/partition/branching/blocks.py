@@ -10,8 +10,6 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.partition.branching.bitsets import BitsetInstance
 
-__all__ = ["BLOCKS", "BUSY", "DONE", "FULL", "INF", "BlockQuestion", "BlockWalk", "walk_of"]
-
 DONE, BUSY, FULL = 0, 1, 2
 """Why the loop returned: all blocks seen; its steps used up; no room for what it finds."""
 

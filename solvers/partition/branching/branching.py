@@ -18,8 +18,6 @@ from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
-__all__ = ["as_small", "branching"]
-
 NAME = "branching"
 PART_SHARE = 0.2
 """The share of the time for parting the devices in two, before the search that proves more."""

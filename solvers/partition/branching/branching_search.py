@@ -12,8 +12,6 @@ from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 
-__all__ = ["MAX_WITHOUT_ANNEALING", "BranchingSearch", "Doubtful"]
-
 PLAN_SHARE, PLAN_SECONDS, PATIENCE = 0.3, 3.0, 3
 MAX_WITHOUT_ANNEALING = 12
 """In graphs of so many nodes or fewer the search itself is faster than moving nodes."""

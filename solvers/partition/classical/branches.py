@@ -11,8 +11,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.changing_nets import ChangingNets
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, contracted
 
-__all__ = ["contract_branches", "united"]
-
 SLIGHT = 0.1
 """A node that takes no time and sends at most this share of the mean tensor does not count as a branch."""
 

@@ -21,8 +21,6 @@ from mtpp_dsl.solvers.partition.classical.linear import movable
 from mtpp_dsl.solvers.partition.classical.scotch_program import program
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
-__all__ = ["graph_file", "read_mapping", "scotch", "unfilled"]
-
 
 def scotch(problem: Problem, limits: Limits, progress: Progress, install: str) -> Result:
     """Return the partition of Scotch if it is a plan, else what it breaks.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from shutil import which
 
-__all__ = ["program"]
-
 PROGRAMS = ("scotch_gpart", "gpart")
 """Debian's name, and Scotch's own."""
 

@@ -16,8 +16,6 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.network import Network
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["ChainInstance", "instance_of", "unsupported"]
-
 MAX_STATES = 20_000_000
 MAX_DEVICES = 10
 """Sets of devices are the states of the programmes."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
 
-__all__ = ["FRONT", "GROUPS", "PRICE"]
-
 STEPS_WORTH_COMPILING = 20_000
 
 

@@ -26,8 +26,6 @@ from mtpp_dsl.solvers.partition.copies.pricing import Pricer
 from mtpp_dsl.solvers.partition.copies.shares import Mix, best_mix, fractions, priced
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 
-__all__ = ["run_copies"]
-
 NAME = "copies"
 MAX_GROUPED = 8
 """Devices of which groups are looked for as a first plan of other shares, too."""

@@ -13,8 +13,6 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.copies.instance import ChainInstance
 from mtpp_dsl.solvers.partition.copies.pricing import Pricer
 
-__all__ = ["Mix", "best_mix", "fractions", "priced"]
-
 ROUNDING = 1e-11
 """Relative: sums of some hundred numbers are off by less."""
 MAX_ROUNDS = 1_000

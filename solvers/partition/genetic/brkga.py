@@ -11,8 +11,6 @@ import numpy as np
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.graph import Floats
 
-__all__ = ["GeneticRecipe", "evolve"]
-
 
 @dataclass(frozen=True)
 class GeneticRecipe:

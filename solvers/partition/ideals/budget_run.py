@@ -32,8 +32,6 @@ from mtpp_dsl.solvers.partition.ideals.priced import (
 )
 from mtpp_dsl.solvers.partition.ideals.stage_search import StageSearch, SweepCrowded
 
-__all__ = ["BudgetRun", "BudgetTable"]
-
 ORDERS = 6
 MANY_IDEALS = 300
 """With more ideals, plans are first sought along orders."""

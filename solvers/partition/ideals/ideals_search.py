@@ -24,20 +24,6 @@ from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 
-__all__ = [
-    "APART",
-    "CROWDED",
-    "NO_CHAIN_OF_IDEALS",
-    "NO_CHAIN_OF_STAGES",
-    "UNASKED",
-    "IdealsSearch",
-    "Placed",
-    "along",
-    "as_verified",
-    "ignore",
-    "pieces",
-]
-
 LABEL_BYTES = 8.0
 UNASKED = (
     "ideals looks only at plans whose quotient graph is acyclic, which the problem does not ask: it proves no bound"

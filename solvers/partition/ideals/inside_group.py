@@ -9,8 +9,6 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 from mtpp_dsl.solvers.partition.ideals.nest import Nest
 
-__all__ = ["INSIDE"]
-
 STEPS_WORTH_COMPILING = 20_000
 
 

@@ -11,8 +11,6 @@ from mtpp_dsl.solvers.algorithms.ideals.lattice import Small
 from mtpp_dsl.solvers.algorithms.ideals.outside import ROUNDING, Prices
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import DeviceStates, WholeCosts
 
-__all__ = ["Entries", "Needs", "enlarged", "entries", "needs_of"]
-
 A = TypeVar("A", Ints, Floats, Small)
 ROOM = 256
 

@@ -13,26 +13,6 @@ from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import DeviceStates, WholeCosts
 from mtpp_dsl.solvers.partition.ideals.lazy_store import Entries, Needs
 
-__all__ = [
-    "BUSY",
-    "COUNT",
-    "CUT_SHORT",
-    "DONE",
-    "ENTRY",
-    "FOUND",
-    "FULL",
-    "LAST",
-    "STEPS",
-    "VALUE",
-    "WALK",
-    "LazyWalk",
-    "Modes",
-    "SupernodeArcs",
-    "arcs_of",
-    "modes_of",
-    "walk_of",
-]
-
 DONE, BUSY, FULL, FOUND = 0, 1, 2, 3
 """Why the loop returned: all blocks seen; its steps used up; no room for entries or supernodes; a split found."""
 

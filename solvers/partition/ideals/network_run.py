@@ -21,8 +21,6 @@ from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.algorithms.slicing.linear_split import linear_split, lines_of, orders_of
 from mtpp_dsl.solvers.partition.ideals.ideals_search import NO_CHAIN_OF_IDEALS, UNASKED, IdealsSearch
 
-__all__ = ["NetworkRun"]
-
 MAX_IDEALS = 100_000
 """With more ideals than this, only the prefixes of some orders are gone through."""
 FEW_IDEALS = 20_000

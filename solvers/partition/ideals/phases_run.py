@@ -29,8 +29,6 @@ from mtpp_dsl.solvers.partition.ideals.ideals_search import (
 from mtpp_dsl.solvers.partition.ideals.stage_search import SweepCrowded
 from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
 
-__all__ = ["PhasesRun", "unfit_for_labels"]
-
 FIRST_STEP = 0.005
 """The first target is above the bound by this share; the next by twice that, and so on."""
 MAX_PIECES = 80

@@ -28,8 +28,6 @@ from mtpp_dsl.solvers.partition.ideals.priced import (
     within_budgets,
 )
 
-__all__ = ["PricedRun"]
-
 ORDERS = 6
 FIRST_STEP = 0.02
 """The first target is above the bound by this share; the next by twice that, and so on."""

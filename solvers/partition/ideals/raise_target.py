@@ -16,8 +16,6 @@ from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts, ceiling, 
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.partition.ideals.lazy_search import INF, Climb
 
-__all__ = ["RaisingSearch"]
-
 ORDERS = 20
 FIRST_STEP = 0.005
 """The first target is above the bound by this share; the next by twice that, and so on."""

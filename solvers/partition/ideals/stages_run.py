@@ -38,8 +38,6 @@ from mtpp_dsl.solvers.partition.ideals.ideals_search import (
 from mtpp_dsl.solvers.partition.ideals.stage_search import StageSearch, SweepCrowded
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
-__all__ = ["StageSlices", "StagesRun", "reversed_order"]
-
 ORDERS = 4
 MAX_PIECES = 150
 """Orders of more supernodes than this are cut into so many pieces."""

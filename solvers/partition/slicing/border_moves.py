@@ -18,8 +18,6 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.core.views.device_types import DeviceTypes
 
-__all__ = ["improve"]
-
 COOLING = 1 / 30
 LARGEST_GROUP = 4
 CHUNK = 20_000

@@ -24,8 +24,6 @@ from mtpp_dsl.solvers.partition.slicing.border_moves import improve
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
-__all__ = ["slicegraph"]
-
 NAME = "slicegraph"
 TEMPERATURES = (0.3, 0.1, 0.03, 0.01)
 SMALL = 40

@@ -10,8 +10,6 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.partition.weighted.instance import WeightedInstance, WeightedState
 
-__all__ = ["ANNEAL", "DRAWS", "BestWeighted", "WeightedMoves"]
-
 MOVES_WORTH_COMPILING = 2e3
 DRAWS = 64
 """Numbers that one move may take, at most."""

@@ -17,8 +17,6 @@ from mtpp_dsl.solvers.partition.annealing.annealing_run import AnnealingRun, chu
 from mtpp_dsl.solvers.partition.weighted.phase_instance import phase_costs, phase_state
 from mtpp_dsl.solvers.partition.weighted.phase_moves import MOVE
 
-__all__ = ["anneal_phases"]
-
 CHUNK, MIN_STEPS, MAX_FIRST = 250, 500, 400_000
 SMALL = 100
 """Supernodes times devices up to which rounds are short and stay so, without compiled code."""

@@ -25,8 +25,6 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.partition.weighted.phase_moves import PhaseCosts, PhaseState
 
-__all__ = ["phase_costs", "phase_state"]
-
 Terms = Iterable[tuple[Decision, float]]
 
 

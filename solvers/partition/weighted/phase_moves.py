@@ -7,8 +7,6 @@ from typing import NamedTuple
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-__all__ = ["MOVE", "PhaseCosts", "PhaseState"]
-
 STEPS_WORTH_COMPILING = 6_000
 
 

@@ -21,8 +21,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result, relative_gap
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["LaneTask", "attempt", "closed", "main", "run_lane"]
-
 
 @dataclass(frozen=True)
 class LaneTask:

@@ -16,8 +16,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import run_together
 
-__all__ = ["highs_is_hidden", "solve_apart"]
-
 _RIVAL, _OURS = "ortools", "highspy"
 
 

@@ -19,8 +19,6 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, closed, run_lane
 
-__all__ = ["MARGIN", "cores", "run_together"]
-
 LOOK = 0.05
 """Seconds between looks at the clock and at whether somebody asked to stop."""
 GRACE = 0.1

@@ -19,8 +19,6 @@ from mtpp_dsl.solvers.schedule.learning.policy import (
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward_ranks
 
-__all__ = ["Course", "Episodes"]
-
 
 @dataclass(frozen=True)
 class Episodes:

@@ -16,17 +16,6 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.schedule.list.ranks import mean_carry, mean_time, upward
 
-__all__ = [
-    "NODE_FEATURES",
-    "PAIR_FEATURES",
-    "Adam",
-    "Policy",
-    "node_features",
-    "probabilities",
-    "relative_times",
-    "scale_of",
-]
-
 OWN = ("time", "spread of times", "transfers in", "transfers out", "edges in", "edges out", "memory", "rank")
 HOPS = ("", " of parents", " of children", " of parents' parents", " of children's children")
 NODE_FEATURES = tuple(f"{name}{hop}" for hop in HOPS for name in OWN)

@@ -12,8 +12,6 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.schedule.state.batch_state import ROUNDING, BatchField
 
-__all__ = ["alike", "alone", "best_sizes", "by_arrival", "least_memory", "menus", "parted"]
-
 MAX_SPREADS = 64
 """Spreads up to which all are considered."""
 

@@ -29,8 +29,6 @@ from mtpp_dsl.solvers.schedule.list.ready_first import EARLIEST, EARLIEST_FREELY
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["NO_WAY", "Lister", "complete", "run_scheduler", "scheduled"]
-
 CHUNK = 512
 """Nodes placed, or times that the ready nodes are looked at, between two looks at the clock."""
 ROOM = 64

@@ -9,8 +9,6 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.views.tasks import ScheduleInstance
 
-__all__ = ["Hold", "PlacementRules", "rules"]
-
 ROUNDING = 1e-9
 """Relative: what sums of memory may be above a limit by their rounding alone."""
 

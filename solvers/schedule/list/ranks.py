@@ -9,8 +9,6 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.core.views.tasks import ScheduleInstance
 
-__all__ = ["downward", "in_order", "mean_carry", "mean_time", "optimistic", "upward", "upward_ranks"]
-
 
 def mean_time(instance: ScheduleInstance) -> Floats:
     """Return [n] the mean running time over the devices that a node may be on."""

@@ -15,8 +15,6 @@ from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSol
 from mtpp_dsl.solvers.backends.cpsat.request import Reply, Status
 from mtpp_dsl.solvers.schedule.lns.neighbourhoods import Neighbourhoods
 
-__all__ = ["BatchParts", "BatchTimeline", "BatchWindow"]
-
 
 @dataclass(frozen=True, eq=False)
 class BatchTimeline:

@@ -26,8 +26,6 @@ from mtpp_dsl.solvers.schedule.lns.batch_parts import BatchParts
 from mtpp_dsl.solvers.schedule.lns.neighbourhoods import improve_parts
 from mtpp_dsl.solvers.schedule.lns.sample_search import SampleParts
 
-__all__ = ["lns", "search"]
-
 NAME = "lns"
 ANNEALING, SECONDS = 0.3, 30.0
 """Of the time, and at most, for annealing: it comes near in no time, and needs long for the rest."""

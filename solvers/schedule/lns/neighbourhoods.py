@@ -19,8 +19,6 @@ from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-__all__ = ["Neighbourhoods", "improve_parts"]
-
 WORK = 0.25
 """CP-SAT's own measure of time for one part: the same on every machine, and roughly its seconds on a fast one."""
 PATIENCE = 150

@@ -12,8 +12,6 @@ from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, DecisionRow, Request, Solution, Term, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample
 
-__all__ = ["SampleTimeline", "Window"]
-
 
 @dataclass(frozen=True, eq=False)
 class SampleTimeline:

@@ -12,8 +12,6 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece
 
-__all__ = ["Canonical", "EqualMember", "canonical", "equal_modules"]
-
 
 @dataclass(frozen=True, eq=False)
 class Canonical:

@@ -12,8 +12,6 @@ from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, CutModule
 from mtpp_dsl.solvers.backends.cpsat.request import INF
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample
 
-__all__ = ["ModulePiece", "piece_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class ModulePiece:

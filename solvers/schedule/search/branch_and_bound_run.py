@@ -22,8 +22,6 @@ from mtpp_dsl.solvers.schedule.search.schedule_annealing import anneal_sample
 from mtpp_dsl.solvers.schedule.search.schedule_starts import sample_incumbent, take_starts
 from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, CLOSER, BestInTree, tree_of
 
-__all__ = ["BranchAndBoundRun"]
-
 NAME = "branch-and-bound"
 CHUNK = 5_000
 FIRST_BUDGET = 50_000

@@ -20,8 +20,6 @@ from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.list_run import scheduled
 
-__all__ = ["anneal_placed"]
-
 HOT, COLD = 0.1, 1e-3
 """First and last temperature of a round, as a share of the cost."""
 FIXED = 0.05

@@ -11,8 +11,6 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.views.labelled_rows import LabelledRows
 from mtpp_dsl.solvers.schedule.search.sample_state import STRIDE, SampleField, SampleState
 
-__all__ = ["SAMPLE_DRAWS", "SAMPLE_SEARCH", "BestSample", "SampleMoves"]
-
 STEPS_WORTH_COMPILING = 2e4
 LARGEST = 64
 """Classes in a block, at most."""

@@ -13,8 +13,6 @@ from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.timing import Arrays, arrays, timed
 from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening
 
-__all__ = ["SampleField", "SampleState", "sample_field_of", "sample_order_of", "sample_plan_of", "sample_state_of"]
-
 STRIDE = 16
 """Places of the order between two that a schedule can be taken up from."""
 

@@ -25,17 +25,6 @@ from mtpp_dsl.solvers.schedule.list.list_rules import greedy, heft, peft
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.solvers.schedule.state.batch_state import ROUNDING, BatchField
 
-__all__ = [
-    "batch_incumbent",
-    "batch_starts",
-    "result_of",
-    "sample_incumbent",
-    "sample_starts",
-    "somewhere",
-    "take_starts",
-]
-
-
 # One sample.
 
 MEND_SHARE, MEND_SECONDS = 0.05, 2.0

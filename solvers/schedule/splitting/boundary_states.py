@@ -18,8 +18,6 @@ from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow
 from mtpp_dsl.solvers.schedule.splitting.module_engines import ModuleEngine, ModuleResult, by_lists, floor
 from mtpp_dsl.solvers.schedule.splitting.module_problems import Place, SameModules, Timetable, timetable
 
-__all__ = ["BoundaryStep", "BoundaryWalk"]
-
 State: TypeAlias = tuple[Place, ...]
 """Where the tensors across a boundary are, in the order of their nodes."""
 Ends: TypeAlias = tuple[tuple[Place, ...], tuple[Place | None, ...]]

@@ -30,8 +30,6 @@ from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import run_together
 from mtpp_dsl.solvers.schedule.search.schedule_annealing import improve
 
-__all__ = ["ByCpSat", "ByMethod", "ModuleEngine", "ModuleResult", "by_lists", "floor"]
-
 TIGHT = 1e-7
 """What bounds of whole numbers lose, as a share, at the most: of times of the model, not of the problem."""
 CLOSE = 1e-12

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from mtpp_dsl.core.text.codes.code import Code
 
-__all__ = ["FILES", "LIMITS"]
-
-
 FILES: tuple[Code, ...] = (
     Code(
         "MTPP-E701",

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from mtpp_dsl.core.text.codes.code import Code
 
-__all__ = ["DEVICES", "GRAPHS", "OBJECTIVES", "RULES"]
-
-
 _TWICE = (
     '{"nodes": [{"id": 1, "cpuLatency": 2, "fpgaLatency": 1, "size": 1},\n'
     '           {"id": 2, "cpuLatency": 2, "fpgaLatency": 1, "size": 1}],\n'

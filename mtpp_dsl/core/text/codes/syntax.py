@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from mtpp_dsl.core.text.codes.code import Code
 
-__all__ = ["NAMES", "SYNTAX", "VALUES"]
-
-
 SYNTAX: tuple[Code, ...] = (
     Code(
         "MTPP-E012",

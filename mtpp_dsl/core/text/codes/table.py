@@ -7,8 +7,6 @@ from mtpp_dsl.core.text.codes.files import FILES, LIMITS
 from mtpp_dsl.core.text.codes.problems import DEVICES, GRAPHS, OBJECTIVES, RULES
 from mtpp_dsl.core.text.codes.syntax import NAMES, SYNTAX, VALUES
 
-__all__ = ["AREAS", "CODES"]
-
 AREAS: dict[str, tuple[Code, ...]] = {
     "Syntax": SYNTAX,
     "Names": NAMES,

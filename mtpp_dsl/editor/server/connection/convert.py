@@ -13,8 +13,6 @@ from mtpp_dsl.editor.server.features.symbols import Fold, TextSymbol
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.editor.server.workspace import Document, Replacement
 
-__all__ = ["changes_of", "diagnostic", "fold", "location", "range_of", "replacement", "symbol", "text_edits"]
-
 _KINDS = {
     "graph": types.SymbolKind.Module,
     "block": types.SymbolKind.Class,

@@ -22,8 +22,6 @@ from mtpp_dsl.editor.server.positions import path_of
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.editor.server.workspace import ReadingJob, Workspace
 
-__all__ = ["HANDLERS", "PATIENCE", "Refusal", "Server", "handles"]
-
 HANDLERS: list[tuple[str, Any, Callable[..., Any]]] = []
 """Methods, the options that the client is told of, and functions of a server (called ``ls``) and of parameters."""
 

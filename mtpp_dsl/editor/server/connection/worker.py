@@ -15,8 +15,6 @@ from mtpp_dsl.language.syntax.rereading import ParsedBefore
 from mtpp_dsl.language.values.complaints import ReadingStopped
 from mtpp_dsl.language.values.scope import SpecScope
 
-__all__ = ["Worker"]
-
 IDLE = 2.0
 """Seconds without news after which memory in cycles is given back."""
 MOST = 50

@@ -9,8 +9,6 @@ from lsprotocol import types
 from mtpp_dsl.core.text.source import Edit
 from mtpp_dsl.language.syntax.keywords import Meaning
 
-__all__ = ["KINDS", "Candidate", "Kind"]
-
 Kind = types.CompletionItemKind
 KINDS = {
     "param": Kind.Variable,

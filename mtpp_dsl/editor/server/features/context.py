@@ -17,8 +17,6 @@ from mtpp_dsl.language.syntax.keywords import BEGINS_ITEM, ITEMS, RULES, STATEME
 from mtpp_dsl.language.syntax.lexing import lexemes
 from mtpp_dsl.language.syntax.tables import Failure
 
-__all__ = ["Context", "Frame", "context_at", "rule_of"]
-
 _AHEAD = 5_000
 """Characters behind the place that are looked at for options that are given there."""
 

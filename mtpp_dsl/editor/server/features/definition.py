@@ -16,8 +16,6 @@ from mtpp_dsl.language.lowering.choosing import all_of
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.lexing import lexemes
 
-__all__ = ["definition", "file_named", "occurrence_at", "word_at"]
-
 
 def definition(reading: TextReading, line: int, column: int) -> list[types.Location]:
     """Return where the name at a line and column is declared, all places of one that is declared several times.

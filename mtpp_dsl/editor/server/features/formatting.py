@@ -13,8 +13,6 @@ from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax.layout import format_spec
 from mtpp_dsl.language.syntax.parser import parse
 
-__all__ = ["format_lines", "format_text"]
-
 _GAP = re.compile(r"\s*(?=\S|\Z)")
 _WORDS = re.compile(r"\S+")
 

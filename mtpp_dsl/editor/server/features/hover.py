@@ -30,8 +30,6 @@ from mtpp_dsl.language.words import meanings
 from mtpp_dsl.language.words.meanings import meaning_of_option
 from mtpp_dsl.language.words.vocabulary import choices_of, functions, options_of, signature_of
 
-__all__ = ["hover"]
-
 _NUMBER = re.compile(
     r"(?<![\w.\"])[0-9][0-9_]*(?:\.(?!\.)[0-9_]*)?(?:[eE][+-]?[0-9]+)?[ \t]*([A-Za-zµ]+(?:/[A-Za-z]+)?|%)?"
 )

@@ -20,8 +20,6 @@ from mtpp_dsl.exchange.library.entries import FOLDER, entries
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Sequence, Value, describe
 
-__all__ = ["hover_of_name", "hover_of_rows"]
-
 _FEW = 6
 _LINES = 12
 

@@ -15,8 +15,6 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.values import DataTable, MapValue, Quantity, Sequence, Value
 
-__all__ = ["KINDS", "hints"]
-
 KINDS = ("families", "values", "rates")
 """The kinds of hints; an editor may ask for some of them."""
 

@@ -14,8 +14,6 @@ from mtpp_dsl.language.syntax.keywords import STATEMENTS
 from mtpp_dsl.language.syntax.lexing import lexemes
 from mtpp_dsl.language.values.values import Value
 
-__all__ = ["MAX_NAMES", "KnownName", "columns", "members", "names", "parts", "value_of", "variables"]
-
 MAX_NAMES = 300
 """Names of one sort that are offered."""
 

@@ -9,8 +9,6 @@ from mtpp_dsl.core.text.source import shortened
 from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.language.syntax.keywords import Meaning
 
-__all__ = ["block", "code", "meaning_as_markdown", "plain"]
-
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&$]|^\s*[+-]|:(?=//)|(?<=www)\.|^\s*\d+[.)])")
 _TICKS = re.compile("`+")
 _DOCS = Path(__file__).resolve().parents[4] / "docs"

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from mtpp_dsl.language.syntax.keywords import STATEMENTS
 from mtpp_dsl.language.syntax.lexing import Lexeme, lexemes
 
-__all__ = ["MAX_LOOKED", "TextMark", "marks_before"]
-
 MAX_LOOKED = 4_000_000
 """Characters before the place among which the beginning of its statement is looked for."""
 

@@ -7,8 +7,6 @@ from lsprotocol import types
 from mtpp_dsl.core.text.source import Span
 from mtpp_dsl.editor.server.reading import TextReading
 
-__all__ = ["location_of", "range_of"]
-
 
 def range_of(reading: TextReading, span: Span) -> types.Range:
     """Return where a span is, as the editor counts."""

@@ -12,8 +12,6 @@ from mtpp_dsl.core.text.visible import visible
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.exchange.library.entries import FOLDER
 
-__all__ = ["EditorMessage", "OfferedFix", "all_safe", "fixes", "problems"]
-
 UNUSED = frozenset({"MTPP-W102"})
 """Warnings of what may be removed: editors show it faded."""
 

@@ -14,8 +14,6 @@ from mtpp_dsl.editor.server.index import Occurrence
 from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.exchange.library.entries import FOLDER
 
-__all__ = ["MAX_FOUND", "everywhere", "found_symbols", "highlights", "references"]
-
 
 def references(
     reading: TextReading, line: int, column: int, *, declaration: bool = True, others: Iterable[TextReading] = ()

@@ -25,8 +25,6 @@ from mtpp_dsl.language.syntax.keywords import RESERVED
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.words.vocabulary import words
 
-__all__ = ["MAX_READ", "MAX_STEPS", "RenameRefused", "prepare_rename", "rename", "same"]
-
 MAX_STEPS, MAX_READ = 40_000, 100_000
 """A spec that takes more steps of reading, or characters, is not read again to see that it means the same."""
 

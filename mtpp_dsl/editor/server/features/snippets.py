@@ -8,8 +8,6 @@ from mtpp_dsl.core.problem.objective import OBJECTIVES, Objective
 from mtpp_dsl.language.lowering.lower_devices import INTERCONNECTS
 from mtpp_dsl.language.words.vocabulary import PARAM_TYPES
 
-__all__ = ["ITEMS", "RULES", "STATEMENTS"]
-
 _MINIMIZED = ",".join(name for name in OBJECTIVES if Objective(name).sense == "minimize")
 
 STATEMENTS: Mapping[str, str] = {

@@ -28,8 +28,6 @@ from mtpp_dsl.language.values.values import (
 from mtpp_dsl.language.values.values import Sequence as Values
 from mtpp_dsl.language.words.meanings import meaning_of_option
 
-__all__ = ["ANY", "Sort", "dimensions_of", "fits", "gives", "sort_at"]
-
 _OF_FORM = {
     "time": (TIME,),
     "size": (SIZE,),

@@ -13,8 +13,6 @@ from mtpp_dsl.editor.server.reading import TextReading
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.lexing import brackets
 
-__all__ = ["MAX_FOLDS", "MAX_SYMBOLS", "Fold", "TextSymbol", "folds", "symbols"]
-
 MAX_SYMBOLS = 20_000
 """Symbols of a text; of a longer one the first."""
 

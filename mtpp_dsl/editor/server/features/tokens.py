@@ -13,8 +13,6 @@ from mtpp_dsl.language.syntax.lexing import lexemes
 from mtpp_dsl.language.words.meanings import INTERCONNECTS, OBJECTIVES, WORDS
 from mtpp_dsl.language.words.vocabulary import functions
 
-__all__ = ["MODIFIERS", "TYPES", "ColouredWord", "encoded", "tokens"]
-
 TYPES = (
     "keyword",
     "comment",

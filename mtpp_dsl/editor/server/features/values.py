@@ -28,8 +28,6 @@ from mtpp_dsl.language.values.values import (
     shown,
 )
 
-__all__ = ["MAX_EVALUATED", "amount", "in_base", "listed", "short", "value_of"]
-
 _FEW = 4
 
 

@@ -17,8 +17,6 @@ from mtpp_dsl.exchange.importers.gguf.reader import Header, read_table
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Source, Symbol
 
-__all__ = ["from_gguf"]
-
 PHASES = ("prefill", "decode")
 _OUTER = {"token_embd", "output_norm", "output", "rope_freqs", "rope_factors_long", "rope_factors_short"}
 """Tensors outside the layers; the factors of rotary embeddings go with the first layer's."""

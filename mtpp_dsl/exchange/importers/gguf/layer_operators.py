@@ -17,8 +17,6 @@ from mtpp_dsl.exchange.model.operator_names import Names, language_name
 from mtpp_dsl.exchange.model.parts import Operator, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size
 
-__all__ = ["LAYER", "GgufLayers"]
-
 _ATTENTION = "norm q k v qkv q_norm k_norm output sinks rot_embd"
 _FEED_FORWARD = "norm gate up down gate_inp gate_exps up_exps down_exps gate_up_exps gate_shexp up_shexp down_shexp"
 LAYER = frozenset(

@@ -11,8 +11,6 @@ from mtpp_dsl.exchange.importers.onnx.inference import Key
 from mtpp_dsl.exchange.importers.onnx.model_file import TYPES, File, bytes_of_tensor, captured, graphs_of
 from mtpp_dsl.exchange.importers.onnx.shapes import Shapes
 
-__all__ = ["Constant", "OnnxScope"]
-
 _RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 _OWN = ("", "ai.onnx", DOMAIN)
 

@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["DOMAIN", "Typed", "made_by"]
-
 DOMAIN = "com.microsoft"
 
 Typed: TypeAlias = tuple[int, tuple[int, ...] | None]

@@ -15,8 +15,6 @@ from typing import Any, TypeAlias
 from mtpp_dsl.exchange.importers.onnx.shapes import Shape
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, whole_quotient
 
-__all__ = ["OnnxFormulaCall", "flop_of", "kind_of", "reads_rows"]
-
 
 @dataclass(frozen=True)
 class OnnxFormulaCall:

@@ -16,8 +16,6 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.onnx.stripping import MAX_NODES, strip
 from mtpp_dsl.exchange.model.kinds import TYPES as KNOWN
 
-__all__ = ["TYPES", "File", "bits_of_type", "bytes_of_tensor", "captured", "graphs_of", "read_file", "read_names"]
-
 TYPES: Mapping[int, str] = MappingProxyType(
     {
         0: "",

@@ -14,8 +14,6 @@ from mtpp_dsl.exchange.importers.onnx.model_file import TYPES, bits_of_type, gra
 from mtpp_dsl.exchange.importers.onnx.shapes import Shape
 from mtpp_dsl.exchange.importers.polynomials import Amount, Polynomial, product, size_of, symbol, whole_quotient
 
-__all__ = ["OnnxCost", "bytes_of", "cost_of"]
-
 _PRODUCTS = ("matmul", "conv", "attention", "rnn")
 _UNSIGNED = {"uint8": "int8", "uint4": "int4"}
 """Products of unsigned numbers run where those of signed ones do."""

@@ -15,8 +15,6 @@ from typing import Any
 from mtpp_dsl.core.base.files import MAX_FILE_BYTES, note_digest, open_regular, parse_json
 from mtpp_dsl.core.errors import UsageError
 
-__all__ = ["Archive", "read_archive"]
-
 MAX_DIRECTORY = 16 * 2**20
 """Bytes of the table of members."""
 _END = b"PK\x05\x06"

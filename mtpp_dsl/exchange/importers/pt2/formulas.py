@@ -12,8 +12,6 @@ from typing import Any, TypeAlias
 from mtpp_dsl.exchange.importers.polynomials import Amount, product
 from mtpp_dsl.exchange.importers.torch_kinds import KIND
 
-__all__ = ["AtenCall", "flop_of", "kind_of"]
-
 Shape: TypeAlias = tuple[Amount, ...]
 
 _VIEWS = """

@@ -22,8 +22,6 @@ from mtpp_dsl.exchange.model.operator_names import Names
 from mtpp_dsl.exchange.model.parts import Operator, Source, Symbol, Tensor, Weight
 from mtpp_dsl.exchange.model.sizes import Size, symbols_of, value
 
-__all__ = ["from_pt2"]
-
 Shape: TypeAlias = tuple[Amount, ...]
 
 MAX_NODES = 200_000

@@ -10,8 +10,6 @@ from operator import add
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, size_of, symbol
 
-__all__ = ["amount_of"]
-
 MAX_TEXT = 2_000
 MAX_DEPTH = 40
 MAX_POWER = 8

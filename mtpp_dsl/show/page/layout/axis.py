@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from math import floor, log10
 
-__all__ = ["TICKS", "marks", "ticks"]
-
 TICKS = 8
 """Marks of an axis, about."""
 LARGE = 1e6

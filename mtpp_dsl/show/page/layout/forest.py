@@ -15,8 +15,6 @@ from mtpp_dsl.show.page.layout.paths import Path, caption, paths_of, together
 from mtpp_dsl.show.page.layout.stages import Placed, placed
 from mtpp_dsl.show.report.names import fold_names
 
-__all__ = ["Forest", "forest", "in_rows"]
-
 FEW = 10
 """A column with no more nodes has no modules, nor has a module with half as many."""
 MOST = 14

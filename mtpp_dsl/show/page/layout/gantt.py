@@ -8,8 +8,6 @@ from math import floor
 
 from mtpp_dsl.show.report.bars import ChartBar, ChartRow
 
-__all__ = ["AXIS", "LEAST", "MAX_LINKS", "PlacedBar", "Track", "height_of", "placed_bars", "placed_tracks"]
-
 ROW, LINK_ROW, LANE, GAP = 26, 16, 9, 6
 """Heights of the track of a device, of a link, and of one of several lanes; and what is between tracks."""
 MAX_LANES = 8

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from mtpp_dsl.show.page.layout.forest import Forest
 from mtpp_dsl.show.page.layout.places import COLUMN_GAP, Box, PlacedBoxes
 
-__all__ = ["EdgeBundle", "bundled", "labelled", "routed"]
-
 Point = tuple[float, float]
 NEAR = 60
 """Boxes of a module that are so near are joined by a line down; it may pass no third one."""

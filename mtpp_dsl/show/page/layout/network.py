@@ -9,8 +9,6 @@ from math import cos, pi, sin
 from mtpp_dsl.core.problem.devices import Links, Tree
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Diagram", "NetworkLine", "Spot", "diagram"]
-
 WIDE, TALL = 112, 34
 """Of a box."""
 STEP, LEVEL = 132, 96

@@ -10,8 +10,6 @@ from itertools import takewhile
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.show.report.names import fold_names
 
-__all__ = ["Path", "caption", "paths_of", "together"]
-
 Path = tuple[str, ...]
 """The modules that a node is in, the outermost first; the node itself is not among them."""
 

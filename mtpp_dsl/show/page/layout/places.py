@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from mtpp_dsl.show.page.layout.forest import Forest
 
-__all__ = ["Box", "PlacedBoxes", "arranged", "opened"]
-
 WIDTH, HEIGHT = 152, 30
 """Of a box with nothing in it to be seen."""
 GAP, ROW_GAP, COLUMN_GAP = 10, 20, 64

@@ -10,8 +10,6 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["Placed", "StageBox", "placed", "stage_numbers"]
-
 
 @dataclass(frozen=True, eq=False)
 class StageBox:
