@@ -152,11 +152,11 @@ class Ideals(Scoped, MethodBase):
             return self._solve(problem, limits, progress)
         from mtpp_dsl.solvers.partition.ideals.budget_run import BudgetRun
 
-        found = BudgetRun(problem, limits, progress, self.most_bytes, self.patience).result()
-        if found.termination != "limit" or self.refused_by_scopes(problem) is not None or problem.robust is not None:
-            return found
-        other = self._solve(problem, limits.within(limits.remaining, start=found.plan), progress)
-        best, bound = min((found, other), key=cost_of), max((found, other), key=bound_of).bound
+        result = BudgetRun(problem, limits, progress, self.most_bytes, self.patience).result()
+        if result.termination != "limit" or self.refused_by_scopes(problem) is not None or problem.robust is not None:
+            return result
+        other = self._solve(problem, limits.within(limits.remaining, start=result.plan), progress)
+        best, bound = min((result, other), key=cost_of), max((result, other), key=bound_of).bound
         return replace(other, plan=best.plan, evaluation=best.evaluation, bound=bound)
 
     @rows_checked

@@ -78,13 +78,13 @@ class PhaseBounds:
                 return None
             progress.say(f"bounding {part.name} by {method.name}")
             own = limits.within(limits.remaining / (len(tasks) - number), start=None)
-            found = method.solve(part.problem, own, Aside(progress))
-            if found.infeasibility is not None:
-                return replace(found.infeasibility, reason=f"{part.name}: {found.infeasibility.reason}")
-            if found.plan is not None:
-                incumbent.take(found.plan)
-            if found.bound is not None and found.bound.cost > part.lower:
-                part.lower, part.method, part.proof = found.bound.cost, method.name, found.bound.proof
+            result = method.solve(part.problem, own, Aside(progress))
+            if result.infeasibility is not None:
+                return replace(result.infeasibility, reason=f"{part.name}: {result.infeasibility.reason}")
+            if result.plan is not None:
+                incumbent.take(result.plan)
+            if result.bound is not None and result.bound.cost > part.lower:
+                part.lower, part.method, part.proof = result.bound.cost, method.name, result.bound.proof
                 incumbent.prove(self.bound())
         return None
 
@@ -204,15 +204,15 @@ def _grows(terms: Terms) -> bool:
 
 def _asked(terms: Terms) -> list[str | None]:
     """Return the phases whose bottlenecks a sum is made of."""
-    found: dict[str | None, None] = {}
+    objectives: dict[str | None, None] = {}
 
     def note(terms: Terms) -> None:
         for decision, _ in terms:
             if isinstance(decision, Bottleneck):
-                found[decision.phase] = None
+                objectives[decision.phase] = None
             elif isinstance(decision, Largest):
                 for inner, _ in decision.sums:
                     note(inner)
 
     note(terms)
-    return list(found)
+    return list(objectives)

@@ -25,8 +25,8 @@ def open_executor(address: str) -> Executor:
         kind = registry.load(registry.EXECUTORS, name)
         known.update(dict.fromkeys((name, *kind.schemes), name))
         if scheme in (name, *kind.schemes):
-            found: Executor = kind(address)
-            return found
+            executor: Executor = kind(address)
+            return executor
     raise UsageError(
         f"no scheduler has an address that begins with {scheme!r}, as {address!r} does{nearest(scheme, known)} "
         f"(there are: {', '.join(known)})"

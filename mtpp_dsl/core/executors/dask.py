@@ -148,8 +148,8 @@ class Dask:
                     return self._client
 
     def _workers(self) -> list[dict[str, int]]:
-        found: dict[str, dict[str, int]] = self._connected().scheduler_info(n_workers=-1)["workers"]
-        return list(found.values())
+        workers: dict[str, dict[str, int]] = self._connected().scheduler_info(n_workers=-1)["workers"]
+        return list(workers.values())
 
     @property
     def slots(self) -> int:
@@ -213,8 +213,8 @@ class Dask:
 
     def _bound(self, event: tuple[Any, dict[str, str]]) -> None:
         """Note where a process runs; called by Dask when the process has started."""
-        told = event[1]
-        number, worker = told["number"], told["worker"]
+        message = event[1]
+        number, worker = message["number"], message["worker"]
         with self._lock:
             link = self._links.get(worker)
             if link is None:

@@ -185,5 +185,5 @@ class Link:
             if self._is_lost:
                 return
             self._is_lost = True
-        said = str(error).strip() or type(error).__name__
-        self._report_lost(self, "" if isinstance(error, OSError) else said.splitlines()[0])
+        reason = str(error).strip() or type(error).__name__
+        self._report_lost(self, "" if isinstance(error, OSError) else reason.splitlines()[0])

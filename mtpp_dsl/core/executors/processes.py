@@ -74,12 +74,12 @@ def descendants(pid: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for child, entry in table.items():
         children.setdefault(entry.parent, []).append(child)
-    found, next_ones = [], [pid]
+    pids, next_ones = [], [pid]
     while next_ones:  # one that has ended may still stand for the parent of others: they are looked at one by one
         below = [child for parent in next_ones for child in children.get(parent, ())]
-        found += [child for child in below if not table[child].dead]
+        pids += [child for child in below if not table[child].dead]
         next_ones = below
-    return found
+    return pids
 
 
 @dataclass(frozen=True)
@@ -158,9 +158,9 @@ def end_all(below: int) -> None:
     """Kill every process below the process *below*, and those that they start meanwhile, and wait for their end."""
     until, clear = monotonic() + PATIENCE, 0
     while clear < LOOKS and monotonic() < until:
-        found = descendants(below)
-        clear = 0 if found else clear + 1
-        for pid in found:
+        pids = descendants(below)
+        clear = 0 if pids else clear + 1
+        for pid in pids:
             with suppress(OSError):
                 os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
         sleep(PAUSE)

@@ -1,4 +1,4 @@
-"""What plug-ins add to specs: constraints with words of their own, and targets."""
+"""Read what plug-ins add to specs: constraints with words of their own, and targets."""
 
 from __future__ import annotations
 

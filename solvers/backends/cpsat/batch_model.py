@@ -230,15 +230,17 @@ class BatchModel:
         }
         if sum(most.values()) <= room:
             return
-        held: list[Any] = []
+        on_device: list[Any] = []
         for v, some in here.items():
             spread, there = self._spreads[v], self._spreads[v].here[some[0]]
             if len(some) > 1:
                 there = model.new_bool_var("")
                 for d in some:
                     model.add_implication(spread.here[d], there)
-            held.append(int(request.weights[v]) * there + int(request.share[v]) * sum(spread.count(d) for d in some))
-        model.add(sum(held) <= room)
+            on_device.append(
+                int(request.weights[v]) * there + int(request.share[v]) * sum(spread.count(d) for d in some)
+            )
+        model.add(sum(on_device) <= room)
 
     def _does(self, by: str, d: int) -> Any:
         """Return the work of a device as an expression, by a measure of :mod:`mtpp_dsl.core.views.symmetry`."""
@@ -277,13 +279,13 @@ class BatchModel:
             by = hint.device[next(v for v, spread in enumerate(self._spreads) if spread is first)]
             for chunks in classes_of_chunks(self.request.pins):
                 device[:, chunks] = hint.device[:, chunks][:, np.argsort(by[chunks], kind="stable")]
-        told: dict[int, bool] = {}
+        hints: dict[int, bool] = {}
         ends = [0]
         for v, spread in enumerate(self._spreads):
             sizes = np.bincount(device[v], minlength=self.request.k).tolist()
             for literal, value in spread.values(device[v].tolist(), sizes):
-                if literal.index not in told:
-                    told[literal.index] = value
+                if literal.index not in hints:
+                    hints[literal.index] = value
                     model.add_hint(literal, value)
             last = 0
             for d, menu in spread.sizes.items():
@@ -298,7 +300,7 @@ class BatchModel:
             ends.append(last)
         for both, pairs in self._both:
             model.add_hint(
-                both, any(told.get(one.index, True) and told.get(other.index, True) for one, other, _ in pairs)
+                both, any(hints.get(one.index, True) and hints.get(other.index, True) for one, other, _ in pairs)
             )
         model.add_hint(self._end_of_all, max(ends))
 

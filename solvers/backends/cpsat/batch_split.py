@@ -89,12 +89,12 @@ class BatchSpread:
 
     def pairs(self, after: BatchSpread, d: int, f: int) -> list[tuple[Any, Any, int]]:
         """Return literals that a chunk is on *d* here and on *f* in another split, and how many chunks share them."""
-        found: dict[tuple[int, int], tuple[Any, Any, int]] = {}
+        shares: dict[tuple[int, int], tuple[Any, Any, int]] = {}
         for one, other in zip(self.on, after.on, strict=True):
             if d in one and f in other:
                 key = one[d].index, other[f].index
-                found[key] = one[d], other[f], found[key][2] + 1 if key in found else 1
-        return list(found.values())
+                shares[key] = one[d], other[f], shares[key][2] + 1 if key in shares else 1
+        return list(shares.values())
 
     def both(self, after: BatchSpread, d: int, f: int) -> Any:
         """Return a literal that some chunk is on *d* here and on *f* in the other split, or None.

@@ -59,6 +59,6 @@ def behind(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
         return None
     place = np.argsort(problem.graph.topological_order).astype(np.float64)
     chunks = plan.batches.device[:, :: problem.batching.chunk]
-    found = behind_barriers(problem, chunks, np.repeat(place[:, None], problem.k, axis=1))
-    progress.report_plan(found, evaluate(problem, found).cost)
-    return found
+    sequence = behind_barriers(problem, chunks, np.repeat(place[:, None], problem.k, axis=1))
+    progress.report_plan(sequence, evaluate(problem, sequence).cost)
+    return sequence

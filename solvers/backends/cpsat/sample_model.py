@@ -226,15 +226,15 @@ class SampleModel:
         return most
 
     def _hint(self, hint: Solution) -> None:
-        model, told = self.model, set()
+        model, hinted = self.model, set()
         for v, on in enumerate(self._on):
             d, start = int(hint.device[v]), int(hint.start[v])
             if d not in on:
                 continue
             for f, literal in on.items():
-                if len(on) > 1 and literal.index not in told:
+                if len(on) > 1 and literal.index not in hinted:
                     model.add_hint(literal, f == d)
-                    told.add(literal.index)
+                    hinted.add(literal.index)
             model.add_hint(self._start[v], start)
             model.add_hint(self._end[v], start + int(self.request.duration[v, d]))
         for e, sent in self._sent.items():

@@ -43,11 +43,11 @@ class WholeSample:
 
     def plans(self, solution: Solution) -> list[Plan]:
         """Return the plans that *solution* stands for in exact times: by its order and, if rows delay, at its times."""
-        found = [timetable(self.instance, self.request, solution)]
+        timetables = [timetable(self.instance, self.request, solution)]
         if self.delayed:
             release = np.asarray(solution.start * self.scale.unit, np.float64)
-            found.append(timetable(self.instance, self.request, solution, release))
-        return found
+            timetables.append(timetable(self.instance, self.request, solution, release))
+        return timetables
 
     def over(self, plan: Plan) -> bool:
         """Return whether a plan exceeds a memory, within the tolerance of the check."""

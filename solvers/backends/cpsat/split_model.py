@@ -94,9 +94,9 @@ class SplitModel:
                 self.model.add(sum(size * literal for size, literal in sizes) <= room)
         for members in request.apart:
             for here in self._here:
-                held = [here[v] for v in members if v in here]
-                if len(held) > 1:
-                    self.model.add(sum(held) <= 1)
+                literals = [here[v] for v in members if v in here]
+                if len(literals) > 1:
+                    self.model.add(sum(literals) <= 1)
 
     def _row(self, row: DecisionRow) -> None:
         total = sum(a * self._decision(term) for term, a in row.terms)

@@ -112,13 +112,13 @@ def _outcome(file: ModelFile, done: Finished, watch: _Watch, limits: Limits, pro
     status, objective, values = _read(path)
     if status.startswith(("Infeasible", "Integer infeasible")):
         return Outcome("infeasible", None, None, by=watch.by)
-    found = "no integer solution" not in status and objective is not None
-    if found:
+    has_plan = "no integer solution" not in status and objective is not None
+    if has_plan:
         file.load(values)
     if status.startswith("Optimal") and objective is not None:
         return Outcome("gap", objective, at_optimum(objective, limits.gap), by=watch.by)
     termination = stopped if progress.stopped or status.startswith("Stopped on time") else "limit"
-    return Outcome(termination, objective if found else None, watch.bound, by=watch.by)
+    return Outcome(termination, objective if has_plan else None, watch.bound, by=watch.by)
 
 
 def _read(path: Path) -> tuple[str, float | None, dict[str, float]]:

@@ -98,11 +98,11 @@ class Highs:
         partial = bridge.set_start()
         run = _Run(bridge, progress, on_bound, hear_bounds=not partial)
         if not run.finish(limits):
-            held = run.solution
-            if held is None:
+            solution = run.solution
+            if solution is None:
                 return Outcome(run.stopped_by, None, run.bound, by=by)
-            bridge.load(held[1])
-            return Outcome(run.stopped_by, held[0], run.bound, by=by)
+            bridge.load(solution[1])
+            return Outcome(run.stopped_by, solution[0], run.bound, by=by)
         return _outcome(bridge, by)
 
 
@@ -147,13 +147,13 @@ class _Run:
             self.interrupt = True  # should an exception leave the thread behind
 
     def _wait(self, thread: Thread, deadline: float) -> bool:
-        told: tuple[float | None, float | None] = (None, None)
+        reported: tuple[float | None, float | None] = (None, None)
         while thread.is_alive():
             thread.join(0.05)
             self._pass_on_log()
             known = (self.incumbent, self.bound)
-            if known != told:
-                told = known
+            if known != reported:
+                reported = known
                 self.on_bound(*known)
             if self.progress.stopped and not self.interrupt:
                 self.interrupt = True
@@ -234,13 +234,13 @@ def _outcome(bridge: Bridge, by: str) -> Outcome:
         raise SolverError(f"HiGHS stopped with {highs.modelStatusToString(status)!r}; try another --solver or --seed")
     if termination == "infeasible":
         return Outcome(termination, None, None, by=by)
-    found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    objective = info.objective_function_value if found else None
+    has_solution = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    objective = info.objective_function_value if has_solution else None
     if bridge.integer.any():
         bound = info.mip_dual_bound if _real(info.mip_dual_bound) else None
     else:
         bound = objective if termination == "gap" else None
-    if found:
+    if has_solution:
         bridge.load()
     return Outcome(termination, objective, bound, nodes=info.mip_node_count, by=by)
 

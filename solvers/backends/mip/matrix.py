@@ -90,8 +90,8 @@ def maximise(
     status, info = highs.getModelStatus(), highs.getInfo()
     if status == highspy.HighsModelStatus.kInfeasible:
         return MatrixAnswer(infeasible=True, values=None, bound=float("-inf"))
-    found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    values = np.array(highs.getSolution().col_value, np.float64) if found else None
+    has_solution = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    values = np.array(highs.getSolution().col_value, np.float64) if has_solution else None
     bound = -info.mip_dual_bound
     return MatrixAnswer(
         infeasible=False, values=values, bound=bound if isfinite(bound) and abs(bound) < INF else float("inf")

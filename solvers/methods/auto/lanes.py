@@ -51,11 +51,11 @@ def lanes(
     if cores == 2 and whole:
         first = [*whole, *plans, *sure] if far else [*plans, *(sure or whole)]
         lane = [LaneTask(method, SHARE, seed=seed) if method in plans else LaneTask(method) for method in first]
-        found = [lane, [*map(LaneTask, bounds)]]
+        groups = [lane, [*map(LaneTask, bounds)]]
     else:
         searches = [LaneTask(method, seed=seed + number) for number in range(cores) for method in plans]
-        found = [[task] for task in (*searches[:1], *map(LaneTask, (*bounds, *whole, *sure)), *searches[1:])]
-    return [lane for lane in found if lane][:cores]
+        groups = [[task] for task in (*searches[:1], *map(LaneTask, (*bounds, *whole, *sure)), *searches[1:])]
+    return [lane for lane in groups if lane][:cores]
 
 
 def _in_turn(plans: list[Method], whole: list[Method], bounds: list[Method], seed: int) -> list[list[LaneTask]]:

@@ -122,9 +122,9 @@ class ScheduleRun(AutoSteps):
     @cached_property
     def cut(self) -> bool:
         """Whether cut nodes leave modules that are small enough."""
-        held = [c.nodes for c in self.problem.constraints if isinstance(c, (Colocate, Separate))]
-        found = modules(self.problem.graph, bound=held)
-        largest = max((len(module.nodes) for module in found), default=0)
+        classes = [c.nodes for c in self.problem.constraints if isinstance(c, (Colocate, Separate))]
+        pieces = modules(self.problem.graph, bound=classes)
+        largest = max((len(module.nodes) for module in pieces), default=0)
         return largest <= max(min(MODULE_NODES, MODULE_PART * self.problem.graph.n), CHANNEL_NODES)
 
     @cached_property
@@ -132,9 +132,9 @@ class ScheduleRun(AutoSteps):
         """Whether few channels leave modules that are small enough, and no cut nodes do."""
         if self.cut or self.as_it_is:
             return False
-        found = split(self.problem.graph)
-        fits = max(found.sizes) <= CHANNEL_NODES and len(found.sizes) >= CHANNEL_MODULES
-        return fits and found.channels <= CHANNELS
+        pieces = split(self.problem.graph)
+        fits = max(pieces.sizes) <= CHANNEL_NODES and len(pieces.sizes) >= CHANNEL_MODULES
+        return fits and pieces.channels <= CHANNELS
 
     def race(self) -> None:
         """Search, and solve everything as one model, until plan and bound meet."""

@@ -32,8 +32,8 @@ NEAR = 1e-4
 
 def formulation(name: str) -> Formulation:
     """Return a formulation by its name."""
-    found: Formulation = load(FORMULATIONS, name)()
-    return found
+    formulation: Formulation = load(FORMULATIONS, name)()
+    return formulation
 
 
 def mip(asked: Formulation) -> Method:

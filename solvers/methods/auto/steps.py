@@ -117,9 +117,9 @@ class AutoSteps(ABC):
 
     def model(self) -> list[Method]:
         """Return the first model of everything that can be used, if any; :meth:`insist` leaves it out."""
-        found = next((method for method in self.models() if refusal(method, self.problem) is None), None)
-        self._given += [] if found is None else [found]
-        return [] if found is None else [found]
+        model = next((method for method in self.models() if refusal(method, self.problem) is None), None)
+        self._given += [] if model is None else [model]
+        return [] if model is None else [model]
 
     def insist(self) -> None:
         """Where all else has found no plan, or failed, give the models of everything a turn that have had none."""
@@ -163,9 +163,9 @@ class AutoSteps(ABC):
         if self.closed or self.tells(*(one.method.name for one in open_tasks)):
             return
         limits = self.limits.within(self.limits.remaining, start=self.progress.plan or self.limits.start)
-        for found in run_lane(self.problem, open_tasks, limits, self.progress):
-            self.take(found)
-            if found.finished:
+        for result in run_lane(self.problem, open_tasks, limits, self.progress):
+            self.take(result)
+            if result.finished:
                 self._finished.append(task)
 
     def open(self, tasks: Sequence[LaneTask]) -> list[LaneTask]:
@@ -187,8 +187,8 @@ class AutoSteps(ABC):
         else:
             results, notes = run_together(self.problem, lanes, self.limits, self.progress)
             self.notes += notes
-        for found in results:
-            self.take(found)
+        for result in results:
+            self.take(result)
 
     def answer(self) -> Result:
         """Return the best of what the steps found."""

@@ -88,9 +88,9 @@ class WeightedRun(AutoSteps):
         for methods, share, seconds in turns:
             limits = self.limits.within(min(seconds, share * self.limits.remaining))
             incumbent = Incumbent("auto", self.problem, self.limits, self.progress)
-            found = bounds.take(methods, limits, self.progress, incumbent)
-            if found is not None:
-                self.take(self.progress.result("auto", self.limits, "infeasible", infeasibility=found))
+            infeasibility = bounds.take(methods, limits, self.progress, incumbent)
+            if infeasibility is not None:
+                self.take(self.progress.result("auto", self.limits, "infeasible", infeasibility=infeasibility))
 
     def even(self) -> None:
         """Look for splits of small loads, without the labelled rows; keep what satisfies these.

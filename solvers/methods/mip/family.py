@@ -106,12 +106,12 @@ def _elsewhere(
     count = min(len(members), cores(limits))
     if limits.executor is None or limits.write_model is not None or count < 2:
         return {}
-    found = dict(enumerate(spread(members, backend.name, problem, limits, progress, enough, count)))
+    outcomes = dict(enumerate(spread(members, backend.name, problem, limits, progress, enough, count)))
     if progress.stopped or limits.remaining <= 0:
         ended: Termination = "interrupted" if progress.stopped else "time_limit"
         unsolved = SolvedModel(Outcome(ended, None, None, by=backend.name), None, None, 1.0, 0.0, 0.0, 0.0), False
-        return {number: one or unsolved for number, one in found.items()}
-    return {number: one for number, one in found.items() if one is not None}
+        return {number: one or unsolved for number, one in outcomes.items()}
+    return {number: one for number, one in outcomes.items() if one is not None}
 
 
 def _teller(watch: _Watch, least: float) -> Callable[[float | None, Proven | None], None]:

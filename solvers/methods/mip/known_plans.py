@@ -46,12 +46,12 @@ class KnownPlan:
     def take(self, plan: Plan, what: str) -> Plan | None:
         """Count a plan from elsewhere and return it, as the formulation has it; None, with a note, where it has not."""
         if self.own_rows:
-            found = read_through(self.formulation, self.backend, self.problem, plan, self.limits, self.progress)
-            self.excluded |= found.excluded
-            if found.plan is None:
-                self.notes.append(f"{what}, of cost {self._cost(plan):.9g}, was left out: {found.reason}")
+            plan_read = read_through(self.formulation, self.backend, self.problem, plan, self.limits, self.progress)
+            self.excluded |= plan_read.excluded
+            if plan_read.plan is None:
+                self.notes.append(f"{what}, of cost {self._cost(plan):.9g}, was left out: {plan_read.reason}")
                 return None
-            plan = found.plan
+            plan = plan_read.plan
         self.hold(plan)
         return plan
 

@@ -280,8 +280,8 @@ class _Run:
         plan = self.progress.plan
         if plan is None or self.formulation.role != "exact":
             return
-        found = evaluate(self.problem, plan)
-        if margin > max(max(self.limits.gap, OPTIMAL_GAP) * abs(found.cost), 2 * OPTIMAL_GAP * found.size):
+        evaluation = evaluate(self.problem, plan)
+        if margin > max(max(self.limits.gap, OPTIMAL_GAP) * abs(evaluation.cost), 2 * OPTIMAL_GAP * evaluation.size):
             self.notes.append(
                 f"times, tensors and streams lie so far apart that {margin:.2g} is taken off the solver's bound for "
                 "its tolerances: the gap may stay open"
@@ -323,8 +323,8 @@ class _Run:
         if bound is not None:
             bound = replace(bound, certificate=self.certificate(bound.cost))
             self.progress.report_bound(bound)
-        held = self.known.plan if self.known.own_rows else self.progress.plan
-        plan = None if infeasibility is not None else held
+        known_plan = self.known.plan if self.known.own_rows else self.progress.plan
+        plan = None if infeasibility is not None else known_plan
         return self.progress.result(
             self.formulation.name,
             self.limits,

@@ -35,15 +35,15 @@ def worthwhile(
 
 def solve_apart(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
     """Return what *method* says at its end, or what it has reported when the time is up and its process is ended."""
-    found, notes = run_together(
+    result, notes = run_together(
         problem, [[LaneTask(method)]], limits, progress, threads=limits.threads, to_the_end=True
     )
     ended: Termination
-    if found:
-        ended = found[0].termination
+    if result:
+        ended = result[0].termination
         if ended == "interrupted" and not progress.stopped:  # by us, as the time was up
             ended = "time_limit"
-        return replace(found[0], termination=ended, log=tuple(progress.log), notes=(*notes, *found[0].notes))
+        return replace(result[0], termination=ended, log=tuple(progress.log), notes=(*notes, *result[0].notes))
     plan, bound = progress.plan, progress.bound
     if progress.stopped:
         ended = "interrupted"

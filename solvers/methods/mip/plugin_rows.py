@@ -109,14 +109,14 @@ def stronger(formulation: Strengthened, cost: float) -> Strengthened:
     Raises:
         PluginError: ``below`` returns another one, in which what this one adds would be lost.
     """
-    found = formulation.below(cost)
-    one, other = (f"{type(form).__name__} named {form.name!r}, {form.role}" for form in (formulation, found))  # type: ignore[attr-defined]
-    if type(found) is not type(formulation) or one != other:
+    narrowed = formulation.below(cost)
+    one, other = (f"{type(form).__name__} named {form.name!r}, {form.role}" for form in (formulation, narrowed))  # type: ignore[attr-defined]
+    if type(narrowed) is not type(formulation) or one != other:
         raise PluginError(
             f"below() of a {one}, returns a {other}: what the first adds would be lost; return a copy of self that "
             "remembers the cost, or self"
         )
-    return found
+    return narrowed
 
 
 def scope(formulation: Formulation | FormulationFamily, *, excluded: bool) -> str:

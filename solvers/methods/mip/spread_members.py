@@ -238,12 +238,12 @@ class _Team:
 
     def _wait(self, channel: Channel) -> None:
         """Wait for the result of a member, until the time is up."""
-        late, told = 0.0, False
+        late, announced = 0.0, False
         while not self._failed and late < GRACE:
-            if self._progress.stopped and not told:
+            if self._progress.stopped and not announced:
                 channel.tell(-inf)  # any bound is enough now
-                told = True
-            if told or self._limits.remaining <= 0:
+                announced = True
+            if announced or self._limits.remaining <= 0:
                 late += LOOK
             message = channel.hear(LOOK)
             if message is None:

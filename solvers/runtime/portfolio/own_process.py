@@ -57,7 +57,7 @@ def solve_apart(method: Method, problem: Problem, limits: Limits, progress: Prog
 def _error(message: str) -> MtppError:
     """Return the error that a process ended with: one of the call where it names one, else one of the solver."""
     for kind in (Refused, UsageError):
-        _, named, said = message.partition(f"{kind.__module__}.{kind.__name__}: ")
+        _, named, text = message.partition(f"{kind.__module__}.{kind.__name__}: ")
         if named:
-            return kind(said)
+            return kind(text)
     return SolverError(message)
