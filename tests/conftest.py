@@ -24,7 +24,7 @@ except ModuleNotFoundError as error:
     )
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = {"quick": 0.1, "usual": 0.3, "all": 10.0}
+EXAMPLES = {"quick": 0.1, "usual": 0.2, "all": 10.0}
 """By the amount of testing, how many random examples there are for each that a test is written with."""
 QUICK_CASES = 1
 """Of a test with many parameters, quick runs try so many."""
@@ -64,10 +64,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept, left = [], []
     for item in items:
         function = item.nodeid.partition("[")[0]
+        number = cases[function]
         cases[function] += 1
-        few = amount == "quick" and (item.get_closest_marker("slow") is not None or cases[function] > QUICK_CASES)
+        few = amount == "quick" and (item.get_closest_marker("slow") is not None or number >= QUICK_CASES)
         long = amount != "all" and item.get_closest_marker("long") is not None
-        (left if few or long else kept).append(item)
+        sampled = item.get_closest_marker("sampled") if amount != "all" else None
+        skipped = sampled is not None and number % sampled.args[0] != 0
+        (left if few or long or skipped else kept).append(item)
     config.hook.pytest_deselected(items=left)
     place = {name: i for i, name in enumerate(LONGEST)}
     items[:] = sorted(kept, key=lambda item: place.get(item.path.stem, len(place)))

@@ -26,6 +26,7 @@ SECONDS = 10.0
 """No answer takes as long; a machine that is busy must not turn one into another."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, part(COUNT, 2), BLOCK))
 @pytest.mark.parametrize("family", FAMILIES)

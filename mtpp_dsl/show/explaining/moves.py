@@ -85,7 +85,7 @@ def _modules(name: str) -> list[str]:
 def renamed_track(name: str, renamed: Mapping[str, str]) -> str:
     """Return a device, or a channel that is called by its devices, by its new name; names may hold spaces.
 
-    >>> called_there("gpu 1 -> cpu", {"gpu 1": "gpu 2"})
+    >>> renamed_track("gpu 1 -> cpu", {"gpu 1": "gpu 2"})
     'gpu 2 -> cpu'
     """
     if name in renamed or not renamed:
@@ -114,7 +114,7 @@ def canonical(device: Ints, classes: Sequence[Sequence[int]], k: int) -> Ints:
 def matched_devices(one: Ints, other: Ints, classes: Sequence[Sequence[int]], k: int) -> Ints:
     """Return [k] new names for the devices of *one*, within *classes*, by which most nodes are where *other* has them.
 
-    >>> matched(np.array([0, 0, 1]), np.array([1, 1, 0]), [(0, 1)], 2).tolist()
+    >>> matched_devices(np.array([0, 0, 1]), np.array([1, 1, 0]), [(0, 1)], 2).tolist()
     [1, 0]
     """
     together = np.zeros((k, k), np.int64)

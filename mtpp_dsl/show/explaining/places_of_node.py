@@ -255,9 +255,9 @@ def rules_in_words(rules: Sequence[str], about: Collection[str] = ()) -> str:
         rules: constraints as they call themselves, with their places.
         about: rows that bear on what is asked about, as they call themselves.
 
-    >>> rules_said(["acyclic (s:9)", *(f"near[{i}] (s:10)" for i in range(6))], ["near[4] (s:10)"])
+    >>> rules_in_words(["acyclic (s:9)", *(f"near[{i}] (s:10)" for i in range(6))], ["near[4] (s:10)"])
     'acyclic (s:9), near[4] and 5 other rows of near (s:10)'
-    >>> rules_said([f"near[{i}] (s:10)" for i in range(6)]), rules_said(["near[0] (s:10)", "near[1] (s:10)"])
+    >>> rules_in_words([f"near[{i}] (s:10)" for i in range(6)]), rules_in_words(["near[0] (s:10)", "near[1] (s:10)"])
     ('6 rows of near (s:10)', 'near[0..1] (s:10)')
     """
     return ", ".join(_rules_by_statement(rules, set(about)))

@@ -158,9 +158,9 @@ MAX_SHORT = 60
 def short_name(name: str) -> str:
     """Return a name, a long one without its middle, one of no characters in quotes.
 
-    >>> called("attn[3]"), called(""), called("x" * 5000)[:3]
+    >>> short_name("attn[3]"), short_name(""), short_name("x" * 5000)[:3]
     ('attn[3]', "''", 'xxx')
-    >>> len(called("x" * 5000))
+    >>> len(short_name("x" * 5000))
     60
     """
     if not name.strip():
@@ -172,7 +172,7 @@ def short_name(name: str) -> str:
 def short_names(names: Sequence[str], most: int | None = 6) -> str:
     """Return names in a few words, each once: families folded, long lists and long names without their middle.
 
-    >>> called_all(["attn[0]", "attn[1]", "y" * 100])[:12]
+    >>> short_names(["attn[0]", "attn[1]", "y" * 100])[:12]
     'attn[0..1], '
     """
     return fold_names([*dict.fromkeys(short_name(name) for name in names)], most)

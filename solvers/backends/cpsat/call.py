@@ -18,6 +18,8 @@ from mtpp_dsl.solvers.backends.cpsat.whole_numbers import Lower, Whole
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 S = TypeVar("S")
+EARLY = 0.2
+"""CP-SAT may end with as large a share of its time left: it stops before a step that would take longer."""
 
 
 class CpSatRun(Generic[S]):
@@ -114,7 +116,7 @@ class CpSatRun(Generic[S]):
             return "interrupted"
         if answer.status == "optimal" or self._incumbent.closed():
             return "gap"
-        return "limit" if self._limits.remaining > 0 else "time_limit"
+        return "limit" if self._limits.remaining > EARLY * (self._limits.time or 0.0) else "time_limit"
 
     def _none(self, whole: Whole[S], plan: Plan | None, *, strict: bool) -> tuple[Termination, Infeasibility | None]:
         """Say what it means that nothing ends by the cutoff."""

@@ -54,6 +54,7 @@ def assert_equal(report: RunReport) -> None:
     assert report.sound
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["gpt", "rotary"])
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("by", ["layer", "operator"])

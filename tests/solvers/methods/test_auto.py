@@ -199,7 +199,7 @@ def test_no_method_ignores_a_start(method: str) -> None:
 @pytest.mark.slow
 def test_same_seed_same_answer() -> None:
     """Two runs with one seed agree node by node."""
-    problem = regal(30, 2)
+    problem = regal(16, 2)
     one, two = (solve(problem, seed=5) for _ in range(2))
     assert one.plan is not None
     assert two.plan is not None

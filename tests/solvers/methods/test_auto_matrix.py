@@ -44,6 +44,7 @@ from mtpp_dsl.solvers.backends.cpsat.engine import availability
 from mtpp_dsl.solvers.methods.auto import sizes
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
 from mtpp_dsl.solving.api import find_method, load, method_names, solve
+from tests.amount import stride
 from tests.oracle import optimum
 
 DIAMOND = Graph.create(
@@ -145,13 +146,13 @@ def check_acceptance(chosen: Iterable[Problem]) -> None:
 
 def test_auto_accepts_what_something_can_solve() -> None:
     """Nothing that any method can solve is refused, and nothing accepted that none can."""
-    check_acceptance(islice(problems(), 0, None, 8))
+    check_acceptance(islice(problems(), 0, None, 8 * stride(3)))
 
 
 @pytest.mark.usefixtures("without_cp_sat")
 def test_auto_accepts_what_something_can_solve_without_cp_sat() -> None:
     """The same holds of what is left without OR-tools."""
-    check_acceptance(islice(problems(), 1, None, 8))
+    check_acceptance(islice(problems(), 1, None, 8 * stride(3)))
 
 
 def latency(*constraints: Constraint) -> Problem:

@@ -11,6 +11,7 @@ from tests.amount import part
 from tests.weighted_problems import all_costs, random_problem
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(part(100)))
 def test_auto_meets_brute_force(seed: int) -> None:
     """Auto finds the best plan of small problems, with a proof, or proves that there is none."""
@@ -23,6 +24,7 @@ def test_auto_meets_brute_force(seed: int) -> None:
         assert found.status == "optimal"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(part(120)))
 def test_divided_bounds_every_plan(seed: int) -> None:
     """The bound with divided nodes is above no plan, and calls no problem infeasible that has one."""

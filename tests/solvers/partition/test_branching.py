@@ -244,6 +244,7 @@ def test_no_heavier_block_is_missed(seed: int) -> None:
     assert set(walk.block[: walk.at[COUNT]].tolist()) == {b for b, heavy in weights_of.items() if heavy > floor}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_weights_hold_for_the_blocks_of_every_plan(seed: int) -> None:
     """No block of a plan below the cap weighs more than its position may, wherever the chain leaves it."""

@@ -143,6 +143,7 @@ def test_it_agrees_with_the_lattice(seed: int, monkeypatch: pytest.MonkeyPatch) 
     assert found.cost == pytest.approx(best.cost, rel=2e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_bounds_hold_whenever_it_is_stopped(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped after any number of looks at the clock: what was reported until then is true."""

@@ -183,7 +183,7 @@ def test_a_state_without_load_is_the_end() -> None:
 @pytest.mark.slow
 def test_equal_seeds_give_equal_plans() -> None:
     """The seed alone decides; another may find another plan."""
-    problem = pipeline(60, 8)
+    problem = pipeline(30, 4)
     one, other = (solve(problem, seed=4) for _ in range(2))
     assert one.plan is not None
     assert other.plan is not None

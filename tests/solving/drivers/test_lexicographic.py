@@ -47,6 +47,7 @@ def test_best_plans_in_order(seed: int) -> None:
         assert found.verified
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(part(150, 5)))
 def test_optima_in_order(seed: int) -> None:
     """By the exact model every objective of the order is proved, and no bound is above the best plan."""

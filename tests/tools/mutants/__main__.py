@@ -78,7 +78,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
     parser.add_argument("--count", type=int, default=100, help="how many faults are tried")
     parser.add_argument("--only", default="", help="part of the path of the files that are changed")
-    parser.add_argument("--budget", type=float, default=60.0, help="seconds, about, that the tests of a fault may take")
+    parser.add_argument("--budget", type=float, default=20.0, help="seconds, about, that the tests of a fault may take")
     parser.add_argument("--jobs", type=int, default=2, help="processes side by side")
     parser.add_argument("--trace", action="store_true", help="record anew which tests run which lines")
     return parser.parse_args()
