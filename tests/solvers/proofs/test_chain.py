@@ -97,6 +97,25 @@ def test_the_heaviest_set_is_found(problem: Problem, data: st.DataObject) -> Non
         assert (found is not None) == (heaviest > most)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_branching_finds_the_heaviest_set(seed: int) -> None:
+    """Where minimum cuts alone do not tell, branches do: nothing heavier is overlooked, nothing lighter taken."""
+    rng, n = np.random.default_rng(seed), 8
+    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
+    edges = [pair for pair, chosen in zip(pairs, rng.random(len(pairs)) < 0.35, strict=True) if chosen]
+    work, output = rng.integers(1, 9, n), rng.integers(0, 6, n)
+    graph = Graph.create([f"v{v}" for v in range(n)], edges, work=work, output=output)
+    reading = ProofReading(Problem.create(graph, [Device("d")], Shared(1.0), constraints=[Acyclic()]))
+    sets = Sets(reading, reading.kinds[0], rng.integers(12, 30) + 0.5, reading.arcs(reading.kinds[0]))
+    weights, place = rng.integers(1, 9, n), sets.place(None, None)
+    possible = [members for members in product([True, False], repeat=n) if sets.possible(np.array(members), place)]
+    heaviest = max(int(weights[np.array(members)].sum()) for members in possible)
+    assert sets.heavier(weights.tolist(), heaviest, place) is None
+    better = sets.heavier(weights.tolist(), heaviest - 1, place)
+    assert better is not None
+    assert weights[better].sum() == heaviest
+
+
 def chain(**options: float) -> Problem:
     graph = Graph.create("abcd", [(0, 1), (1, 2), (2, 3)], work=3.0, output=2.0, params=1.0)
     devices = [Device(f"d{i}", **options) for i in range(2)]
