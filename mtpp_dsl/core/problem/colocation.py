@@ -6,6 +6,7 @@ That is classes of nodes on one device, and the edges that count.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from mtpp_dsl.core.base.lazy import csgraph, sparse
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
+
+FEW_EDGES = 2_000
+"""Up to so many, a search for a cycle takes less than the import of scipy, which names the classes on each cycle."""
 
 
 def together(problem: Problem) -> Ints:
@@ -133,9 +137,24 @@ def strong(classes: Ints, tails: Ints, heads: Ints) -> Ints:
     if not len(tails):
         return numbered(classes)
     count = int(classes.max()) + 1
+    if len(tails) <= FEW_EDGES and not _has_cycle(classes[tails], classes[heads]):
+        return numbered(classes)
     edges = sparse.coo_array((np.ones(len(tails)), (classes[tails], classes[heads])), shape=(count, count))
     component: Ints = csgraph.connected_components(edges, directed=True, connection="strong")[1]
     return numbered(component[classes])
+
+
+def _has_cycle(tails: Ints, heads: Ints) -> bool:
+    """Return whether edges between different classes lead in a circle."""
+    before: dict[int, set[int]] = {}
+    for tail, head in zip(tails.tolist(), heads.tolist(), strict=True):
+        if tail != head:
+            before.setdefault(head, set()).add(tail)
+    try:
+        TopologicalSorter(before).prepare()
+    except CycleError:
+        return True
+    return False
 
 
 def numbered(labels: Ints) -> Ints:
