@@ -18,8 +18,9 @@ from mtpp_dsl.solvers.backends.cpsat.whole_numbers import Lower, Whole
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 S = TypeVar("S")
-EARLY = 0.2
-"""CP-SAT may end with as large a share of its time left: it stops before a step that would take longer."""
+EARLY, EARLY_WITH_OPTIONS = 0.5, 0.2
+"""CP-SAT ends with up to half of its time left where its next step would take longer. With options of the user,
+which may be limits of their own, an end as early as that is more likely one of these."""
 
 
 class CpSatRun(Generic[S]):
@@ -116,7 +117,8 @@ class CpSatRun(Generic[S]):
             return "interrupted"
         if answer.status == "optimal" or self._incumbent.closed():
             return "gap"
-        return "limit" if self._limits.remaining > EARLY * (self._limits.time or 0.0) else "time_limit"
+        early = EARLY_WITH_OPTIONS if self._limits.solver_options else EARLY
+        return "limit" if self._limits.remaining > early * (self._limits.time or 0.0) else "time_limit"
 
     def _none(self, whole: Whole[S], plan: Plan | None, *, strict: bool) -> tuple[Termination, Infeasibility | None]:
         """Say what it means that nothing ends by the cutoff."""
