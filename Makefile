@@ -51,12 +51,14 @@ demo: $(BASE)
 site: install
 	$(BIN)/python -m tests.tools.site
 
-# a process a core; the tests of a file stay together, as they use the same compiled code
+# a process a core; the tests of a file stay together, as they use the same compiled code; a few that failed are tried once
+# more alone, as some have time limits that a busy machine does not keep
 test quick test-all: frameworks
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python -m tests.tools.typecheck & types=$$!; \
-	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --amount=$(AMOUNT_$@) && wait $$types
+	{ $(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --amount=$(AMOUNT_$@) \
+	  || $(BIN)/python -m tests.tools.again --amount=$(AMOUNT_$@); } && wait $$types
 
 AMOUNT_test := usual
 AMOUNT_quick := quick
