@@ -20,8 +20,8 @@ from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 
-GRACE = 0.15
-"""Seconds beyond its time limit in which a method may still end by itself."""
+GRACE, FIRST_GRACE = 0.15, 1.0
+"""Seconds beyond its time limit in which a method may still end by itself, and in which it may report a first plan."""
 STOP_GRACE = 1.5
 """The same after a request to stop: solvers hand over the plan that they hold."""
 INTERVAL = 1e-4
@@ -88,9 +88,12 @@ class _Call:
     def wait(self) -> None:
         """Return when the method has ended, or has had its time."""
         until, asked = self._limits.end + GRACE, False
-        while not self._done.wait(min(LOOK, max(until - monotonic(), 0.0))) and monotonic() < until:
+        first = self._limits.end + FIRST_GRACE if self._method.gives != "bound" else until
+        while not self._done.wait(LOOK):
             if self._progress.stopped and not asked:
                 until, asked = min(until, monotonic() + STOP_GRACE), True
+            if monotonic() >= (until if asked or self._progress.plan is not None else first):
+                return
 
     def result(self) -> Result:
         """Return the result, or what is known without it."""

@@ -61,24 +61,31 @@ class ShippedSupernodes(Protocol):
         ...
 
 
-def linear_split(shipping: ShippedSupernodes, order: Ints, line: Sequence[int]) -> Ints | None:
+def linear_split(time: Floats, memory: Floats, room: Floats, order: Ints, line: Sequence[int]) -> Ints | None:
     """Return [n] devices of a split into stretches of *order*, or None if memories leave none.
 
     Devices take stretches in the order of *line*: each the longest whose time is at most a target and that fits into
     its memory. The target is the least that leaves nothing over, by halving; what transfers take is not counted.
+
+    Args:
+        time: [n, devices] running times; ``inf`` where not allowed.
+        memory: [n] what each node takes.
+        room: [devices] how much fits.
+        order: [n] a topological order.
+        line: devices in sequence.
     """
-    time = shipping.time[order]
+    time = time[order]
     finite = np.where(np.isfinite(time), time, 0.0)
     everything = float(finite.sum()) + 1e-300
     sums = np.cumsum(np.where(np.isfinite(time), time, BARRED * everything), axis=0)
-    memory = np.cumsum(shipping.memory[order])
+    memory = np.cumsum(memory[order])
 
     def ends(target: float) -> list[int]:
         stops, at = [], 0
         for d in line:
             before, kept = (sums[at - 1, d], memory[at - 1]) if at else (0.0, 0.0)
             by_time = np.searchsorted(sums[:, d], before + target, side="right")
-            at = max(at, int(min(by_time, np.searchsorted(memory, kept + shipping.room[d], side="right"))))
+            at = max(at, int(min(by_time, np.searchsorted(memory, kept + room[d], side="right"))))
             stops.append(at)
             if at == len(order):
                 break

@@ -34,9 +34,9 @@ def orders(graph: Graph, tensor: Floats, seed: int) -> Iterator[Ints]:
         tensor: [n] the weight of a tensor in a cut.
         seed: of the random ones.
     """
+    yield graph.topological_order
     forward = _arrows(graph)
     backward = forward.mirrored()
-    yield graph.topological_order
     for grow in (_depth_first, _breadth_first):
         yield _array(grow(forward))
         yield _array(grow(backward)[::-1])

@@ -41,8 +41,8 @@ class Around:
         self._open = np.isfinite(instance.time[:, kind])
         self.work = _whole(np.where(self._open, instance.time[:, kind], 0.0), scale)
         self._memory, self._limit = instance.memory, float(instance.types.memory[kind]) * (1 + NEARLY)
-        self._reach = reached(n, arcs)
-        self._back = np.ascontiguousarray(self._reach.T)
+        self._reach = reached(n, arcs) if len(arcs) else None  # large graphs come without arcs, and need no [n, n]
+        self._back = None if self._reach is None else np.ascontiguousarray(self._reach.T)
         self._limited = bool(self._memory.sum() > self._limit) or not self._open.all()
         self._none = np.zeros(n, np.bool_)
         rate, free = scale / instance.types.bandwidth, float(instance.types.overflow[kind])
@@ -59,8 +59,7 @@ class Around:
 
         Anything from *enough* on is returned as *enough*, with the closure of *given* as the set.
         """
-        falls: Bools = np.asarray(self._reach[given].any(axis=0))
-        climbs: Bools = np.asarray(self._back[given].any(axis=0))
+        falls, climbs = self._onward(given), self._before(given)
         inside: Bools = falls & climbs
         inside[given] = True
         if int(self.work[inside].sum()) >= enough:
@@ -78,7 +77,7 @@ class Around:
 
     def holds(self, in_set: Bools) -> bool:
         """Return whether a set is convex, and fits into the memory."""
-        between = self._reach[in_set].any(axis=0) & self._back[in_set].any(axis=0) & ~in_set
+        between = self._onward(in_set) & self._before(in_set) & ~in_set
         return not between.any() and not (self._limited and self._memory[in_set].sum() > self._limit)
 
     def _shut(self, inside: Bools, falls: Bools, climbs: Bools) -> Bools | None:
@@ -87,9 +86,17 @@ class Around:
         if used > self._limit or not self._open[inside].all():
             return None
         outside: Bools = ~inside & (~self._open | (used + self._memory > self._limit))
-        outside |= falls & self._reach[outside & falls].any(axis=0)
-        outside |= climbs & self._back[outside & climbs].any(axis=0)
+        outside |= falls & self._onward(outside & falls)
+        outside |= climbs & self._before(outside & climbs)
         return outside
+
+    def _onward(self, some: list[int] | Bools) -> Bools:
+        """Return which supernodes lie on paths from *some*."""
+        return self._none if self._reach is None else np.asarray(self._reach[some].any(axis=0))
+
+    def _before(self, some: list[int] | Bools) -> Bools:
+        """Return from which supernodes paths lead to *some*."""
+        return self._none if self._back is None else np.asarray(self._back[some].any(axis=0))
 
     def _value(
         self, inside: Bools, falls: Bools, climbs: Bools, outside: Bools, work: Ints, enough: int

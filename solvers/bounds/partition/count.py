@@ -49,7 +49,7 @@ class Apart:
     def __init__(
         self, problem: Problem, instance: BoundInstance, scale: float, top: int, stopped: Callable[[], bool]
     ) -> None:
-        self._instance, self._top, self._stopped = instance, top, stopped
+        self._instance, self._top, self.stopped = instance, top, stopped
         self._sets: list[tuple[int, ...]] = []
         self.pins: list[tuple[int, ...]] = []
         self._pairs: list[Ints] = []
@@ -90,7 +90,7 @@ class Apart:
             return
         first_pin = np.array([members[0] for members in self._sets])
         for order in islice(orders(graph, instance.types.tensor, seed=0), ORDERS):
-            if self._stopped():
+            if self.stopped():
                 return
             place = np.empty(graph.n, np.int64)
             place[instance.of[order]] = np.arange(graph.n)
@@ -110,7 +110,7 @@ class Apart:
     def decide(self, target: int, wanted: Ints) -> None:
         """Make the cuts that tell which of the sets *wanted* no device holds below *target*."""
         for s in wanted.tolist():
-            if self._low[s] < target <= self._high[s] and not self._stopped():
+            if self._low[s] < target <= self._high[s] and not self.stopped():
                 self._cut(s)
 
     def _cut(self, s: int) -> None:
@@ -160,10 +160,12 @@ class _Ranks:
     """Places in a pipeline of k blocks at which a supernode may stand: blocks before it take its ancestors' work."""
 
     def __init__(self, problem: Problem, n: int, work: Ints, arcs: Ints) -> None:
-        reach = reached(n, arcs) | np.eye(n, dtype=np.bool_)
         self._k = problem.k
-        self._upto: Ints = work @ reach
-        self._onward: Ints = reach @ work
+        self._upto: Ints = work
+        self._onward: Ints = work
+        if len(arcs):
+            reach = reached(n, arcs) | np.eye(n, dtype=np.bool_)
+            self._upto, self._onward = work @ reach, reach @ work
 
     def apart(self, chosen: Ints, target: int) -> Bools:
         """Return [supernodes, supernodes] which cannot stand at one place."""
@@ -247,13 +249,10 @@ class _Counting:
         self._scale = scale_for(max(ceiling, known, 1e-300))
         self._top = int(ceiling * self._scale) + 1
         self._floor = int(known * self._scale) + 1
+        self._stopped: Callable[[], bool] = lambda: progress.stopped or limits.remaining <= 0
         self._apart: Apart | None = None
         if ceiling > known:
-
-            def stopped() -> bool:
-                return progress.stopped or limits.remaining <= 0
-
-            self._apart = Apart(problem, instance, self._scale, self._top, stopped)
+            self._apart = Apart(problem, instance, self._scale, self._top, self._stopped)
 
     def run(self) -> _CountProof | None:
         """Return the best target above the one known, or None."""
@@ -262,7 +261,7 @@ class _Counting:
         for total in self._sums if self._apart is not None else ():
             high = min(int(total.most() * self._scale), self._top)
             step = 0
-            while high - low > (CLOSE * high if step else 0):
+            while high - low > (CLOSE * high if step else 0) and not (step and self._stopped()):
                 target = low + (high - low + 1) // 2 if step else low
                 step += 1
                 proof = self._try(total, target)
@@ -286,7 +285,8 @@ class _Counting:
             if share * self._scale < target:
                 return None
             if count > 1:
-                apart.decide(target, apart.unknown(e, target))
+                if not apart.stopped():
+                    apart.decide(target, apart.unknown(e, target))
                 proved = apart.parts(e, target)
                 if proved[0] < count:
                     share += total.each(e, proved[0]) - total.each(e, count)

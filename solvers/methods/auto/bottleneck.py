@@ -9,11 +9,12 @@ from mtpp_dsl.core.constraints import Colocate, Linear
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.custom import CustomConstraint
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import built_in
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.lanes import lanes
-from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip
+from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip, together
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
 from mtpp_dsl.solvers.methods.branching import Branching
@@ -22,7 +23,7 @@ from mtpp_dsl.solvers.methods.shared_scopes import SLICES
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, attempt, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
-from mtpp_dsl.solvers.runtime.reduced import identity
+from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
 FIRST: tuple[type[Method], ...] = (Simple,)
 QUICK: tuple[type[Method], ...] = (Node, Anchor, Count)
@@ -72,17 +73,20 @@ class BottleneckRun(Sized):
         self.first(SingleDevice())
         self.quick(FIRST)
         short = self.limits.remaining < SHORT
-        small = self.problem.graph.n <= SLICED_AT_ONCE
+        small, large = self.problem.graph.n <= SLICED_AT_ONCE, self.problem.graph.n > MAX_AT_ONCE
+        if large:
+            self.slice_as_it_is()
         if short and small:
             self.slice(LEAST_SECONDS, improved=False)
             self.quick(QUICK)
-        if self.problem.graph.n <= MAX_AT_ONCE:
+        if not large:
             patience = min(AT_ONCE_SECONDS, max(LEAST_SECONDS, AT_ONCE_SHARE * self.limits.remaining))
             self.ideals(Ideals(patience=patience), FEW_SHARE)
-        if not short:
+        plans_first = large or (short and not small)
+        if not plans_first:
             self.quick(QUICK)
         self.plan()
-        if short and not small:
+        if plans_first:
             self.quick(QUICK)
         self.whole()
         self.race()
@@ -142,32 +146,40 @@ class BottleneckRun(Sized):
             Annealing(QUICK_PATIENCE).solve(self.together, self.limits.within(seconds), self.counted())
 
     def slice(self, seconds: float, *, improved: bool = True) -> None:
-        """Slice the problem under the constraints that slicing can honour; keep what satisfies the others too.
+        """Slice the smaller problem for a while; slices need no compiled code, that they are *improved* does."""
+        if not self.closed:
+            method = SliceGraph() if improved else SliceGraph(starts=0)
+            if self._slice(self.reduced, self.together, method, seconds):
+                self.tried.add(SliceGraph.name)
 
-        Slices of orders need no compiled code; that they are *improved* does.
+    def slice_as_it_is(self) -> None:
+        """Slice one order of the problem itself: a large graph takes longer to reduce than a first plan may."""
+        if not self.closed and not self.orderless:
+            itself = Reduced(self.problem, self.problem, identity, self.progress)
+            self._slice(itself, together(self.problem), SliceGraph(orders=1, starts=0), self.limits.remaining)
+
+    def _slice(self, reduced: Reduced, counted: Problem, method: SliceGraph, seconds: float) -> bool:
+        """Slice *counted* under the constraints that slicing can honour, and keep what satisfies the others too.
+
+        Returns whether slicing accepts that.
         """
-        if self.closed:
-            return
-        problem = self.reduced.problem
-        relaxed = self.together.with_constraints(
+        problem = reduced.problem
+        relaxed = counted.with_constraints(
             [c for c in problem.constraints if type(c) in SLICES.constraints and not isinstance(c, Colocate)]
         )
-        if SliceGraph().accepts(relaxed) is not None:
-            return
+        if method.accepts(relaxed) is not None:
+            return False
         if any(one.enlarges and type(one) not in SLICES.constraints for one in problem.constraints):
-            return  # what is left out would allow more plans: bounds without it do not hold
+            return False  # what is left out would allow more plans: bounds without it do not hold
         all_kept = len(relaxed.constraints) == len(problem.constraints)
         if self.told is not None and (not all_kept or self.tells(SliceGraph.name)):
-            return
+            return False
         self.progress.say(f"slicing topological orders of {problem.graph.n} nodes")
-        valid_anyway = all_kept and self.together is problem
-        start = self.limits.start if self.reduced.lift is identity else None
-        self.tried.add(SliceGraph.name)
-        (SliceGraph() if improved else SliceGraph(starts=0)).solve(
-            relaxed,
-            self.limits.within(seconds, start=start),
-            self.reduced.listener(None if valid_anyway else problem, lambda: self.closed),
-        )
+        valid_anyway = all_kept and counted is problem
+        start = self.limits.start if reduced.lift is identity else None
+        listener = reduced.listener(None if valid_anyway else problem, lambda: self.closed)
+        method.solve(relaxed, self.limits.within(seconds, start=start), listener)
+        return True
 
     def whole(self) -> None:
         """Solve a small problem under labelled rows by CP-SAT: it gets further there than anything else."""

@@ -42,7 +42,7 @@ def mip(asked: Formulation) -> Method:
     return method
 
 
-def _together(problem: Problem) -> Problem:
+def together(problem: Problem) -> Problem:
     """Return the problem with both parts of a training graph counted together.
 
     It has the same plans, and each costs no more: the largest sum of two loads is no more than the sum of the
@@ -69,7 +69,7 @@ class Sized(AutoSteps):
     def orderless(self) -> bool:
         """Whether the devices need no order, and no constraint asks for what only a model can honour."""
         ordered = self.problem.acyclic or self.problem.contiguous
-        return not ordered and Annealing().accepts(_together(self.problem)) is None
+        return not ordered and Annealing().accepts(together(self.problem)) is None
 
     @cached_property
     def reduced(self) -> Reduced:
@@ -86,7 +86,7 @@ class Sized(AutoSteps):
     @cached_property
     def together(self) -> Problem:
         """The reduced problem, with both parts of a training graph counted together."""
-        return _together(self.reduced.problem)
+        return together(self.reduced.problem)
 
     @cached_property
     def small(self) -> bool:

@@ -100,9 +100,9 @@ class _Starts:
             return self._exchanged(best) if self._ordered and turn % 4 == 2 else best
         if self._orders is None:
             return np.array([self._random.choice(row) for row in self._allowed], np.int64)
-        order = next(self._orders)
-        for line in lines_of(self._shipping, self._random, LINES + turn):
-            split = linear_split(self._shipping, order, line.tolist())
+        order, shipping = next(self._orders), self._shipping
+        for line in lines_of(shipping, self._random, LINES + turn):
+            split = linear_split(shipping.time, shipping.memory, shipping.room, order, line.tolist())
             if split is not None and self._random.random() < 0.5:
                 return split
         if best is not None:

@@ -82,10 +82,12 @@ class NetworkRun(IdealsSearch):
 
     def _at_once(self) -> None:
         """Take splits along one order by their times alone, before code is compiled."""
-        order = next(orders_of(self._shipping, self._limits.seed), None)
-        lines = lines_of(self._shipping, np.random.default_rng(self._limits.seed), 1 if self._line else LINES)
-        for line in lines:
-            device = None if order is None or self._closed else linear_split(self._shipping, order, line.tolist())
+        shipping = self._shipping
+        order = next(orders_of(shipping, self._limits.seed))
+        for line in lines_of(shipping, np.random.default_rng(self._limits.seed), 1 if self._line else LINES):
+            if self._closed:
+                return
+            device = linear_split(shipping.time, shipping.memory, shipping.room, order, line.tolist())
             if device is not None:
                 some = self._some
                 self._take(device)

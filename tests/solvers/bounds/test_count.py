@@ -14,7 +14,8 @@ from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.generators.basic import regal
+from mtpp_dsl.exchange.generators.basic import chain, regal
+from mtpp_dsl.solvers.bounds.partition.around import MAX_REACHED
 from tests.oracle import optimum
 from tests.solvers.proofs.test_chain import pipelines
 
@@ -153,3 +154,17 @@ def test_colocated_nodes_are_one() -> None:
     assert found.cost == pytest.approx(2 + 3 + 3)
     assert found.cost <= best
     assert np.isclose(proved(problem, found), found.cost)
+
+
+def test_large_graphs_hold_nothing_for_each_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the size at which paths are looked at, no table of what reaches what is made."""
+
+    def reached(*_: object) -> None:
+        raise AssertionError("n times n")
+
+    for module in ("count", "around"):
+        monkeypatch.setattr(f"mtpp_dsl.solvers.bounds.partition.{module}.reached", reached)
+    problem = plain(chain(MAX_REACHED + 1), k=8)
+    assert bound("count", problem).cost >= problem.time[:, 0].sum() / 8 * (1 - 1e-9)
+    with pytest.raises(AssertionError, match="n times n"):
+        bound("count", plain(chain(MAX_REACHED), k=8))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 from time import monotonic
@@ -24,6 +25,7 @@ from mtpp_dsl.core.constraints import (
     Separate,
 )
 from mtpp_dsl.core.contracts.limits import Limits, Progress
+from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result
@@ -34,6 +36,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.exchange.generators.generate import generate
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto.bottleneck import BottleneckRun
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.partition.ideals.flat_run import FlatRun
@@ -43,6 +46,7 @@ from mtpp_dsl.solving.api import solve
 from tests.oracle import optimum
 from tests.strategies import graphs, memory_problems, plain_problems
 
+ORDER = (Acyclic(),)
 FEW = settings(max_examples=30, deadline=None)
 
 
@@ -197,6 +201,33 @@ def test_no_method_ignores_a_start(method: str) -> None:
 
 
 @pytest.mark.slow
+def test_the_plan_of_a_large_graph_comes_before_its_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above 5,000 nodes one order is sliced before anything that takes longer, and the first split comes at once."""
+    costs: list[float | None] = []
+
+    class Seen(Progress):
+        def report_plan(self, plan: Plan, cost: float) -> None:
+            super().report_plan(plan, cost)
+            costs.append(cost)
+
+    def stopped(self: BottleneckRun, bounds: Sequence[type[Method]]) -> None:
+        costs.append(None)
+
+    monkeypatch.setattr(BottleneckRun, "quick", stopped)
+    problem = Problem.create(
+        layered(6_000, 4, 0.4), [Device(f"d{d}") for d in range(8)], Shared(1.0), constraints=ORDER
+    )
+    progress = Seen()
+    progress.report_bound(Bound(sum(problem.time.min(axis=1)) / 8, "test", "trusted", "test"))
+    BottleneckRun(problem, Limits(time=30.0, threads=1, gap=0.02), progress).result()
+    one_device, of_first, evenly, *_ = costs
+    assert of_first is None
+    assert evenly is not None
+    assert one_device is not None
+    assert progress.cost is not None
+    assert progress.cost <= evenly < 1.3 * progress.cost < one_device
+
+
 def test_same_seed_same_answer() -> None:
     """Two runs with one seed agree node by node."""
     problem = regal(16, 2)

@@ -37,6 +37,7 @@ class Deaf:
     ended: Event = field(default_factory=Event)
     error: Exception | None = None
     share: float = 0.5
+    first: float = 0.0
 
     def accepts(self, problem: Problem) -> str | None:
         return None
@@ -44,6 +45,7 @@ class Deaf:
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         if self.error is not None:
             raise self.error
+        self.release.wait(self.first)
         plan = Plan.create(problem, [0] * problem.graph.n)
         progress.report_plan(plan, evaluate(problem, plan).cost)
         progress.report_bound(Bound(self.share * evaluate(problem, plan).cost, self.name, "trusted", "test"))
@@ -71,6 +73,20 @@ def test_a_method_that_overruns_is_left_behind_with_what_it_reported() -> None:
     assert progress.cost == result.cost
     assert progress.bound is not None
     assert progress.bound.cost < 1e9
+
+
+def test_the_first_plan_may_come_a_moment_late() -> None:
+    """A method that has no plan yet when its time is up is given another second, and no more."""
+    late = Deaf(first=0.5)
+    result = solve(problem_of(6), late, time_limit=0.3)
+    late.release.set()
+    assert result.plan is not None
+    never = Deaf(first=30.0)
+    began = monotonic()
+    result = solve(problem_of(6), never, time_limit=0.3)
+    never.release.set()
+    assert result.plan is None
+    assert 1.2 < monotonic() - began < 1.3 + SLACK
 
 
 def test_nothing_was_cut_off_where_plan_and_bound_have_met() -> None:
