@@ -7,10 +7,13 @@ from typing import Protocol
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 
-__all__ = ["linear_split", "lines_of", "orders_of"]
+__all__ = ["even_split", "linear_split", "lines_of", "orders_of"]
 
 HALVINGS = 40
 BARRED = 1e6
@@ -108,6 +111,15 @@ def linear_split(time: Floats, memory: Floats, room: Floats, order: Ints, line: 
         device[order[begin:end]] = d
         begin = end
     return device
+
+
+def even_split(problem: Problem) -> Plan | None:
+    """Return the split of the topological order over the devices as declared, by times alone; None if it is no plan."""
+    time = np.where(problem.allowed, problem.time, np.inf)
+    graph, line = problem.graph, range(problem.k)
+    device = linear_split(time, graph.memory, problem.memory_room, graph.topological_order, line)
+    plan = None if device is None else Plan.create(problem, device, tuple(line))
+    return None if plan is None or verify(problem, plan) else plan
 
 
 def lines_of(shipping: ShippedSupernodes, random: np.random.Generator, many: int) -> Iterator[Ints]:

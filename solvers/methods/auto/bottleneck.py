@@ -35,6 +35,8 @@ FEW_SHARE = 0.5
 """Where they turn out to be few, the search of them goes on for this share of the time left: it is near its end."""
 PLAN_SHARE, PLAN_SECONDS = 0.1, 2.0
 """How long a first plan is looked for: bounds need the cost of a good one to aim at."""
+FIRST_SHARE = 0.4
+"""For slices of one order of a large graph."""
 SHORT, SLICED_AT_ONCE = 5.0, 400
 """With less time, what needs compiled code comes later: in graphs of up to so many nodes after slices and bounds, which
 need none; in larger ones, where they do, bounds come after plans."""
@@ -73,16 +75,16 @@ class BottleneckRun(Sized):
         self.first(SingleDevice())
         self.quick(FIRST)
         short = self.limits.remaining < SHORT
-        small, large = self.problem.graph.n <= SLICED_AT_ONCE, self.problem.graph.n > MAX_AT_ONCE
-        if large:
+        small = self.problem.graph.n <= SLICED_AT_ONCE
+        if self.large:
             self.slice_as_it_is()
         if short and small:
             self.slice(LEAST_SECONDS, improved=False)
             self.quick(QUICK)
-        if not large:
+        if not self.large:
             patience = min(AT_ONCE_SECONDS, max(LEAST_SECONDS, AT_ONCE_SHARE * self.limits.remaining))
             self.ideals(Ideals(patience=patience), FEW_SHARE)
-        plans_first = large or (short and not small)
+        plans_first = self.large or (short and not small)
         if not plans_first:
             self.quick(QUICK)
         self.plan()
@@ -99,6 +101,11 @@ class BottleneckRun(Sized):
         if ended is not None and ended.bound is not None and self.reduced.lift is not identity:
             self.ended = replace(ended, bound=replace(ended.bound, certificate=None))  # it speaks of other nodes
         return self.answer()
+
+    @property
+    def large(self) -> bool:
+        """Whether the graph is so large that a plan has to come before anything that takes time for each node."""
+        return self.problem.graph.n > MAX_AT_ONCE
 
     def quick(self, bounds: Sequence[type[Method]]) -> None:
         """Take bounds that cost next to nothing."""
@@ -143,7 +150,9 @@ class BottleneckRun(Sized):
         elif not self.tells(Annealing.name):
             self.progress.say(f"annealing {self.problem.graph.n} nodes")
             self.tried.add(Annealing.name)
-            Annealing(QUICK_PATIENCE).solve(self.together, self.limits.within(seconds), self.counted())
+            start = self.reduced.best_plan if self.large else self.limits.start
+            limits = self.limits.within(seconds, start=start)
+            Annealing(QUICK_PATIENCE).solve(self.together, limits, self.counted())
 
     def slice(self, seconds: float, *, improved: bool = True) -> None:
         """Slice the smaller problem for a while; slices need no compiled code, that they are *improved* does."""
@@ -154,9 +163,11 @@ class BottleneckRun(Sized):
 
     def slice_as_it_is(self) -> None:
         """Slice one order of the problem itself: a large graph takes longer to reduce than a first plan may."""
-        if not self.closed and not self.orderless:
+        if not self.closed:
             itself = Reduced(self.problem, self.problem, identity, self.progress)
-            self._slice(itself, together(self.problem), SliceGraph(orders=1, starts=0), self.limits.remaining)
+            self._slice(
+                itself, together(self.problem), SliceGraph(orders=1, starts=0), FIRST_SHARE * self.limits.remaining
+            )
 
     def _slice(self, reduced: Reduced, counted: Problem, method: SliceGraph, seconds: float) -> bool:
         """Slice *counted* under the constraints that slicing can honour, and keep what satisfies the others too.

@@ -56,6 +56,7 @@ class NetworkSteps(AutoSteps):
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         self.first(SingleDevice())
+        self.first_split()
         self.run(LaneTask(Simple()))
         self.run(LaneTask(Ideals(), IDEALS_SHARE))
         self.run(LaneTask(Anchor(), ANCHOR_SHARE))
@@ -103,6 +104,7 @@ class StagesSteps(AutoSteps):
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         self.first(SingleDevice())
+        self.first_split()
         self.run(LaneTask(Simple()))
         self.run(LaneTask(Ideals(), AT_ONCE_SHARE))
         self.bounds()

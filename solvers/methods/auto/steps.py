@@ -14,10 +14,13 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.algorithms.slicing.linear_split import even_split
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import MARGIN, run_together
 
 MAX_OUTLINED = 5_000
+AT_ONCE = 1_000
+"""With more nodes than these, the searches report their first plans late."""
 
 
 def first_refusal(methods: Iterable[Method], problem: Problem) -> str | None:
@@ -156,6 +159,13 @@ class AutoSteps(ABC):
         """Take the plan of a method that has it at once, also where the time is over before anything has begun."""
         if self.progress.plan is None and method.accepts(self.problem) is None and not self.tells(method.name):
             self.take(method.solve(self.problem, replace(self.limits, time=None), self.progress))
+
+    def first_split(self) -> None:
+        """Report a split by times alone where the graph is so large that everything else takes a while."""
+        if self.problem.graph.n > AT_ONCE and not self.closed and self.told is None:
+            plan = even_split(self.problem)
+            if plan is not None:
+                self.progress.report_plan(plan, evaluate(self.problem, plan).cost)
 
     def run(self, task: LaneTask) -> None:
         """Run one method from the best plan there is, if it accepts the problem and anything is open."""

@@ -58,6 +58,7 @@ class WeightedRun(AutoSteps):
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
+        self.first_split()
         fit = Ideals().accepts(self.problem) is None
         if self.problem.phased and fit:
             self.run(LaneTask(Ideals(), PHASES_SHARE))

@@ -17,7 +17,7 @@ from mtpp_dsl.core.plans.result import Result, Termination
 from mtpp_dsl.core.problem.graph import Graph, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types, fits
-from mtpp_dsl.solvers.algorithms.slicing.linear_split import linear_split
+from mtpp_dsl.solvers.algorithms.slicing.linear_split import even_split
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
@@ -106,7 +106,9 @@ class _Search:
                 self._add(start.assignment, sequence)
                 self._slice(_induced(self._problem.graph, _ranks(sequence)[start.assignment]))
         if not (self._slicer.dense or self._candidates):
-            self._split_evenly()
+            plan = even_split(self._problem)  # slicing an order of a large graph takes a while
+            if plan is not None:
+                self._progress.report_plan(plan, evaluate(self._problem, plan).cost)
         seen: set[bytes] = set()
         for order in islice(orders(self._problem.graph, self._devices.tensor, self._limits.seed), count):
             if self._stopped():
@@ -114,15 +116,6 @@ class _Search:
             if order.tobytes() not in seen:
                 seen.add(order.tobytes())
                 self._slice(order)
-
-    def _split_evenly(self) -> None:
-        """Report a split of the first order by times alone: slicing an order of a large graph takes a while."""
-        devices, graph = self._devices, self._problem.graph
-        time, room, line = devices.time[:, devices.of], devices.memory[devices.of], range(self._problem.k)
-        split = linear_split(time, graph.memory, room, graph.topological_order, line)
-        if split is not None and fits(self._problem, split):
-            plan = Plan.create(self._problem, split, tuple(line))
-            self._progress.report_plan(plan, evaluate(self._problem, plan).cost)
 
     def improve_best(self, starts: int, moves: int) -> None:
         """Anneal from the best plans so far, ever cooler, and slice the orders that come out."""
