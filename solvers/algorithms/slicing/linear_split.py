@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.core.problem.problem import Problem
@@ -114,12 +115,27 @@ def linear_split(time: Floats, memory: Floats, room: Floats, order: Ints, line: 
 
 
 def even_split(problem: Problem) -> Plan | None:
-    """Return the split of the topological order over the devices as declared, by times alone; None if it is no plan."""
-    time = np.where(problem.allowed, problem.time, np.inf)
-    graph, line = problem.graph, range(problem.k)
-    device = linear_split(time, graph.memory, problem.memory_room, graph.topological_order, line)
-    plan = None if device is None else Plan.create(problem, device, tuple(line))
-    return None if plan is None or verify(problem, plan) else plan
+    """Return the best split of the topological order by times alone, over a few orders of the devices, if any fits."""
+    time, memory = np.where(problem.allowed, problem.time, np.inf), problem.memory_room
+    graph, best, least = problem.graph, None, np.inf
+    for line in _device_orders(time, memory):
+        device = linear_split(time, graph.memory, memory, graph.topological_order, line)
+        plan = None if device is None else Plan.create(problem, device, line)
+        if plan is not None and not verify(problem, plan):
+            cost = evaluate(problem, plan).cost
+            if cost < least:
+                best, least = plan, cost
+    return best
+
+
+def _device_orders(time: Floats, memory: Floats) -> Iterable[tuple[int, ...]]:
+    """Return the devices as declared, and where they differ by speed and by memory, each both ways."""
+    finite = np.isfinite(time)
+    speed = np.where(finite, time, 0.0).sum(axis=0) / np.maximum(finite.sum(axis=0), 1)
+    orders = [np.arange(len(memory))]
+    orders += [np.argsort(key, kind="stable") for key in (speed, memory) if len(np.unique(key)) > 1]
+    both_ways = [order[::way] for order in orders for way in ((1, -1) if len(orders) > 1 else (1,))]
+    return dict.fromkeys(tuple(order.tolist()) for order in both_ways)
 
 
 def lines_of(shipping: ShippedSupernodes, random: np.random.Generator, many: int) -> Iterator[Ints]:
