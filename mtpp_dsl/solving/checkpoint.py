@@ -106,6 +106,7 @@ class Checkpoint:
             seed=self._seed,
             time={"total": progress.elapsed},
             log=tuple(progress.log),
+            turns=tuple(progress.turns),
         )
         try:
             check_result(self._problem, result)

@@ -177,16 +177,17 @@ def finish(
     counts: another one may break them, whoever has reported it.
     """
     reported = None if own_rows else progress.plan
+    result = replace(result, log=result.log or tuple(progress.log), turns=tuple(progress.turns))
     if result.infeasibility is not None:
         if reported is not None:
             raise VerificationError(f"{result.method!r} calls the problem infeasible and has reported a plan for it")
-        return replace(result, bound=None, log=result.log or tuple(progress.log)).of(problem)
+        return replace(result, bound=None).of(problem)
     plan = _best_plan(problem, [result.plan, reported])
     bound = _best_bound([result.bound, progress.bound, _simple(problem, progress, limits or Limits())])
     evaluation = None if plan is None else evaluate(problem, plan)
     if evaluation is not None and bound is not None:
         bound = settled(bound, evaluation.cost, evaluation.size)
-    result = replace(result, plan=plan, evaluation=evaluation, bound=bound, log=result.log or tuple(progress.log))
+    result = replace(result, plan=plan, evaluation=evaluation, bound=bound)
     check_result(problem, result)
     return replace(result, verified=plan is not None).of(problem)
 

@@ -140,6 +140,7 @@ class Running:
             seed=self._arguments.get("seed", 0),
             time={"total": self.progress.elapsed},
             log=tuple(self.progress.log),
+            turns=tuple(self.progress.turns),
             objectives=self._reached(evaluation, bound),
         )
         check_result(self.problem, result)

@@ -16,7 +16,7 @@ from mtpp_dsl.core.contracts.executors import Executor
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.plans.result import Bound, Infeasibility, LogEntry, Result, Termination
+from mtpp_dsl.core.plans.result import Bound, Infeasibility, LogEntry, Result, Termination, Turn
 from mtpp_dsl.core.problem.objective import Objective
 
 
@@ -95,6 +95,7 @@ class Progress:
         held: the least cost of a plan that a solver holds and hands over when it stops.
         bound: the best bound reported.
         log: the history.
+        turns: the methods that the one that reports here has run.
         models: the files to which models were written.
         started: ``time.monotonic()`` at the start.
         objective: what the plans and bounds are of, where that is not the first objective of the problem.
@@ -114,6 +115,7 @@ class Progress:
         self.held: float | None = None
         self.bound: Bound | None = None
         self.log: list[LogEntry] = []
+        self.turns: list[Turn] = []
         self.models: list[Path] = []
         self.started = monotonic()
         self._listener = listener
@@ -149,7 +151,13 @@ class Progress:
         """Return what a copy knows: all that was reported. It has no listener, and is heard by nobody."""
         with self._lock:
             known = {name: value for name, value in vars(self).items() if not name.startswith("_")}
-            return {**known, "log": [*self.log], "models": [*self.models], "stopped": self.stopped}
+            return {
+                **known,
+                "log": [*self.log],
+                "turns": [*self.turns],
+                "models": [*self.models],
+                "stopped": self.stopped,
+            }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         stopped = state.pop("stopped")
@@ -219,6 +227,16 @@ class Progress:
         if self._listener is not None and not self._closed:
             self._listener(self, message)
 
+    def begin(self, method: str, seconds: float, why: str) -> None:
+        """Note that the method that reports here runs another one, for at most *seconds*, and tell the user."""
+        limited = seconds < float("inf")
+        with self._lock:
+            if self._closed:
+                return
+            self.turns.append(Turn(self.elapsed, method, seconds if limited else None, why))
+        time = f" for at most {seconds:.1f} s" if limited else ""
+        self.say(f"running {method}{time}{f': {why}' if why else ''}")
+
     @property
     def wants_solver_log(self) -> bool:
         """Whether anybody reads the log of a solver."""
@@ -282,6 +300,7 @@ class Progress:
             seed=limits.seed,
             time={**(time or {}), "total": self.elapsed},
             log=tuple(self.log),
+            turns=tuple(self.turns),
             infeasibility=infeasibility,
             notes=tuple(dict.fromkeys(notes)),
         )

@@ -82,6 +82,23 @@ class LogEntry:
     bound: float | None
 
 
+@dataclass(frozen=True)
+class Turn:
+    """A method that another one has run.
+
+    Attributes:
+        time: when it began, in seconds after the start.
+        method: its name.
+        seconds: it was given at most; None for no limit.
+        why: it had its turn.
+    """
+
+    time: float
+    method: str
+    seconds: float | None
+    why: str
+
+
 @dataclass(frozen=True, repr=False)
 class Infeasibility(Short):
     """Why no plan exists.
@@ -137,6 +154,7 @@ class Result(Picklable):
         method, solver, seed: how it was found; ``solver`` is None where no solver was used.
         time: seconds by phase; "total", and where known "start", "read", "build", "solve".
         log: incumbent and bound over time.
+        turns: the methods that this one has run, in the order in which they began: those of ``auto``.
         infeasibility: why there is no plan, when that is proven.
         objectives: what is reached of each of several objectives, in their order; () where there is one. The bound of
             the result is that of the first, and its plan is optimal if all of them are proved.
@@ -156,6 +174,7 @@ class Result(Picklable):
     seed: int = 0
     time: Mapping[str, float] = field(default_factory=dict)
     log: tuple[LogEntry, ...] = ()
+    turns: tuple[Turn, ...] = ()
     infeasibility: Infeasibility | None = None
     objectives: tuple[Reached, ...] = ()
     verified: bool = False

@@ -33,6 +33,7 @@ NOT_CHECKED = {
     "seed": "",
     "time": "",
     "versions": "",
+    "turns": "",
     "notes": "",
     "bound.method": "",
     "bound.proof": "",

@@ -100,6 +100,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
             "files": dict(problem.origin.files),
         },
         "versions": versions(),
+        **_turns(result),
         "log": [
             {
                 "time": entry.time,
@@ -109,6 +110,11 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
             for entry in result.log
         ],
     }
+
+
+def _turns(result: Result) -> dict[str, Any]:
+    """Return which methods another one has run; nothing where it has run none."""
+    return {"turns": [vars(turn) for turn in result.turns]} if result.turns else {}
 
 
 def _objective(problem: Problem, objective: Objective, cost: float | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.errors import Refused, SolverError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.plans.result import LogEntry, Reached, Result, Termination
+from mtpp_dsl.core.plans.result import LogEntry, Reached, Result, Termination, Turn
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.checkpoint import Whole
@@ -83,6 +83,7 @@ class _Run:
     words: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     log: tuple[LogEntry, ...] = ()
+    turns: tuple[Turn, ...] = ()
     times: dict[str, float] = field(default_factory=dict)
     ended: list[Termination] = field(default_factory=list)
     last: Result = field(default_factory=lambda: Result("complete"))
@@ -116,6 +117,7 @@ class _Run:
         self.last = result
         self.reached = list(whole.objectives) or self.reached
         self.log = self.log or result.log
+        self.turns += result.turns
         self.ended.append(result.termination)
         self.times = {name: self.times.get(name, 0.0) + seconds for name, seconds in result.time.items()}
         self.notes += [f"{objective.shown}: {note}" for note in result.notes]
@@ -183,6 +185,7 @@ class _Run:
             bound=reached[0].bound,
             objectives=tuple(reached),
             log=self.log or result.log,
+            turns=self.turns + result.turns,
         )
 
     def result(self) -> Result:
@@ -205,6 +208,7 @@ class _Run:
             objectives=tuple(reached),
             notes=tuple(dict.fromkeys(self.notes)),
             log=self.log,
+            turns=self.turns,
             time=self.times,
         )
 

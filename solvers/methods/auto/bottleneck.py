@@ -125,8 +125,8 @@ class BottleneckRun(Sized):
             return
         if self.tells(method.name):
             return
-        self.progress.say(f"searching the ideals of {problem.graph.n} nodes")
         limits = self.limits.within(share * self.limits.remaining, start=self.reduced.best_plan)
+        self.progress.begin(method.name, limits.remaining, f"searching the ideals of {problem.graph.n} nodes")
         self.take(method.solve(problem, limits, self.counted()))
 
     def take(self, found: Result) -> None:
@@ -200,8 +200,8 @@ class BottleneckRun(Sized):
         method: Method = built_in("mtpp_dsl.solvers.methods.cp_sat:Splitting")("exact")
         if method.accepts(problem) is not None or self.tells(method.name):
             return
-        self.progress.say("solving everything as one model")
         limits = self.limits.within(WHOLE_SHARE * self.limits.remaining, start=self.reduced.best_plan)
+        self.progress.begin(method.name, limits.remaining, "solving everything as one model of CP-SAT")
         self.take(attempt(method, problem, replace(limits, solver="cp-sat"), self.reduced.listener()))
 
     @property
@@ -221,9 +221,9 @@ class BottleneckRun(Sized):
         limits = self.limits.within(self.race_share * self.limits.remaining, start=self.reduced.best_plan)
         listener = self.counted()
         if len(ran) == 1:
-            results = run_lane(self.together, ran[0], limits, listener)
+            results = run_lane(self.together, ran[0], limits, listener, self.began(ran[0]))
         else:
-            results, notes = run_together(self.together, ran, limits, listener)
+            results, notes = run_together(self.together, ran, limits, listener, began=self.begin)
             self.notes += notes
         for result in results:
             self.take(result)
@@ -269,8 +269,8 @@ class BottleneckRun(Sized):
         problem, relaxation = self.reduced.problem, formulation(name)
         if relaxation.accepts(problem) is not None or self.tells(name):
             return
-        self.progress.say(f"bounding with {name}")
         limits = self.limits.within(share * self.limits.remaining, start=None)
+        self.progress.begin(name, limits.remaining, f"a bound: the exact model has some {self.rows:,} rows")
         self.take(attempt(mip(relaxation), problem, limits, self.reduced.listener()))
 
     def exact(self) -> None:
@@ -287,10 +287,10 @@ class BottleneckRun(Sized):
             return
         if self.tells("exact"):
             return
-        self.progress.say("solving the exact model")
         listener = self.reduced.listener()
         seconds = max(LAST_SECONDS, self.progress.elapsed) if self.nearly else float("inf")
         limits = self.limits.within(seconds, start=self.reduced.best_plan)
+        self.progress.begin("exact", limits.remaining, f"it has some {self.rows:,} rows")
         self.ended = attempt(mip(exact), problem, limits, listener)
         self.used = True
         self.notes += self.ended.notes

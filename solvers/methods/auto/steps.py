@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -15,6 +15,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.slicing.linear_split import even_split
+from mtpp_dsl.solvers.methods.auto.reasons import WHY
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import MARGIN, run_together
 
@@ -173,10 +174,19 @@ class AutoSteps(ABC):
         if self.closed or self.tells(*(one.method.name for one in open_tasks)):
             return
         limits = self.limits.within(self.limits.remaining, start=self.progress.plan or self.limits.start)
-        for result in run_lane(self.problem, open_tasks, limits, self.progress):
+        for result in run_lane(self.problem, open_tasks, limits, self.progress, self.began(open_tasks)):
             self.take(result)
             if result.finished:
                 self._finished.append(task)
+
+    def begin(self, task: LaneTask, seconds: float) -> None:
+        """Note that a task begins, which may take so many seconds, unless it is not worth telling of."""
+        if task.method.name not in self.minor:
+            self.progress.begin(task.method.name, seconds, WHY.get(task.method.name, task.method.summary))
+
+    def began(self, lane: Sequence[LaneTask]) -> Callable[[int, float], None]:
+        """Return what is to be called with the number of each task of a lane that begins."""
+        return lambda number, seconds: self.begin(lane[number], seconds)
 
     def open(self, tasks: Sequence[LaneTask]) -> list[LaneTask]:
         """Return the tasks that can be run, without those whose method has ended by itself with the same seed."""
@@ -193,9 +203,9 @@ class AutoSteps(ABC):
         if self.tells(*(task.method.name for lane in lanes for task in lane)):
             return
         if len(lanes) == 1:
-            results = run_lane(self.problem, lanes[0], self.limits, self.progress)
+            results = run_lane(self.problem, lanes[0], self.limits, self.progress, self.began(lanes[0]))
         else:
-            results, notes = run_together(self.problem, lanes, self.limits, self.progress)
+            results, notes = run_together(self.problem, lanes, self.limits, self.progress, began=self.begin)
             self.notes += notes
         for result in results:
             self.take(result)

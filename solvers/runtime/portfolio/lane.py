@@ -60,7 +60,7 @@ def run_lane(
     tasks: Sequence[LaneTask],
     limits: Limits,
     progress: Progress,
-    began: Callable[[int], None] = lambda _: None,
+    began: Callable[[int, float], None] | None = None,
 ) -> list[Result]:
     """Run the tasks until plan and bound meet, and return their results.
 
@@ -75,7 +75,8 @@ def run_lane(
         tasks: in order.
         limits: of all of them.
         progress: receives plans and bounds.
-        began: called with the number of every task that begins.
+        began: called with the number of every task that begins, and the seconds that it may take; None to tell the
+            user.
     """
     results: list[Result] = []
     finished: set[tuple[int, int]] = set()
@@ -87,8 +88,10 @@ def run_lane(
             continue
         start = progress.plan or limits.start
         own = limits.within(min(task.seconds, task.share * limits.remaining), start=start)
-        progress.say(f"running {task.method.name}")
-        began(number)
+        if began is None:
+            progress.say(f"running {task.method.name}")
+        else:
+            began(number, own.remaining)
         results.append(attempt(task.method, problem, replace(own, seed=limits.seed + task.seed), progress))
         if results[-1].infeasibility is not None or results[-1].settled:
             break
@@ -169,7 +172,7 @@ def main(wire: Wire) -> None:
     try:
         age = monotonic() - wire.born  # starting this process counts
         own = _limits(seconds - age, **given).within(max(share - age, 0.0))
-        relay.tell("done", run_lane(problem, tasks, own, relay, began=lambda number: relay.tell("task", number)))
+        relay.tell("done", run_lane(problem, tasks, own, relay, lambda *begun: relay.tell("task", *begun)))
     except Exception:
         relay.tell("failed", format_exc())
     os._exit(0)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from pickle import PicklingError
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Any
+from typing import Any, TypeAlias
 
 from mtpp_dsl.core.base.compiling import PREPARING
 from mtpp_dsl.core.contracts.executors import Channel
@@ -27,6 +27,7 @@ STOP_GRACE = 1.0
 """The same after a request to stop, so that solvers hand over the plan that they hold."""
 MARGIN, MARGIN_SHARE = 0.2, 0.05
 """By how much, and by which share of the time, processes end before the limit: what they hold has to arrive in it."""
+Began: TypeAlias = Callable[[LaneTask, float], None]
 MODULE = "mtpp_dsl.solvers.runtime.portfolio.lane"
 
 
@@ -50,6 +51,7 @@ def run_together(
     threads: int | None = 1,
     to_the_end: bool = False,
     write_model: Path | None = None,
+    began: Began | None = None,
 ) -> tuple[list[Result], tuple[str, ...]]:
     """Run every lane in a process of its own until plan and bound meet, all have ended, or the limits end it.
 
@@ -64,20 +66,27 @@ def run_together(
         threads: of the MIP solver of each lane; None leaves it to the solver.
         to_the_end: wait for the lanes even after plan and bound have met, for their results.
         write_model: where the methods write their MIP; None to write none.
+        began: called with every task that begins, and the seconds that it may take; None to tell the user.
 
     Returns:
         The results of the tasks, with termination "error" for those that failed; notes on processes that were started
         again.
     """
-    team = _Team(problem, limits, progress, threads, to_the_end=to_the_end, write_model=write_model)
+    begin = began or (lambda task, _: progress.say(f"running {task.method.name}"))
+    team = _Team(problem, limits, progress, threads, to_the_end=to_the_end, write_model=write_model, began=begin)
     try:
         here = [lane for lane in lanes if lane and not team.start(lane)]
         for lane in here:
-            team.add(run_lane(problem, lane, limits, progress))
+            team.add(run_lane(problem, lane, limits, progress, _numbered(begin, lane)))
         team.wait()
     finally:
         team.end()
     return team.results, tuple(team.notes)
+
+
+def _numbered(began: Began, lane: Sequence[LaneTask]) -> Callable[[int, float], None]:
+    """Return *began* for the numbers of the tasks of a lane."""
+    return lambda number, seconds: began(lane[number], seconds)
 
 
 class _Team:
@@ -92,8 +101,9 @@ class _Team:
         *,
         to_the_end: bool,
         write_model: Path | None,
+        began: Began,
     ) -> None:
-        self._problem, self._limits, self._progress = problem, limits, progress
+        self._problem, self._limits, self._progress, self._began = problem, limits, progress, began
         self._threads, self._to_the_end, self._write_model = threads, to_the_end, write_model
         self._workers: list[_Worker] = []
         self._lock, self._starting = Lock(), Lock()
@@ -161,7 +171,8 @@ class _Team:
         elif kind == "prepared":
             self._extend(source, *values)
         elif kind == "task":
-            source.at = values[0]
+            source.at, left = values
+            self._began(source.tasks[source.at], left)
         elif kind == "done":
             self.add(values[0])
         elif kind == "failed":

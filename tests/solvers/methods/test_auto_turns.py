@@ -70,7 +70,7 @@ class Starts:
 
 
 def _one_after_another(
-    problem: Problem, lanes: Sequence[Sequence[LaneTask]], limits: Limits, progress: Progress
+    problem: Problem, lanes: Sequence[Sequence[LaneTask]], limits: Limits, progress: Progress, *, began: object
 ) -> tuple[list[Result], tuple[str, ...]]:
     return [result for lane in lanes for result in run_lane(problem, lane, limits, progress)], ()
 

@@ -1,0 +1,31 @@
+"""Say why a method has a turn in ``auto``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+WHY: Mapping[str, str] = {
+    "annealing": "it moves nodes from the best plan on",
+    "batched": "one model of everything",
+    "branching": "it searches everything by branch and bound",
+    "chain-relaxation": "cut nodes leave no small modules",
+    "configuration": "the strongest bound on a bottleneck, as a rule",
+    "copies": "it finds routes and proves bounds",
+    "decomposition": "cut nodes leave small modules",
+    "divided": "a bound with nodes that may be divided",
+    "dpl": "no other search accepts the problem",
+    "exact": "one model of everything",
+    "heft": "a plan at once",
+    "ideals": "it proves its plan where the graph has few ideals, as most networks have",
+    "interval": "a bound in a moment",
+    "latency": "one model of everything",
+    "latency-search": "it finds plans by subgraphs and bounds them",
+    "lns": "it solves one part of the best plan after another",
+    "m-sct": "a large graph keeps much of the schedule that a search begins with",
+    "milp-split": "few tensors join modules that can be solved",
+    "moirai": "one model of everything",
+    "path-hull": "a bound along a path",
+    "slicegraph": "it slices good orders of the nodes",
+    "split-bound": "a bound by modules that few tensors join",
+}
+"""By the name of the method; of one that is not here, what it is says why."""
