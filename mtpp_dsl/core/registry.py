@@ -66,6 +66,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "configuration": "mtpp_dsl.solvers.methods.bounds:Configuration",
         "critical-path": "mtpp_dsl.solvers.methods.bounds:CriticalPath",
         "interval": "mtpp_dsl.solvers.methods.bounds:Interval",
+        "series-bound": "mtpp_dsl.solvers.methods.bounds:SeriesBound",
         "split-bound": "mtpp_dsl.solvers.methods.modules:SplitBound",
         "branch-and-bound": "mtpp_dsl.solvers.methods.schedules:BranchAndBound",
         "ea": "mtpp_dsl.solvers.methods.schedules:Ea",

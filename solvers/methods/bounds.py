@@ -160,6 +160,26 @@ class Interval(Scoped, MethodBase):
         return interval(problem, limits, progress)
 
 
+class SeriesBound(Scoped, MethodBase):
+    """Method ``series-bound``: no search for a plan, no solver; constraints that take plans away cannot lower it.
+
+    The times of modules between cut nodes are bounded one by one, for every device of their ends, by what has to be
+    over before the exit; equal modules once. The shortest way through all of them is the bound.
+    """
+
+    name = "series-bound"
+    gives: Gives = "bound"
+    seeded = False
+    summary = "shortest way through the modules between cut nodes, each bounded once for all that are equal to it"
+    scopes = (PATHS,)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the bound; stopped early, the best so far."""
+        from mtpp_dsl.solvers.bounds.schedule.series import series
+
+        return series(problem, limits, progress)
+
+
 class CriticalPath(Scoped, MethodBase):
     """Method ``critical-path``: no search for a plan, no solver; constraints that take plans away cannot lower it.
 

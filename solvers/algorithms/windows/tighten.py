@@ -134,7 +134,8 @@ class Tightening:
             Stopped: when asked to.
         """
         n, k = time.shape
-        side = WindowSide(np.zeros((n, k)), np.full((n, k), np.nan), np.zeros((n, k, k + 1)))
+        behind = (n, k) if self._most else (0, 0)
+        side = WindowSide(np.zeros((n, k)), np.full(behind, np.nan), np.zeros((*behind, k + 1)))
         steps = len(net.tail) * k * k
         path = PATHS.pick(steps, self._say)
         join = EARLIEST.pick(steps * self._most, self._say) if self._most else None
@@ -164,7 +165,14 @@ class Tightening:
         """
         head, tail = self.side(self.net, self.time), self.side(self.back, self.time)
         path = float(self.longest(head.times, tail.times, self.time).min(axis=1).max(initial=0.0))
-        return Refutation(path * (1 - margin), self._most, ((head, tail),), None)
+        return Refutation(path * (1 - margin), self._most, (self._claimed(head, tail),), None)
+
+    def _claimed(self, head: WindowSide, tail: WindowSide) -> tuple[WindowSide, WindowSide]:
+        """Return what a certificate needs of a round: of longest paths nothing, which are found again without it."""
+        if self._most:
+            return head, tail
+        nothing = np.zeros((0, 0))
+        return (WindowSide(nothing, head.since, head.weight), WindowSide(nothing, tail.since, tail.weight))
 
     def refuted(self, target: float, *, intervals: bool) -> Refutation | None:
         """Return why no schedule ends by *target*, or None where nothing says so.
@@ -175,7 +183,7 @@ class Tightening:
         time, rounds = self.time, list[tuple[WindowSide, WindowSide]]()
         for _ in range(MAX_ROUNDS):
             head, tail = self.side(self.net, time), self.side(self.back, time)
-            rounds.append((head, tail))
+            rounds.append(self._claimed(head, tail))
             late = self.longest(head.times, tail.times, time) > target * (1 + NEARLY)
             if late.all(axis=1).any():
                 return Refutation(target, self._most, tuple(rounds), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from time import monotonic
 
 from mtpp_dsl.core.constraints import Colocate, Separate
 from mtpp_dsl.core.contracts.protocols import Method
@@ -15,12 +16,19 @@ from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
+from mtpp_dsl.solvers.schedule.decomposition.decomposition import chain_parts
 
 QUICK = ("simple", "critical-path", "greedy", "heft", "peft", "cpop", "etf")
+QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
+"""How long each of these may take."""
 LARGE, LARGE_SHARE, LARGE_SECONDS = "m-sct", 0.15, 20.0
 """A further one for graphs that no model is made of, where the search keeps much of the schedule it begins with."""
-QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
-"""How long each of these may take, in large graphs."""
+LISTS = {"greedy": 1.0, "cpop": 1.2, "peft": 2.0, "etf": 3.0}
+"""What further list schedulers take, as multiples of ``heft`` (layered and ``gpt``, 100,000 nodes on 16 devices)."""
+SERIES_SHARE = 0.2
+"""Of the time left, for the bound by modules in a row."""
+LIST_SHARE = 0.25
+"""Of the time left, what a list scheduler that is to be run to its end may be expected to take."""
 WHOLE_NODES, WHOLE_SHARE, WHOLE_SECONDS = 60, 0.2, 10.0
 """Graphs of so few nodes are given to one model as a whole first, for so long."""
 ROWS_SHARE = 0.6
@@ -31,12 +39,18 @@ MODULE_NODES, MODULE_PART = 120, 0.4
 """Modules of more nodes, or of more of the graph, are not solved as they are: it has no cut nodes that help."""
 CHANNELS, CHANNEL_NODES, CHANNEL_MODULES = 4, 40, 3
 """Where so few channels leave no larger modules, and so many of them, these are solved one after another."""
+SPLIT_NODES = 10_000
+"""Of larger graphs no such modules are looked for, which takes a time that grows with the square of the nodes."""
 SPLIT_SHARE, SPLIT_BOUND_SHARE = 0.6, 0.4
 """Of the time left, what they may take, and their bound, before further searches and other bounds."""
 PARTS_SHARE, CHAIN_SHARE = 0.85, 0.65
 """Of the time left, what the decomposition may take, and the chain relaxation before one model of everything."""
 MODEL_NODES = 400
 """Larger graphs are no work for one model."""
+MODULE_TABLE = 15_000_000
+"""Edges times pairs of devices, above which CP-SAT is not asked: some eight numbers would be stored for each."""
+PART_NODES = 3_000
+"""Parts of a chain of anchors with more nodes are not given to CP-SAT."""
 ANNEALING_SHARE = 0.4
 ROUNDING = 1e-4
 """A gap that whole numbers may leave."""
@@ -45,7 +59,7 @@ ROUNDING = 1e-4
 class ScheduleRun(AutoSteps):
     """One call for a makespan on links.
 
-    1. bounds that cost next to nothing, and list schedules;
+    1. bounds that cost next to nothing, and list schedules; of large graphs a list schedule first, run to its end;
     2. a small graph as one model; one with cut nodes by modules, with all cores;
     3. searches and proofs at the same time, for the time that is left: where no cut nodes help by modules that few
        channels join, along a chain of nodes, and by one model of everything where that is not too large;
@@ -65,17 +79,33 @@ class ScheduleRun(AutoSteps):
         whole = [LaneTask(method, share, seconds) for method in models if n <= WHOLE_NODES]
         intervals = self.quick("interval")
         bounds_last = sorted(QUICK, key=lambda name: name != "heft")  # where no device holds everything, a plan first
-        quick = map(self.quick, bounds_last if self.progress.plan is None else QUICK)
-        large = [LaneTask(load(METHODS, LARGE)(), LARGE_SHARE, LARGE_SECONDS)] if n > MODEL_NODES else []
-        for task in [*quick, *large, *([*whole, intervals] if n <= TINY_NODES else [intervals, *whole])]:
+        quick = [self.quick(name) for name in (bounds_last if self.progress.plan is None else QUICK)]
+        if n > MODEL_NODES:
+            self.plans_first()
+            quick = [self.quick("critical-path")]
+        for task in [*quick, *([*whole, intervals] if n <= TINY_NODES else [intervals, *whole])]:
             self.run(task)
-        if self.by_modules and self.cut and not self.under_rows:
+        if self.by_modules and self.tabled and self.cut and not self.under_rows:
             self.run(LaneTask(load(METHODS, "decomposition")(), PARTS_SHARE))
             if self.nearly:
                 self.run(LaneTask(load(METHODS, "milp-split")(), SPLIT_SHARE))
         self.race()
         self.insist()
         return self.answer()
+
+    def plans_first(self) -> None:
+        """Run one list scheduler to its end, whatever it takes, the cheapest bound, and further ones as time allows."""
+        began = monotonic()
+        self.run(LaneTask(load(METHODS, "heft")()))
+        spent = monotonic() - began
+        self.run(LaneTask(load(METHODS, "simple")()))
+        if self.largest <= PART_NODES:
+            self.run(LaneTask(load(METHODS, "series-bound")(), SERIES_SHARE))
+        for name, multiple in LISTS.items():
+            if multiple * spent <= LIST_SHARE * self.limits.remaining:
+                self.run(LaneTask(load(METHODS, name)()))
+        if 2 * LISTS["etf"] * spent <= LARGE_SHARE * self.limits.remaining:  # its programme may take as long again
+            self.run(LaneTask(load(METHODS, LARGE)(), LARGE_SHARE, LARGE_SECONDS))
 
     def quick(self, name: str) -> LaneTask:
         """Return a method that is given little time."""
@@ -120,17 +150,35 @@ class ScheduleRun(AutoSteps):
         return self.model()
 
     @cached_property
+    def largest(self) -> int:
+        """How many nodes the largest module between cut nodes has."""
+        classes = [c.nodes for c in self.problem.constraints if isinstance(c, (Colocate, Separate))]
+        return max((len(module.nodes) for module in modules(self.problem.graph, bound=classes)), default=0)
+
+    @property
     def cut(self) -> bool:
         """Whether cut nodes leave modules that are small enough."""
-        classes = [c.nodes for c in self.problem.constraints if isinstance(c, (Colocate, Separate))]
-        pieces = modules(self.problem.graph, bound=classes)
-        largest = max((len(module.nodes) for module in pieces), default=0)
-        return largest <= max(min(MODULE_NODES, MODULE_PART * self.problem.graph.n), CHANNEL_NODES)
+        return self.largest <= max(min(MODULE_NODES, MODULE_PART * self.problem.graph.n), CHANNEL_NODES)
+
+    @property
+    def tabled(self) -> bool:
+        """Whether the times of all edges between all devices, which CP-SAT is told, take little memory."""
+        return self.problem.graph.m * self.problem.k**2 <= MODULE_TABLE
+
+    @cached_property
+    def chained(self) -> bool:
+        """Whether no cut nodes help, and a chain of anchors leaves parts that can be solved."""
+        if self.cut or not self.tabled:
+            return False
+        if self.problem.graph.n <= PART_NODES or self.as_it_is:
+            return True
+        parts = chain_parts(self.problem, None).modules
+        return max(len(part.nodes) for part in parts) <= PART_NODES
 
     @cached_property
     def split(self) -> bool:
         """Whether few channels leave modules that are small enough, and no cut nodes do."""
-        if self.cut or self.as_it_is:
+        if self.cut or self.as_it_is or self.problem.graph.n > SPLIT_NODES:
             return False
         pieces = split(self.problem.graph)
         fits = max(pieces.sizes) <= CHANNEL_NODES and len(pieces.sizes) >= CHANNEL_MODULES
@@ -144,9 +192,9 @@ class ScheduleRun(AutoSteps):
     def lanes(self, count: int) -> list[list[LaneTask]]:
         """Return lanes of tasks, at most *count*: searches and modules, then proofs, then further searches."""
         search = load(METHODS, "annealing")()
-        improve = [load(METHODS, "lns")()] if self.by_modules else []
+        improve = [load(METHODS, "lns")()] if self.by_modules and self.tabled else []
         chain = [load(METHODS, "chain-relaxation")()]
-        chain = chain if self.by_modules and not self.cut and not self.under_rows else []
+        chain = chain if self.by_modules and not self.under_rows and self.chained else []
         parts, below = (load(METHODS, name)() for name in ("milp-split", "split-bound"))
         model = self.whole if self.problem.graph.n <= MODEL_NODES or not self.searched else []
         proofs = [LaneTask(method, CHAIN_SHARE if model else 1.0) for method in chain] + [

@@ -59,7 +59,7 @@ class BranchAndBoundRun:
     def result(self) -> Result:
         """Search until done or stopped."""
         incumbent = self._incumbent
-        take_starts(incumbent, self._instance, self._limits, self._progress)
+        take_starts(incumbent, self._instance, self._limits)
         bounded = self._bound(self._problem, self._part(), Aside(self._progress))
         if bounded.infeasibility is not None:
             return replace(bounded, method=NAME)

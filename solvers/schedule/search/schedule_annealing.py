@@ -188,7 +188,7 @@ def anneal_sample(problem: Problem, limits: Limits, progress: Progress, patience
     incumbent = sample_incumbent("annealing", instance, limits, progress)
     field = sample_field_of(instance)
     rows = rows_of(problem, instance.together, time=instance.supernodes.time)
-    plan = take_starts(incumbent, instance, limits, progress)
+    plan = take_starts(incumbent, instance, limits)
     if plan is not None and instance.n:
         first = min(MAX_FIRST_MOVES, max(MIN_SAMPLE_MOVES, moves * instance.n * instance.k))
         SAMPLE_SEARCH.pick(first * (instance.n + instance.m), progress.say)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
@@ -27,6 +28,8 @@ from mtpp_dsl.solvers.schedule.state.batch_state import ROUNDING, BatchField
 
 # One sample.
 
+STARTS_SHARE = 0.2
+"""Of the time left, that schedules to start from may take beyond the first that is a plan."""
 MEND_SHARE, MEND_SECONDS = 0.05, 2.0
 """Of the time left, and at most, for moving nodes of one schedule until the labelled rows hold."""
 EXCEEDS = "a device holds more than its memory, by less than the check of plans lets pass"
@@ -35,11 +38,12 @@ EXCEEDS = "a device holds more than its memory, by less than the check of plans 
 def sample_incumbent(method: str, instance: ScheduleInstance, limits: Limits, progress: Progress) -> Incumbent:
     """Return the incumbent of a run, which refuses plans that exceed a memory by however little.
 
-    It knows the bound by the longest path and by shares of the work, so that the run ends with a plan that costs as
-    much.
+    It knows a bound, without another that by the longest path and by shares of the work, so that the run ends with a
+    plan that costs as much.
     """
-    problem = instance.problem
-    proved = (nowhere(problem, Limits(), Progress()) or shortest(problem, "simple", Limits(), Progress())).bound
+    problem, proved = instance.problem, progress.bound
+    if proved is None:
+        proved = (nowhere(problem, Limits(), Progress()) or shortest(problem, "simple", Limits(), Progress())).bound
 
     def misfit(plan: Plan) -> str | None:
         used = np.bincount(plan.assignment, weights=instance.memory, minlength=instance.k)
@@ -49,16 +53,24 @@ def sample_incumbent(method: str, instance: ScheduleInstance, limits: Limits, pr
     return Incumbent(method, problem, limits, progress, known=known, misfit=misfit)
 
 
-def take_starts(incumbent: Incumbent, instance: ScheduleInstance, limits: Limits, progress: Progress) -> Plan | None:
+def take_starts(incumbent: Incumbent, instance: ScheduleInstance, limits: Limits) -> Plan | None:
     """Take the plan to start from, and schedules that are quickly made, as far as they are feasible.
 
-    Under labelled rows nodes of schedules that break them are moved. Returns the best plan; without any the first
-    schedule that only the rows keep from being one, or None.
+    They may take a share of the time, beyond the first that is a plan. Under labelled rows nodes of schedules that
+    break them are moved. Returns the best plan; without any the first schedule that only the rows keep from being one,
+    or None.
     """
     incumbent.take_start()
-    plans = sample_starts(instance, limits, progress)
-    broken = [plan for plan in plans if not incumbent.take(plan)]
     problem = instance.problem
+    broken: list[Plan] = []
+    until = (1 - STARTS_SHARE) * limits.remaining
+    for plans, one_will_do in ((listed(instance), False), (on_one_device(instance), not problem.soft_rows)):
+        while incumbent.plan is None or limits.remaining >= until:
+            plan = next(plans, None)
+            taken = plan is not None and incumbent.take(plan)
+            broken += [] if taken or plan is None else [plan]
+            if plan is None or (taken and one_will_do):
+                break
     mender = Mender(problem)
     for plan in broken if problem.hard_rows else []:
         mended = mender.mended(plan, min(MEND_SECONDS, MEND_SHARE * limits.remaining))
@@ -71,17 +83,19 @@ def take_starts(incumbent: Incumbent, instance: ScheduleInstance, limits: Limits
     return next((plan for plan in broken if problem.hard_rows and not verify(without, plan)), None)
 
 
-def sample_starts(instance: ScheduleInstance, limits: Limits, progress: Progress) -> list[Plan]:
-    """Return schedules of list schedulers, and of single devices; they may break a constraint."""
-    plans: list[Plan] = []
+def listed(instance: ScheduleInstance) -> Iterator[Plan]:
+    """Yield schedules of list schedulers; they may break a constraint."""
     lister = Lister.of(instance)
     for scheduler in (heft, greedy, peft) if lister is not None else ():
-        if plans and progress.ended(limits) is not None:
-            break
         assert lister is not None
-        plans.append(scheduler(lister))
-    able = np.flatnonzero(np.isfinite(instance.time).all(axis=0)).tolist()
-    return [*plans, *(timed(instance, np.full(instance.n, d), np.zeros(instance.n)) for d in able)]
+        yield scheduler(lister)
+
+
+def on_one_device(instance: ScheduleInstance) -> Iterator[Plan]:
+    """Yield schedules of single devices, the shortest first; they may break a constraint."""
+    for d in np.argsort(instance.time.sum(axis=0), kind="stable").tolist():
+        if np.isfinite(instance.time[:, d]).all():
+            yield timed(instance, np.full(instance.n, d), np.zeros(instance.n))
 
 
 # Batches.

@@ -30,7 +30,7 @@ from mtpp_dsl.solvers.schedule.search.sample_state import (
     sample_plan_of,
     sample_state_of,
 )
-from mtpp_dsl.solvers.schedule.search.schedule_starts import sample_starts
+from mtpp_dsl.solvers.schedule.search.schedule_starts import listed, on_one_device
 from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, BestInTree, tree_of
 from tests.amount import part
 from tests.makespans import best_of, makespan_problem
@@ -124,7 +124,7 @@ def test_the_kernel_times_what_it_holds(exclusive: bool) -> None:
         problem = linked(seed, 40, 3, exclusive=exclusive, whole=seed % 2 == 0)
         instance = ScheduleInstance.of(problem)
         field = sample_field_of(instance)
-        first = sample_starts(instance, Limits(), Progress())[0]
+        first = next(listed(instance))
         state = sample_state_of(field, sample_order_of(instance, first), first.assignment)
         best = BestSample(state.order.copy(), state.device.copy(), np.full(1, np.inf))
         random = np.random.default_rng(seed)
@@ -147,7 +147,7 @@ def test_what_is_over_a_limit_is_never_the_best() -> None:
         problem = makespan_problem(seed)
         instance = ScheduleInstance.of(problem)
         field: SampleField = sample_field_of(instance)
-        valid = [plan for plan in sample_starts(instance, Limits(), Progress()) if not verify(problem, plan)]
+        valid = [plan for plan in (*listed(instance), *on_one_device(instance)) if not verify(problem, plan)]
         for first in valid[:1]:
             state = sample_state_of(field, sample_order_of(instance, first), first.assignment)
             best = BestSample(state.order.copy(), state.device.copy(), np.full(1, np.inf))
