@@ -24,6 +24,7 @@ from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cheapest_set import IN, OUT, CheapestSets
+from mtpp_dsl.solvers.latency.anchor_hulls import least_by_anchors
 from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
 
 __all__ = ["path_hull"]
@@ -45,7 +46,7 @@ def path_hull(problem: Problem, limits: Limits, progress: Progress) -> Result:
     bound = Bound(cost, NAME, "checked", "mtpp", "the longest path, each node where it is fastest", certificate)
     progress.report_bound(bound)
     if problem.graph.n > LARGEST:
-        return _result(limits, progress, bound, "limit")
+        return _of_a_large_graph(instance, limits, progress, bound)
     for path, cost, cuts in _bounds(instance, limits, progress):
         if cost == np.inf:
             ends = f"{names[path[0]]} to {names[path[-1]]}"
@@ -61,6 +62,34 @@ def path_hull(problem: Problem, limits: Limits, progress: Progress) -> Result:
             bound = Bound(cost, NAME, "checked", "mtpp", why, Certificate("path-hull", data))
             progress.report_bound(bound)
     return _result(limits, progress, bound, "complete")
+
+
+def _of_a_large_graph(instance: LatencyInstance, limits: Limits, progress: Progress, bound: Bound) -> Result:
+    """Return the best bound by anchors along some paths, each the longest by other weights."""
+    work, size = _weights(instance)
+    for time, memory, passed in RECIPES:
+        if progress.ended(limits) is not None or (
+            progress.cost is not None and bound.cost >= progress.cost * (1 - limits.gap)
+        ):
+            break
+        _, path = longest_path(instance.graph, time * work + memory * size, passed * instance.tensor)
+        cost, anchors = least_by_anchors(instance, path)
+        if cost == inf:
+            reason = f"a path of {len(path)} nodes cannot be cut into as many subgraphs as there may be that fit"
+            return Result("infeasible", method=NAME, seed=limits.seed, infeasibility=Infeasibility(reason))
+        if cost > bound.cost:
+            why = f"{anchors} nodes of a path: each subgraph with some of them holds all between the first and the last"
+            bound = Bound(cost, NAME, "checked", "mtpp", why)
+            progress.report_bound(bound)
+    return _result(limits, progress, bound, "limit")
+
+
+def _weights(instance: LatencyInstance) -> tuple[Floats, Floats]:
+    """Return [n] the least time of each node, and its memory in the same unit: the sums of both are equal."""
+    least = instance.time.min(axis=1, initial=np.inf)
+    work: Floats = np.where(np.isfinite(least), least, 0.0)
+    unit = float(instance.memory.sum()) or 1.0
+    return work, instance.memory * (float(work.sum()) / unit)
 
 
 def _result(limits: Limits, progress: Progress, bound: Bound, ended: Termination) -> Result:
@@ -84,10 +113,7 @@ def _bounds(
     """Yield paths, what no latency is below, and the runs of the path for which a minimum cut shows it, with rents."""
     hulls = Hulls(instance)
     random = np.random.default_rng(limits.seed)
-    least = instance.time.min(axis=1, initial=np.inf)
-    work: Floats = np.where(np.isfinite(least), least, 0.0)
-    unit = float(instance.memory.sum()) or 1.0
-    size = instance.memory * (float(work.sum()) / unit)
+    work, size = _weights(instance)
     seen: set[tuple[int, ...]] = set()
     best, quiet, chosen = -1.0, 0, RECIPES[0]
     number = 0
@@ -117,7 +143,7 @@ def _bounds(
 # Lower bounds on latencies from paths: what a contiguous subgraph with part of a path must hold, read and write.
 
 LARGEST = 6000
-"""Nodes of the largest graph whose pairs of nodes are kept."""
+"""Nodes of the largest graph whose pairs of nodes are kept; larger ones have anchors along their paths."""
 SMALL = 24
 BITS = 50
 """Of the sum of all times and tensors, in the whole numbers of minimum cuts."""

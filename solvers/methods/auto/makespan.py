@@ -25,7 +25,7 @@ LARGE, LARGE_SHARE, LARGE_SECONDS = "m-sct", 0.15, 20.0
 """A further one for graphs that no model is made of, where the search keeps much of the schedule it begins with."""
 LISTS = {"greedy": 1.0, "cpop": 1.2, "peft": 2.0, "etf": 3.0}
 """What further list schedulers take, as multiples of ``heft`` (layered and ``gpt``, 100,000 nodes on 16 devices)."""
-SERIES_SHARE = 0.2
+SERIES_SHARE = 0.35
 """Of the time left, for the bound by modules in a row."""
 LIST_SHARE = 0.25
 """Of the time left, what a list scheduler that is to be run to its end may be expected to take."""

@@ -28,11 +28,12 @@ MODEL_SIZE = 20_000
 class LatencyRun(AutoSteps):
     """One call for a makespan on ``host`` or ``shared``: a bound along a path, then a search beside the programme."""
 
-    minor = frozenset({"published-greedy", "simple"})
+    minor = frozenset({"published-greedy", "single-device", "simple"})
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         self.first(load(METHODS, "published-greedy")())
+        self.run(LaneTask(load(METHODS, "single-device")()))
         for name in ("simple", "path-hull"):
             self.run(LaneTask(load(METHODS, name)(), ALONE_SHARE, ALONE_SECONDS))
         search = load(METHODS, "latency-search")()

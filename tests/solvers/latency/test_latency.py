@@ -16,6 +16,7 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.devices import Device, Host, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.latency import path_hull
 from mtpp_dsl.solvers.latency.first_arrangements import Orders, arrangement_of, beside, measured, worth
 from mtpp_dsl.solvers.latency.latency_moves import ANNEAL, DRAWS
 from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
@@ -56,10 +57,16 @@ def test_search_finds_optima_of_small_problems(seed: int) -> None:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(2000, 2150))
-def test_no_plan_is_below_the_bound(seed: int) -> None:
-    """The bound along a path is at most the optimum, and its certificate proves it again."""
+def test_no_plan_is_below_the_bound(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound along a path is at most the optimum, and its certificate proves it again; so is that of anchors."""
     problem = latency_problem(seed, most=4)
     best = optimum(problem)
+    with monkeypatch.context() as patch:
+        patch.setattr(path_hull, "LARGEST", 0)
+        anchored = PathHull().solve(problem, Limits(), Progress())
+    if best is not None:
+        assert anchored.bound is not None
+        assert anchored.bound.cost <= best
     result = PathHull().solve(problem, Limits(), Progress())
     if result.infeasibility is not None:
         assert best is None
@@ -256,3 +263,17 @@ def test_published_workloads(data: Path) -> None:
     assert proved.cost == pytest.approx(1156.88128, abs=1e-4)
     again = PathHullProof().prove(problem, proved.certificate.data, Limits())
     assert proved.cost <= again * (1 + 1e-9)
+
+
+def test_anchors_bound_what_is_too_large_for_hulls() -> None:
+    """Two parallel chains between two ends, on two equal devices: hulls hold half of it, and paths are far below."""
+    count = 4_000
+    names = ["in", *(f"{side}{i}" for i in range(count) for side in "ab"), "out"]
+    edges = [(0, 1), (0, 2), (2 * count - 1, 2 * count + 1), (2 * count, 2 * count + 1)]
+    edges += [(v, w) for i in range(count - 1) for v in (2 * i + 1, 2 * i + 2) for w in (2 * i + 3, 2 * i + 4)]
+    graph = Graph.create(names, edges, work=1.0, output=0.0)
+    devices = [Device("a"), Device("b")]
+    problem = Problem.create(graph, devices, Shared(1.0), MAKESPAN, [Contiguous()])
+    result = PathHull().solve(problem, Limits(), Progress())
+    assert result.bound is not None
+    assert 0.99 * graph.n <= result.bound.cost <= graph.n
