@@ -19,7 +19,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, CutModule, modules
 from mtpp_dsl.solvers.algorithms.windows.climbing import ROUNDING, no_way
-from mtpp_dsl.solvers.algorithms.windows.earliest_starts import EARLIEST, DirectedNet, class_time, net_of
+from mtpp_dsl.solvers.algorithms.windows.earliest_starts import EARLIEST, DirectedNet, class_time, net_of, reversed_net
 from mtpp_dsl.solvers.algorithms.windows.tighten import TimeUp
 
 __all__ = ["series"]
@@ -128,6 +128,13 @@ class _Chain:
         Without an entry all rows are equal, and without an exit all columns. Of devices that can be swapped one is the
         entry's: with another in its place, the two are swapped at the exit as well.
         """
+        table = self._rows(kind, most)
+        if not kind.net.exclusive or kind.entry is None or kind.exit is None:
+            return table
+        return np.maximum(table, self._rows(kind.back, most).T)  # what leaves the entry's device takes turns as well
+
+    def _rows(self, kind: _Kind, most: int) -> Floats:
+        """Return the same as the heads of the exit alone show it."""
         k = kind.time.shape[1]
         table = np.empty((k, k))
         if kind.entry is None:
@@ -147,7 +154,7 @@ class _Kind:
 
     Attributes:
         net: the graph of one, its nodes in their order.
-        time: [nodes, k] running times; of the entry 0 where it may be.
+        time: [nodes, k] running times, in the order of the net; of the entry 0 where it may be.
         entry, exit: places of the ends; None where there is none.
     """
 
@@ -194,6 +201,11 @@ class _Kind:
         return cls(inputs(local), own, first_place, last_place)
 
     @cached_property
+    def back(self) -> _Kind:
+        """The same with time turned round: the exit, with its time, is where it begins."""
+        return _Kind(reversed_net(self.net), self.time, self.exit, self.entry)
+
+    @cached_property
     def key(self) -> bytes:
         """Return what is equal for modules of one kind, and differs between kinds."""
         ends = f"{len(self.time)} {self.entry} {self.exit} {len(self.net.tail)}".encode()
@@ -208,7 +220,7 @@ class _Kind:
         return b"|".join([ends, *(np.ascontiguousarray(array).tobytes() for array in arrays)])
 
     def earliest(self, device: int | None, most: int, pause: Callable[[], None], say: Callable[[str], None]) -> Floats:
-        """Return [k] when the exit can end on each device if the entry ends on *device* at 0.
+        """Return [k] when the exit can end on each device if the entry, on *device*, starts at 0.
 
         Without an exit it is when the last node can end, the same for all. ``inf`` where there is no way.
         """
@@ -216,7 +228,7 @@ class _Kind:
         time = self.time
         if device is not None:
             time = time.copy()
-            time[0, np.arange(k) != device] = inf
+            time[self.entry, np.arange(k) != device] = inf
         start, since, weight = np.zeros((n, k)), np.full((n, k), np.nan), np.zeros((n, k, k + 1))
         run = EARLIEST.pick(len(self.net.tail) * k * k * most, say)
         step = max(1, CHUNK // (1 + most))
