@@ -14,6 +14,7 @@ from mtpp_dsl.core.registry import built_in
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.lanes import lanes
+from mtpp_dsl.solvers.methods.auto.parts import bound_parts
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip, together
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
@@ -21,6 +22,7 @@ from mtpp_dsl.solvers.methods.branching import Branching
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.methods.shared_scopes import SLICES
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
+from mtpp_dsl.solvers.reductions.training_parts import parts_fit
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, attempt, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
@@ -91,6 +93,7 @@ class BottleneckRun(Sized):
         if plans_first:
             self.quick(QUICK)
         self.whole()
+        self.each_part()
         self.race()
         self.relax()
         self.exact()
@@ -191,6 +194,11 @@ class BottleneckRun(Sized):
         listener = reduced.listener(None if valid_anyway else problem, lambda: self.closed)
         method.solve(relaxed, self.limits.within(seconds, start=start), listener)
         return True
+
+    def each_part(self) -> None:
+        """Bound both parts of a training graph whose bottlenecks are added up, each alone."""
+        if not self.closed and self.told is None and parts_fit(self.problem):
+            bound_parts(self.problem, self.limits, self.progress, lambda *call: BottleneckRun(*call).result())
 
     def whole(self) -> None:
         """Solve a small problem under labelled rows by CP-SAT: it gets further there than anything else."""
