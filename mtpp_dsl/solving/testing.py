@@ -24,7 +24,7 @@ from zlib import crc32
 
 from mtpp_dsl.checks.verification import TOLERANCE, check_result, cost_of, verify
 from mtpp_dsl.core import registry
-from mtpp_dsl.core.base.compiling import PREPARING
+from mtpp_dsl.core.base.preparation import PREPARING
 from mtpp_dsl.core.contracts.executors import Executor
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import (

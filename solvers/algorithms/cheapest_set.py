@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.algorithms.maximum_flow import NO_LIMIT, arc, flow
 FREE, IN, OUT = 0, 1, 2
 INF = 1 << 60
 """Capacity of arcs that no minimum cut contains."""
-COMPILE_FROM = 1_000_000.0
+STEPS_A_SECOND = 1e7
 SOURCE, SINK, LEVEL, PLACE, LISTS = 4, 5, 6, 7, 12
 """Rows of the scratch of :func:`cheapest_set`, and how many there are."""
 
@@ -139,7 +139,7 @@ def cheapest_set(
     return total + flow(m, last, nxt, to, cap, source, sink, level, at, queue, path, enough - total)
 
 
-CHEAPEST_SET = Kernel(cheapest_set, COMPILE_FROM, arc, flow)
+CHEAPEST_SET = Kernel(cheapest_set, STEPS_A_SECOND, arc, flow)
 
 
 class CheapestSets:

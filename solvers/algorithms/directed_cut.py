@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.algorithms.maximum_flow import NO_LIMIT, arc, flow
 
 INF = 1 << 56
 """Capacity of arcs that no minimum cut contains."""
-COMPILE_FROM = 1_000_000.0
+STEPS_A_SECOND = 5e6
 LISTS = 10
 
 
@@ -64,7 +64,7 @@ def _directed_cut(
     return flow(m, last, nxt, to, cap, source, sink, level, at, queue, path, NO_LIMIT)
 
 
-DIRECTED_CUT = Kernel(_directed_cut, COMPILE_FROM, arc, flow)
+DIRECTED_CUT = Kernel(_directed_cut, STEPS_A_SECOND, arc, flow)
 
 
 class DirectedCuts:

@@ -104,7 +104,7 @@ def _run(
 
 # Timing, compiled: the earliest times of a given assignment, in the order of priorities or in one that is given.
 
-ITEMS_WORTH_COMPILING = 2e4
+ITEMS_A_SECOND = 1e5
 
 
 class Arrays(NamedTuple):
@@ -279,5 +279,5 @@ def _time(
                 heappush(queue, rank[head])
 
 
-SWEEP = Kernel(sweep, ITEMS_WORTH_COMPILING)
-TIME = Kernel(_time, ITEMS_WORTH_COMPILING)
+SWEEP = Kernel(sweep, ITEMS_A_SECOND)
+TIME = Kernel(_time, ITEMS_A_SECOND)

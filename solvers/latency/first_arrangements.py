@@ -343,4 +343,4 @@ def parted(
     return float(best[used, count])
 
 
-PARTED = Kernel(parted, threshold=2e5)
+PARTED = Kernel(parted, 5e6)

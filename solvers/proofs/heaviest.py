@@ -23,8 +23,6 @@ LARGEST = 1 << 58
 SHARPEST = 20
 MAX_CUTS = 3
 MAX_GROUPS = 4_000
-FEW_GROUPS = 24
-"""With more, loops are compiled."""
 NEARLY = 1e-12
 FINER = 64.0
 """Units are so much smaller than those that targets are counted in: whoever rounds less finely is not refuted."""
@@ -93,9 +91,7 @@ class Sets:
         self._reach = closure(self.n, self._arcs)
         self._busy = int(self._work.sum())
         self._total = self._busy + int(self._cost.sum()) + int(self._stream.sum()) + self._free + enough
-        small = self.n <= FEW_GROUPS
-        self._settle = SETTLE.plain if small else SETTLE.compiled()
-        self._least_cut = LEAST_CUT.plain if small else LEAST_CUT.compiled()
+        self._settle, self._least_cut = SETTLE.pick(0.0), LEAST_CUT.pick(0.0)
 
     def place(self, before: int | None, after: int | None) -> StagePlace:
         """Return the place after *before* and before *after* sets below the target."""

@@ -22,8 +22,6 @@ from mtpp_dsl.solvers.proofs.proof_reading import barred_nodes
 ROUNDING = 1e-12
 BITS = 50
 MAX_SUM = 2.0**58
-SMALL = 24
-"""Flows in larger graphs are worth compiled code."""
 
 
 class PathHullProof:
@@ -204,8 +202,7 @@ class _Cut:
             raise Refused(f"the certificate's rent {rent!r} is too large to count with")
         price = [floor(cost * self.units) for cost in costs]
         flags = [np.array([bits >> v & 1 for v in range(graph.n)], np.bool_) for bits in (down, up)]
-        cut = LEAST_CUT.plain if graph.n <= SMALL else LEAST_CUT.compiled()
-        value = cut(
+        value = LEAST_CUT.pick(0.0)(
             state, np.array(price, np.int64), self.starts, self.pins, self.cost, graph.tails, graph.heads,
             flags[0], flags[1], np.zeros(graph.n, np.bool_),
         )  # fmt: skip

@@ -10,8 +10,8 @@ from time import monotonic
 from types import MappingProxyType
 from typing import Any, Literal
 
-from mtpp_dsl.core.base.compiling import PREPARING
 from mtpp_dsl.core.base.data_classes import Picklable, Short
+from mtpp_dsl.core.base.preparation import PREPARING
 from mtpp_dsl.core.contracts.executors import Executor
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.evaluation import Evaluation

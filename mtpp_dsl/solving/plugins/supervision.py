@@ -13,8 +13,8 @@ from math import inf
 from threading import Event, Thread
 from time import monotonic
 
-from mtpp_dsl.core.base.compiling import PREPARING
 from mtpp_dsl.core.base.interpreter import stop_at_exit
+from mtpp_dsl.core.base.preparation import PREPARING
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from mtpp_dsl.core.base.compiling import PREPARING
+from mtpp_dsl.core.base.preparation import PREPARING
 from mtpp_dsl.core.executors.kept import end_kept
 from mtpp_dsl.core.executors.processes import die_with, prefer_to_end
 

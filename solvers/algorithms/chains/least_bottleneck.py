@@ -171,7 +171,7 @@ def _ceiling(chain: NodeChain) -> float:
 
 # The innermost loop of the dynamic programme over a chain.
 
-STEPS_WORTH_COMPILING = 250_000
+STEPS_A_SECOND = 2e6
 FAR = 1 << 62
 """In place of infinity, among whole numbers."""
 
@@ -277,4 +277,4 @@ def _below(
     return least
 
 
-BELOW = Kernel(_below, STEPS_WORTH_COMPILING)
+BELOW = Kernel(_below, STEPS_A_SECOND)

@@ -11,7 +11,7 @@ from mtpp_dsl.solvers.algorithms.homes.shipping import Loads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-STEPS_WORTH_COMPILING = 3_000
+STEPS_A_SECOND = 1.5e6
 
 
 class IdealSteps(NamedTuple):
@@ -443,4 +443,4 @@ def _extend(
     return source
 
 
-EXTEND = Kernel(_extend, STEPS_WORTH_COMPILING)
+EXTEND = Kernel(_extend, STEPS_A_SECOND)

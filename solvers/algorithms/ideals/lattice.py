@@ -16,8 +16,7 @@ WORD = 60
 """OrderedSupernodes per word of a bit set: whole numbers of 64 bits with room for the sign."""
 
 CHUNK = 20_000
-IDEALS_WORTH_COMPILING = 200
-CLASSES_WORTH_COMPILING = 10
+IDEALS_A_SECOND, MEASURED_A_SECOND = 2e4, 7e3
 
 
 Small: TypeAlias = NDArray[np.int32]
@@ -104,13 +103,13 @@ def lattice_of(
         before[b, word[a]] |= bit[a]
     keys = np.random.default_rng(0).integers(1, 2**62, size=n, dtype=np.int64)
     store = _Store(width, n)
-    grow = GROW.compiled(say) if n > CLASSES_WORTH_COMPILING else GROW.plain
+    grow = GROW.pick(0.0, say)  # how many ideals there are is not known
     done, count, steps = 0, 1, 0
     while done < count:
         if not store.make_room(count + n, steps + n, most_bytes):
             return None
         done, count, steps = grow(
-            done, count, steps, done + CHUNK, before, word, bit, keys,
+            done, count, steps, done + GROW.portion(CHUNK), before, word, bit, keys,
             store.bits, store.hashes, store.table, store.start, store.above, store.node,
         )  # fmt: skip
         pause()
@@ -219,7 +218,7 @@ def _grow(
     return done, count, steps
 
 
-GROW = Kernel(_grow, IDEALS_WORTH_COMPILING)
+GROW = Kernel(_grow, IDEALS_A_SECOND)
 
 
 def measure(lattice: Lattice, costs: WholeNets, weights: Floats, say: Callable[[str], None]) -> tuple[Floats, Floats]:
@@ -259,4 +258,4 @@ def _measure(
                 cut[i] += cost[t]
 
 
-MEASURE = Kernel(_measure, IDEALS_WORTH_COMPILING)
+MEASURE = Kernel(_measure, MEASURED_A_SECOND)

@@ -12,7 +12,7 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, Small
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import DeviceStates, WholeCosts
 
-PAIRS_WORTH_COMPILING = 20_000
+PAIRS_A_SECOND = 2.5e5
 CHUNK = 5_000_000
 """Pairs of ideals between two looks at the clock."""
 
@@ -76,10 +76,10 @@ def sweep(
     origin = np.full(value.shape, -1, np.int64)
     value[0] = floor
     stamp: Small = np.full(lattice.size, -1, np.int32)
-    run = SWEEP.pick(0.5 * lattice.size**2, say)
+    run = SWEEP.pick(0.0, say)  # how many blocks are good enough is not known
     source = 0
     while source < lattice.size - 1:
-        source = run(source, CHUNK, target, floor, lattice, costs, states, ahead, value, origin, stamp)
+        source = run(source, SWEEP.portion(CHUNK), target, floor, lattice, costs, states, ahead, value, origin, stamp)
         pause()
     best = int(value[-1].argmin())
     if value[-1, best] >= target:
@@ -279,4 +279,4 @@ def _sweep(
     return source
 
 
-SWEEP = Kernel(_sweep, PAIRS_WORTH_COMPILING)
+SWEEP = Kernel(_sweep, PAIRS_A_SECOND)

@@ -21,7 +21,7 @@ from mtpp_dsl.solvers.algorithms.slicing.many_orders import Programme
 from mtpp_dsl.solvers.algorithms.slicing.one_order import OrderBlock, Slicing
 from mtpp_dsl.solvers.algorithms.slicing.pins import paid_tensors, pins_of
 
-STEPS_WORTH_COMPILING = 1e6
+STEPS_A_SECOND = 3e6
 SWEEPS = 20
 """About as many are made for one order."""
 
@@ -209,4 +209,4 @@ def _cover(
     return following
 
 
-COVER = Kernel(_cover, STEPS_WORTH_COMPILING)
+COVER = Kernel(_cover, STEPS_A_SECOND)

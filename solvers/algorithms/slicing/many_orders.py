@@ -19,7 +19,7 @@ from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.slicing.one_order import OrderBlock
 from mtpp_dsl.solvers.algorithms.slicing.pins import Pins
 
-STEPS_WORTH_COMPILING = 1e5
+STEPS_A_SECOND = 1e6
 
 
 class Programme:
@@ -215,4 +215,4 @@ def _slices(
             costs[i] = best[n].min()
 
 
-SLICES = Kernel(_slices, STEPS_WORTH_COMPILING)
+SLICES = Kernel(_slices, STEPS_A_SECOND)

@@ -16,7 +16,7 @@ import numpy as np
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 
-STEPS_WORTH_COMPILING = 1e5
+STEPS_A_SECOND = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,4 +109,4 @@ def _pins(
                 next_pin[u] = position
 
 
-PINS = Kernel(_pins, STEPS_WORTH_COMPILING)
+PINS = Kernel(_pins, STEPS_A_SECOND)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
     from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, Outside, ShapeStates, StageCosts
 
-PAIRS_WORTH_COMPILING = 8_000
+PAIRS_A_SECOND = 1e5
 CHUNK = 2_000_000
 """Pairs of ideals and labels between two looks at the clock."""
 
@@ -363,4 +363,4 @@ def _sweep_stages(
     return source
 
 
-STAGE_SWEEP = Kernel(_sweep_stages, PAIRS_WORTH_COMPILING)
+STAGE_SWEEP = Kernel(_sweep_stages, PAIRS_A_SECOND)

@@ -98,10 +98,10 @@ def sweep_stages(
     if lists * 8.0 > most_bytes:
         return None
     store = _store(lattice.size, len(states.used), aggregate)
-    run = STAGE_SWEEP.pick(0.5 * lattice.size**2 * len(costs.parts), say)
+    run = STAGE_SWEEP.pick(0.0, say)  # how many stages are good enough is not known
     source = 0
     while source < lattice.size - 1:
-        reached = run(source, CHUNK, lattice, costs, states, aggregate, outside, store)
+        reached = run(source, STAGE_SWEEP.portion(CHUNK), lattice, costs, states, aggregate, outside, store)
         if reached < 0:  # no room for a label: the same ideal again
             source = -1 - reached
             if 3 * len(store.next) * LABEL_BYTES + lists * 8.0 > most_bytes:

@@ -15,7 +15,7 @@ from mtpp_dsl.core.problem.problem import Problem
 
 __all__ = ["EARLIEST", "PATHS", "DirectedNet", "class_time", "net_of", "reversed_net"]
 
-STEPS_WORTH_COMPILING = 2e4
+STEPS_A_SECOND = 1e6
 SAFE = 1e-12
 """Relative: what is claimed is so much less than what was found, so that other code, rounding otherwise, finds it."""
 TUNINGS = 8
@@ -303,8 +303,8 @@ def paths(net: DirectedNet, time: Floats, first: int, last: int, start: Floats) 
             start[v, d] = path
 
 
-EARLIEST = Kernel(earliest, STEPS_WORTH_COMPILING)
-PATHS = Kernel(paths, STEPS_WORTH_COMPILING)
+EARLIEST = Kernel(earliest, STEPS_A_SECOND)
+PATHS = Kernel(paths, STEPS_A_SECOND)
 
 
 # A graph on links in both directions, as the bounds on its makespan take it, and where its nodes may be.

@@ -11,7 +11,7 @@ from mtpp_dsl.core.base.lazy import csgraph, sparse
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
-COMPILE_FROM = 200_000.0
+STEPS_A_SECOND = 1e6
 
 
 class Convexity:
@@ -156,7 +156,7 @@ def _fill(
             sets[r, order[i]] = True
 
 
-_FILL = Kernel(_fill, COMPILE_FROM)
+_FILL = Kernel(_fill, STEPS_A_SECOND)
 
 
 def heavy_windows(

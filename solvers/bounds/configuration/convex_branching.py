@@ -10,6 +10,7 @@ from mtpp_dsl.solvers.algorithms.maximum_flow import NO_LIMIT, arc, flow
 __all__ = ["BRANCH"]
 
 MAX_PASSES = 12
+NODES_A_SECOND = 300.0
 
 
 def propagate(
@@ -383,4 +384,4 @@ def _branch(
     return 0
 
 
-BRANCH = Kernel(_branch, 0.0, arc, flow, propagate, cheapest_set, measure, stands, pinch)
+BRANCH = Kernel(_branch, NODES_A_SECOND, arc, flow, propagate, cheapest_set, measure, stands, pinch)

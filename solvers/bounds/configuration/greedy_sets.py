@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-COMPILE_FROM = 300_000.0
+STEPS_A_SECOND = 2e6
 REPEATS = 8
 
 
@@ -167,7 +167,7 @@ def _fill(
         heaviest[r] = best
 
 
-_FILL = Kernel(_fill, COMPILE_FROM)
+_FILL = Kernel(_fill, STEPS_A_SECOND)
 
 
 def heavy_sets(

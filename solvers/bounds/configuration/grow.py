@@ -7,7 +7,7 @@ import numpy as np
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-COMPILE_FROM = 5_000.0
+STEPS_A_SECOND = 1e5
 
 
 def _grow(
@@ -234,4 +234,4 @@ def _grow(
         heaviest[r] = best
 
 
-GROW = Kernel(_grow, COMPILE_FROM)
+GROW = Kernel(_grow, STEPS_A_SECOND)

@@ -14,11 +14,10 @@ from mtpp_dsl.solvers.bounds.configuration.convex_branching import BRANCH
 from mtpp_dsl.solvers.bounds.configuration.grow import GROW
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, PositionRange, Units
 
+BUDGET = 2
+"""What the search returns when it has searched as many nodes as it was given."""
 CHUNK = 100
 """Nodes of the search between looks at the clock."""
-SMALL = 10
-"""Graphs of so few nodes are searched without compiled code, unless the search is long."""
-PLAIN_NODES = 60
 FLAGS = 5
 MAX_SETS = 8
 """Sets found before the search pauses."""
@@ -80,12 +79,15 @@ class Heavier:
 
     def _step(self) -> int:
         ordered, units = self._ordered, self._units
-        small = ordered.instance.n <= SMALL and self._cursor[2] < PLAIN_NODES
-        kernel: Any = BRANCH.plain if small else BRANCH.compiled(self._say)
+        run: Any = BRANCH.pick(0.0, self._say)
         loads = (self._weights, units.work, units.extra, units.memory, units.cost, ordered.starts, ordered.pins)
         sides = (ordered.edges, ordered.reach, units.above, units.below, self._limits)
         search = (self._stack, self._rates, self._cursor, self._scratch, self._flags, self._found)
-        return int(kernel(*loads, *sides, units.unit, PLAIN_NODES if small else CHUNK, *search))
+        status, stop = BUDGET, int(self._cursor[2]) + CHUNK
+        while status == BUDGET and self._cursor[2] < stop:
+            portion = BRANCH.portion(stop - int(self._cursor[2]))
+            status = int(run(*loads, *sides, units.unit, portion, *search))
+        return status
 
 
 def heavy_convex(

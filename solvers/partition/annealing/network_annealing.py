@@ -210,7 +210,7 @@ def _split(costs: NetworkCosts, device: Ints, rank: Ints | None = None) -> Netwo
 
 # The innermost loop of annealing on networks: a supernode moves, and its tensors are charged anew.
 
-STEPS_WORTH_COMPILING = 3_000
+STEPS_A_SECOND = 4e4
 
 
 class NetworkCosts(NamedTuple):
@@ -376,4 +376,4 @@ def _move(
     return least
 
 
-MOVE = Kernel(_move, STEPS_WORTH_COMPILING)
+MOVE = Kernel(_move, STEPS_A_SECOND)

@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.partition.annealing.device_order import OrderOfDevices, Qu
 from mtpp_dsl.solvers.partition.annealing.split_moves import HUGEST, PENALTY, BestSplit
 from mtpp_dsl.solvers.partition.annealing.split_state import SplitState, WholeInstance
 
-MOVES_WORTH_COMPILING = 1e4
+MOVES_A_SECOND = 1.5e4
 DRAWS = 6
 """Numbers that one move takes."""
 LARGEST = 8
@@ -363,4 +363,4 @@ def _anneal(
             best.device[:] = device
 
 
-ORDERED = Kernel(_anneal, MOVES_WORTH_COMPILING)
+ORDERED = Kernel(_anneal, MOVES_A_SECOND)

@@ -11,7 +11,7 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.views.labelled_rows import LabelledRows
 from mtpp_dsl.solvers.partition.annealing.split_state import SplitState, WholeInstance
 
-MOVES_WORTH_COMPILING = 5e3
+MOVES_A_SECOND = 1e4
 LARGEST = 64
 """Classes in a cluster, at most."""
 DRAWS = 3_000
@@ -297,4 +297,4 @@ def _anneal(
     return step
 
 
-ANNEAL = Kernel(_anneal, MOVES_WORTH_COMPILING)
+ANNEAL = Kernel(_anneal, MOVES_A_SECOND)

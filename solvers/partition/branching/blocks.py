@@ -10,6 +10,7 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.partition.branching.bitsets import BitsetInstance
 
+STEPS_A_SECOND = 1e4
 DONE, BUSY, FULL = 0, 1, 2
 """Why the loop returned: all blocks seen; its steps used up; no room for what it finds."""
 
@@ -315,4 +316,4 @@ def _blocks(
         at[DEPTH] = top + 2
 
 
-BLOCKS = Kernel(_blocks, 0)
+BLOCKS = Kernel(_blocks, STEPS_A_SECOND)

@@ -17,7 +17,7 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.partition.branching.bitsets import BitsetInstance, instance_of, unit_of
 from mtpp_dsl.solvers.partition.branching.block_pool import bits, sums
-from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, INF, STEPS, BlockQuestion, walk_of
+from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, BUSY, COUNT, DONE, INF, STEPS, BlockQuestion, walk_of
 from mtpp_dsl.solvers.partition.branching.branching_search import BranchingSearch, Doubtful
 from mtpp_dsl.solvers.partition.branching.weights import Spent, WeightsRow, WeightsSearch
 
@@ -173,7 +173,7 @@ class Chains:
         say: Callable[[str], None], pause: Callable[[], None],
     ) -> None:  # fmt: skip
         self._data, self._k, self._cap, self._weights, self._pause = data, k, cap, weights, pause
-        self._run = BLOCKS.compiled(say)
+        self._run = BLOCKS.pick(0.0, say)
         self._every = (1 << len(data.work)) - 1
         self._rows = [row]
         self._seen = np.zeros(1, np.int64)
@@ -233,13 +233,16 @@ class Chains:
         why = -1
         while why != DONE:
             before = int(walk.at[STEPS])
-            why = self._run(ideals, mains, needs, CHUNK, ask, self._data, rows, walk)
+            why = BUSY
+            while why == BUSY and walk.at[STEPS] < before + CHUNK:
+                portion = BLOCKS.portion(before + CHUNK - int(walk.at[STEPS]))
+                why = self._run(ideals, mains, needs, portion, ask, self._data, rows, walk)
+                self._pause()
             self._weights.effort -= int(walk.at[STEPS]) - before
             count = int(walk.at[COUNT])
             parents.append(walk.source[:count].copy())
             grown.append(walk.block[:count] | ideals[parents[-1]])
             walk.at[COUNT] = 0
-            self._pause()
             if why != DONE and self._weights.effort <= 0:
                 raise Spent
             if (grown[-1] == self._every).any():

@@ -280,7 +280,7 @@ class IdealCuts:
     def __init__(
         self, before: list[list[int]], tensors: list[tuple[int, list[int], int]], say: Callable[[str], None]
     ) -> None:
-        self._say = say
+        self._run = CUT.pick(0.0, say)
         vertices = len(before)
         arcs = [(v, u, CUT_INF) for v in range(vertices) for u in before[v]]
         for producer, readers, cost in tensors:
@@ -306,7 +306,7 @@ class IdealCuts:
             inside: [n] is set to the smallest ideal of that value.
         """
         nxt, to, capacity = self._arcs
-        return int(CUT.compiled(self._say)(fixed, weight, scale, self._last, nxt, to, capacity, self._scratch, inside))
+        return int(self._run(fixed, weight, scale, self._last, nxt, to, capacity, self._scratch, inside))
 
 
 def _cut(
@@ -338,4 +338,4 @@ def _cut(
     return value
 
 
-CUT = Kernel(_cut, 0.0, arc, flow)
+CUT = Kernel(_cut, 1.0, arc, flow)

@@ -11,7 +11,17 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
 from mtpp_dsl.solvers.partition.branching.bitsets import BitsetInstance
 from mtpp_dsl.solvers.partition.branching.block_pool import BlockPool, Position, positions
-from mtpp_dsl.solvers.partition.branching.blocks import BEST, BLOCKS, COUNT, DONE, INF, STEPS, BlockQuestion, walk_of
+from mtpp_dsl.solvers.partition.branching.blocks import (
+    BEST,
+    BLOCKS,
+    BUSY,
+    COUNT,
+    DONE,
+    INF,
+    STEPS,
+    BlockQuestion,
+    walk_of,
+)
 
 __all__ = ["Spent", "WeightsRow", "WeightsSearch"]
 
@@ -66,7 +76,7 @@ class WeightsSearch:
 
     def __init__(self, data: BitsetInstance, k: int, say: Callable[[str], None], pause: Callable[[], None]) -> None:
         self._data, self._k, self._pause = data, k, pause
-        self._run = BLOCKS.compiled(say)
+        self._run = BLOCKS.pick(0.0, say)
         self.pool = BlockPool(data)
         self.effort = 0
 
@@ -138,11 +148,14 @@ class WeightsSearch:
         why = -1
         while why != DONE:
             before = int(walk.at[STEPS])
-            why = self._run(sources, mains, needs, CHUNK, ask, self._data, weight[None, :], walk)
+            why = BUSY
+            while why == BUSY and walk.at[STEPS] < before + CHUNK:
+                portion = BLOCKS.portion(before + CHUNK - int(walk.at[STEPS]))
+                why = self._run(sources, mains, needs, portion, ask, self._data, weight[None, :], walk)
+                self._pause()
             self.effort -= int(walk.at[STEPS]) - before
             self.pool.add(walk.block[: walk.at[COUNT]].tolist())
             walk.at[COUNT] = 0
-            self._pause()
             if why != DONE and self.effort <= 0:
                 raise Spent
         return int(walk.at[BEST])

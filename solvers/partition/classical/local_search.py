@@ -186,7 +186,7 @@ def _cut(fixed: Fixed, apart: Sequence[set[int]], order: Graph, random: np.rando
 
 # The best single move, again and again, until none makes the largest load less.
 
-STEPS_WORTH_COMPILING = 3e4
+STEPS_A_SECOND = 1e5
 GAIN = 1e-9
 """A move must make the largest load less by this share."""
 
@@ -396,4 +396,4 @@ def _descend(most: int, gain: float, fixed: Fixed, state: DescentState) -> int:
     return most
 
 
-DESCEND = Kernel(_descend, STEPS_WORTH_COMPILING)
+DESCEND = Kernel(_descend, STEPS_A_SECOND)

@@ -242,7 +242,7 @@ def _traced(instance: GraphInstance, origin: Ints, device: Ints, used: int) -> I
 
 # The innermost loops of the programmes over ideals and sets of devices.
 
-STEPS_WORTH_COMPILING = 20_000
+STEPS_A_SECOND = 1e6
 
 
 def _along(
@@ -282,4 +282,4 @@ def _along(
                         device[end, used | bit] = d
 
 
-ALONG = Kernel(_along, STEPS_WORTH_COMPILING)
+ALONG = Kernel(_along, STEPS_A_SECOND)

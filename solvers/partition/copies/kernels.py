@@ -5,7 +5,7 @@ from __future__ import annotations
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
 
-STEPS_WORTH_COMPILING = 20_000
+STEPS_A_SECOND = 1e7
 
 
 def _price(
@@ -177,6 +177,6 @@ def _groups(
                     group = (group - 1) & free
 
 
-PRICE = Kernel(_price, STEPS_WORTH_COMPILING)
-FRONT = Kernel(_front, STEPS_WORTH_COMPILING)
-GROUPS = Kernel(_groups, STEPS_WORTH_COMPILING)
+PRICE = Kernel(_price, STEPS_A_SECOND)
+FRONT = Kernel(_front, STEPS_A_SECOND)
+GROUPS = Kernel(_groups, STEPS_A_SECOND)

@@ -240,7 +240,7 @@ class Decoder:
 
 # Topological orders from node priorities, many at once (archer2024, Algorithm 3).
 
-STEPS_WORTH_COMPILING = 1e5
+STEPS_A_SECOND = 5e5
 
 
 def kahn_orders(graph: Graph, keys: Floats, say: Callable[[str], None], steps: float = 0.0) -> Ints:
@@ -281,4 +281,4 @@ def _kahn(ranked: Ints, offsets: Ints, heads: Ints, indegree: Ints, orders: Ints
                     heappush(ready, rank[heads[e]])
 
 
-KAHN = Kernel(_kahn, STEPS_WORTH_COMPILING)
+KAHN = Kernel(_kahn, STEPS_A_SECOND)

@@ -9,7 +9,7 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 from mtpp_dsl.solvers.partition.ideals.nest import Nest
 
-STEPS_WORTH_COMPILING = 20_000
+STEPS_A_SECOND = 9e7
 
 
 def _inside(
@@ -204,4 +204,4 @@ def _inside(
     return True
 
 
-INSIDE = Kernel(_inside, STEPS_WORTH_COMPILING)
+INSIDE = Kernel(_inside, STEPS_A_SECOND)

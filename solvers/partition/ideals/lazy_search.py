@@ -15,6 +15,7 @@ from mtpp_dsl.solvers.algorithms.ideals.sweep import BlockStep
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import DeviceStates, WholeCosts
 from mtpp_dsl.solvers.partition.ideals.lazy_store import Entries, Needs, enlarged, entries, needs_of
 from mtpp_dsl.solvers.partition.ideals.lazy_walk import (
+    BUSY,
     COUNT,
     CUT_SHORT,
     DONE,
@@ -34,9 +35,8 @@ from mtpp_dsl.solvers.partition.ideals.lazy_walk import (
 __all__ = ["INF", "Climb"]
 
 Outcome: TypeAlias = Literal["found", "none", "unknown"]
-CLASSES_WORTH_COMPILING = 10
 CHUNK = 300_000
-"""Steps of the compiled loop between two looks at the clock; the plain one takes a hundredth."""
+"""Steps of the loop after which effort is counted; the plain one looks at the clock more often."""
 INF = 1 << 60
 
 
@@ -84,9 +84,7 @@ class LazySearch:
         self._arcs, self._modes = arcs_of(supernodes), modes_of(costs)
         self._word, self._bit = places(supernodes.n)
         self._keys: Ints = np.random.default_rng(0).integers(1, 2**62, size=supernodes.n, dtype=np.int64)
-        large = supernodes.n > CLASSES_WORTH_COMPILING
-        self._run = WALK.compiled(say) if large else WALK.plain
-        self._chunk = CHUNK if large else CHUNK // 100
+        self._run = WALK.pick(0.0, say)  # how many ideals are reached is not known
 
     def search(
         self,
@@ -121,11 +119,14 @@ class LazySearch:
             sources = _sources(store, walk, state, width)
             why = FULL
             while why != DONE:
-                why = self._run(
-                    state, sources, self._chunk, patience, target, self._arcs, self._net, self._states, self._modes,
-                    needs, store, self._word, self._bit, self._keys, walk,
-                )  # fmt: skip
-                self._pause()
+                why, stop = BUSY, int(walk.at[STEPS]) + CHUNK
+                while why == BUSY and walk.at[STEPS] < stop:
+                    portion = WALK.portion(stop - int(walk.at[STEPS]))
+                    why = self._run(
+                        state, sources, portion, patience, target, self._arcs, self._net, self._states, self._modes,
+                        needs, store, self._word, self._bit, self._keys, walk,
+                    )  # fmt: skip
+                    self._pause()
                 if why == FOUND:
                     best, target = self._trace(store, walk), int(walk.at[VALUE])
                     if width == INF or target <= floor:

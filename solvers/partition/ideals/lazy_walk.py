@@ -13,6 +13,7 @@ from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import DeviceStates, WholeCosts
 from mtpp_dsl.solvers.partition.ideals.lazy_store import Entries, Needs
 
+STEPS_A_SECOND = 5e4
 DONE, BUSY, FULL, FOUND = 0, 1, 2, 3
 """Why the loop returned: all blocks seen; its steps used up; no room for entries or supernodes; a split found."""
 
@@ -501,4 +502,4 @@ def _walk(
             return FOUND
 
 
-WALK = Kernel(_walk, 0)
+WALK = Kernel(_walk, STEPS_A_SECOND)

@@ -21,7 +21,7 @@ from mtpp_dsl.core.views.device_types import DeviceTypes
 COOLING = 1 / 30
 LARGEST_GROUP = 4
 CHUNK = 20_000
-MOVES_WORTH_COMPILING = 3e4
+MOVES_A_SECOND = 8e4
 
 
 def improve(
@@ -262,4 +262,4 @@ def _anneal(
             best[:] = block
 
 
-ANNEAL = Kernel(_anneal, MOVES_WORTH_COMPILING)
+ANNEAL = Kernel(_anneal, MOVES_A_SECOND)

@@ -10,7 +10,7 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.partition.weighted.instance import WeightedInstance, WeightedState
 
-MOVES_WORTH_COMPILING = 2e3
+MOVES_A_SECOND = 5e3
 DRAWS = 64
 """Numbers that one move may take, at most."""
 LARGEST = 12
@@ -301,4 +301,4 @@ def _anneal(
     return step, energy
 
 
-ANNEAL = Kernel(_anneal, MOVES_WORTH_COMPILING)
+ANNEAL = Kernel(_anneal, MOVES_A_SECOND)

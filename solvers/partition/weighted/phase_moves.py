@@ -7,7 +7,7 @@ from typing import NamedTuple
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-STEPS_WORTH_COMPILING = 6_000
+STEPS_A_SECOND = 1.2e4
 
 
 class PhaseCosts(NamedTuple):
@@ -259,4 +259,4 @@ def _move(
     return least
 
 
-MOVE = Kernel(_move, STEPS_WORTH_COMPILING)
+MOVE = Kernel(_move, STEPS_A_SECOND)

@@ -12,7 +12,7 @@ from time import monotonic
 from traceback import format_exc
 from typing import Any
 
-from mtpp_dsl.core.base.compiling import PREPARING
+from mtpp_dsl.core.base.preparation import PREPARING
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method, refusal
 from mtpp_dsl.core.errors import Refused, SolverError

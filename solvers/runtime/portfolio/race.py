@@ -10,7 +10,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, TypeAlias
 
-from mtpp_dsl.core.base.compiling import PREPARING
+from mtpp_dsl.core.base.preparation import PREPARING
 from mtpp_dsl.core.contracts.executors import Channel
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Ended, SolverError

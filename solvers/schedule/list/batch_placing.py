@@ -15,7 +15,7 @@ from mtpp_dsl.solvers.schedule.state.batch_state import BatchField
 
 __all__ = ["LIST", "PlacedBatches", "SpreadRule", "nothing_placed"]
 
-STEPS_WORTH_COMPILING = 2e4
+STEPS_A_SECOND = 4e4
 
 
 class SpreadRule(NamedTuple):
@@ -293,4 +293,4 @@ def _place(
 
 PARTS = (fit, book, best_sizes, by_arrival, arrivals, score, fill, consider, choose)
 
-LIST = Kernel(_place, STEPS_WORTH_COMPILING, *PARTS)
+LIST = Kernel(_place, STEPS_A_SECOND, *PARTS)

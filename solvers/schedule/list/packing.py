@@ -10,9 +10,9 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, PlacementRules
 
-__all__ = ["FILL", "PACKING", "SEARCH", "STEPS_WORTH_COMPILING", "fix", "settle", "witness"]
+__all__ = ["FILL", "PACKING", "SEARCH", "STEPS_A_SECOND", "fix", "settle", "witness"]
 
-STEPS_WORTH_COMPILING = 2e4
+STEPS_A_SECOND = 4e4
 LOOK = 4096
 """Classes on a device that are looked at to make room there, at most."""
 MAX_CLASSES_LEFT = 24
@@ -239,8 +239,8 @@ def fill(rules: PlacementRules, hold: Hold, order: Ints, liked: Ints, first: int
 
 PACKING = (relocate, clashes, shift, follow, unload, search, anew, settle, fix)
 
-FILL = Kernel(fill, STEPS_WORTH_COMPILING, *PACKING)
-SEARCH = Kernel(search, STEPS_WORTH_COMPILING, *PACKING[:2])
+FILL = Kernel(fill, STEPS_A_SECOND, *PACKING)
+SEARCH = Kernel(search, STEPS_A_SECOND, *PACKING[:2])
 
 
 # A first placement that keeps to all rules: what shows that list schedulers can go on.

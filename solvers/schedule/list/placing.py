@@ -11,7 +11,7 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.timing import Arrays, KernelTimes
 from mtpp_dsl.solvers.schedule.list.free_packing import FREELY
-from mtpp_dsl.solvers.schedule.list.packing import PACKING, STEPS_WORTH_COMPILING, fix, settle
+from mtpp_dsl.solvers.schedule.list.packing import PACKING, STEPS_A_SECOND, fix, settle
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, PlacementRules
 
 __all__ = ["IN_TURN", "IN_TURN_FREELY", "PLACING", "IdleLines", "Score", "place", "reach"]
@@ -239,5 +239,5 @@ def in_turn(
 
 PLACING = (fit, book, by_end, reach, place)
 
-IN_TURN = Kernel(in_turn, STEPS_WORTH_COMPILING, *PACKING, *PLACING)
-IN_TURN_FREELY = Kernel(in_turn, STEPS_WORTH_COMPILING, *FREELY, *PLACING)
+IN_TURN = Kernel(in_turn, STEPS_A_SECOND, *PACKING, *PLACING)
+IN_TURN_FREELY = Kernel(in_turn, STEPS_A_SECOND, *FREELY, *PLACING)

@@ -11,7 +11,7 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.timing import Arrays, KernelTimes
 from mtpp_dsl.solvers.schedule.list.free_packing import FREELY
-from mtpp_dsl.solvers.schedule.list.packing import PACKING, STEPS_WORTH_COMPILING, fix, settle
+from mtpp_dsl.solvers.schedule.list.packing import PACKING, STEPS_A_SECOND, fix, settle
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, PlacementRules
 from mtpp_dsl.solvers.schedule.list.placing import PLACING, IdleLines, Score, place, reach
 
@@ -185,5 +185,5 @@ def earliest(
 
 WAITING = (*PLACING, begins, is_open, reopen, admit, awaited)
 
-EARLIEST = Kernel(earliest, STEPS_WORTH_COMPILING, *PACKING, *WAITING)
-EARLIEST_FREELY = Kernel(earliest, STEPS_WORTH_COMPILING, *FREELY, *WAITING)
+EARLIEST = Kernel(earliest, STEPS_A_SECOND, *PACKING, *WAITING)
+EARLIEST_FREELY = Kernel(earliest, STEPS_A_SECOND, *FREELY, *WAITING)

@@ -25,7 +25,7 @@ from mtpp_dsl.solvers.schedule.state.chunk_moves import (
 
 __all__ = ["BATCH_SEARCH", "BatchMoves", "BestBatch", "most_draws"]
 
-STEPS_WORTH_COMPILING = 2e4
+STEPS_A_SECOND = 2.5e5
 LARGEST = 64
 """Classes in a block, at most."""
 PATIENCE = 32
@@ -389,4 +389,4 @@ def _search(
 
 PARTS = (shared, meet, timing, keep, clashes, move_row, *ROWS, window, shift, listed, critical, grow)
 
-BATCH_SEARCH = Kernel(_search, STEPS_WORTH_COMPILING, *PARTS)
+BATCH_SEARCH = Kernel(_search, STEPS_A_SECOND, *PARTS)

@@ -120,7 +120,7 @@ def _first_sample(incumbent: Incumbent, instance: ScheduleInstance, limits: Limi
 
 # The (1+1) evolutionary algorithm's loop, compiled.
 
-STEPS_WORTH_COMPILING = 2e4
+STEPS_A_SECOND = 2e5
 
 
 def _evolve_sample(draws: Floats, steps: int, field: SampleField, order: Ints, home: Ints, cost: Floats) -> int:
@@ -202,7 +202,7 @@ def _evolve_sample(draws: Floats, steps: int, field: SampleField, order: Ints, h
     return step
 
 
-SAMPLE_CHILDREN = Kernel(_evolve_sample, STEPS_WORTH_COMPILING)
+SAMPLE_CHILDREN = Kernel(_evolve_sample, STEPS_A_SECOND)
 
 
 # Batches.

@@ -11,7 +11,7 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.views.labelled_rows import LabelledRows
 from mtpp_dsl.solvers.schedule.search.sample_state import STRIDE, SampleField, SampleState
 
-STEPS_WORTH_COMPILING = 2e4
+STEPS_A_SECOND = 2.5e5
 LARGEST = 64
 """Classes in a block, at most."""
 SAMPLE_DRAWS = 24 + 20 * LARGEST
@@ -392,4 +392,4 @@ def _search(
     return step
 
 
-SAMPLE_SEARCH = Kernel(_search, STEPS_WORTH_COMPILING)
+SAMPLE_SEARCH = Kernel(_search, STEPS_A_SECOND)

@@ -12,7 +12,7 @@ from mtpp_dsl.solvers.schedule.search.sample_state import SampleField
 
 __all__ = ["BRANCH", "CLOSER", "BestInTree", "tree_of"]
 
-STEPS_WORTH_COMPILING = 2e4
+STEPS_A_SECOND = 3e5
 CLOSER = 1e-9
 """Relative: schedules that are better by less than this are not looked for."""
 FACTOR, MODULUS = 1_000_003, (1 << 41) - 21
@@ -412,4 +412,4 @@ def _branch(
     return seen
 
 
-BRANCH = Kernel(_branch, STEPS_WORTH_COMPILING)
+BRANCH = Kernel(_branch, STEPS_A_SECOND)

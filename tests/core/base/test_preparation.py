@@ -9,11 +9,14 @@ from threading import Thread
 from time import monotonic, sleep
 
 import numba
+import numpy as np
 import pytest
 
-from mtpp_dsl.core.base import compiling
-from mtpp_dsl.core.base.compiling import PREPARING, Kernel, Preparing
+from mtpp_dsl.core.base import compiling, machine_code
+from mtpp_dsl.core.base.compiling import Kernel
+from mtpp_dsl.core.base.preparation import PREPARING, Preparing
 from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.problem.graph import Floats
 
 
 def triangle(n: int) -> int:
@@ -74,7 +77,7 @@ def test_threads_and_nested_blocks_count_once() -> None:
 def test_compiling_is_measured(call: object) -> None:
     """The first call of a compiled kernel, of a search or of a check, prepares it; its share is as long as before."""
     assert callable(call)
-    compiling._numba()
+    machine_code.numba()
     share, before, began = Limits(time=100.0).within(10.0), PREPARING.seconds, monotonic()
     assert call() == 36
     took = monotonic() - began
@@ -88,6 +91,10 @@ def counted(n: int) -> int:
     for i in range(n):
         total += i & 3
     return total
+
+
+def filled(table: Floats, row: Floats) -> None:
+    table[0] = row
 
 
 def never_compiled(n: int) -> int:
@@ -104,17 +111,37 @@ def until(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return set_until
 
 
-def test_nothing_is_compiled_that_would_be_ready_too_late(until: Callable[[float], None]) -> None:
-    """The function runs as it stands then; what is compiled already, or has the time to be, is used."""
-    kernel = Kernel(counted, 10.0)
-    until(0.1)
-    assert kernel.pick(1e9, str) is counted
+def runs_plain(kernel: Kernel[[int], int], steps: float) -> bool:
+    """Return whether what a kernel picks for so many steps leaves it uncompiled."""
+    assert kernel.pick(steps, str)(9) == kernel.plain(9)
+    return not kernel._ready
+
+
+def test_compiled_is_what_runs_longer_than_compiling_takes(until: Callable[[float], None]) -> None:
+    """Steps that are known to come decide at once, others when the plain function has run as long; then it stays."""
     until(60.0)
-    assert kernel.pick(1.0, str) is counted
-    chosen = kernel.pick(1e9, str)
-    assert chosen is not counted
-    until(0.1)
-    assert kernel.pick(1e9, str) is chosen
+    kernel = Kernel(counted, 10.0)
+    assert runs_plain(kernel, 1.0)
+    assert not runs_plain(kernel, 1e9)
+    assert kernel.pick(1.0, str) is kernel.compiled()
+    kernel = Kernel(counted, 10.0)
+    run = kernel.pick(0.0, str)
+    assert run(9) == counted(9)
+    assert kernel.portion(100) == 1
+    kernel._spent = 5.0
+    assert run(9) == counted(9)
+    assert kernel.portion(100) == 100
+
+
+def test_nothing_is_compiled_that_would_be_ready_too_late(until: Callable[[float], None]) -> None:
+    """The function runs as it stands then; what is compiled already is used."""
+    kernel = Kernel(counted, 10.0)
+    until(0.05)
+    assert runs_plain(kernel, 1e9)
+    until(60.0)
+    assert not runs_plain(kernel, 1e9)
+    until(0.05)
+    assert kernel.pick(1e9, str) is kernel.compiled()
 
 
 def test_code_on_disk_needs_less_time(until: Callable[[float], None], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,10 +149,18 @@ def test_code_on_disk_needs_less_time(until: Callable[[float], None], monkeypatc
     monkeypatch.setattr(compiling, "PER_BYTE", 1.0)
     Kernel(counted, 0.0).compiled(str)(9)
     until(5.0)
-    assert Kernel(counted, 10.0).pick(1e9, str) is not counted
-    assert Kernel(never_compiled, 10.0).pick(1e9, str) is never_compiled
-    until(0.3)
-    assert Kernel(counted, 10.0).pick(1e9, str) is counted
+    assert not runs_plain(Kernel(counted, 10.0), 1e9)
+    assert runs_plain(Kernel(never_compiled, 10.0), 1e9)
+    until(0.05)
+    assert runs_plain(Kernel(counted, 10.0), 1e9)
+
+
+def test_rows_of_another_shape_are_refused() -> None:
+    """The short message that stands for numba's own is compiled with the kernel."""
+    fill = Kernel(filled, 0.0).compiled()
+    fill(np.zeros((2, 3)), np.ones(3))
+    with pytest.raises(ValueError, match="different size"):
+        fill(np.zeros((2, 3)), np.ones(2))
 
 
 def test_cache_that_cannot_be_read_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
