@@ -13,6 +13,7 @@ from mtpp_dsl.core.errors import SpecError
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.syntax.parser import parse, parse_expression
+from tests.tools import grammar_tables
 
 
 def statement(text: str) -> Any:
@@ -266,3 +267,8 @@ def test_times_and_objectives() -> None:
     assert statement('device "gpu 1" (memory = 3)').name.text == "gpu 1"
     assert statement("minimize makespan").label is None
     assert statement("constraint memory: forall d in D, i in S if i > 0: load(d) <= i").label.text == "memory"
+
+
+def test_the_tables_are_those_of_the_grammar() -> None:
+    """No call has to read the grammar, as ``python -m tests.tools.grammar_tables`` has written the tables."""
+    assert grammar_tables.PLACE.read_text(encoding="utf-8") == grammar_tables.contents()

@@ -13,6 +13,7 @@ from lark.exceptions import UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from mtpp_dsl.core.text.source import Source
+from mtpp_dsl.language.syntax.grammar_data import of_lark, states_in_order
 from mtpp_dsl.language.syntax.parser import MAX_WORDS, parse, parse_counted
 from mtpp_dsl.language.syntax.syntax_errors import EXAMPLES
 from mtpp_dsl.language.syntax.tables import Failure, Tables
@@ -51,7 +52,14 @@ def lark() -> Lark:
 
 @cache
 def tables() -> Tables:
-    return Tables(lark())
+    return Tables(of_lark(lark()))
+
+
+@cache
+def number_of_state() -> dict[int, int]:
+    """Return the numbers that our tables give to Lark's states."""
+    table = lark().parser.parser._parse_table  # type: ignore[union-attr]
+    return {state: i for i, state in enumerate(states_in_order(table))}
 
 
 @cache
@@ -109,7 +117,7 @@ def refused(parser: InteractiveParser, token: Token, at: int) -> tuple[object, .
     try:
         parser.feed_token(token)
     except UnexpectedToken:
-        return at, token.type, parser.parser_state.position, frozenset(parser.accepts())
+        return at, token.type, number_of_state()[parser.parser_state.position], frozenset(parser.accepts())
     return ()
 
 

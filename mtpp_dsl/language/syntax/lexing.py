@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from mtpp_dsl.language.syntax.grammar import grammar
+from mtpp_dsl.language.syntax.grammar_data import grammar_data
 
 _NAMED = ("WHITESPACE", "COMMENT", "STRING", "NUMBER", "UNIT", "NAME")
 _SAME_LINE = r"[ \t\f\r]*+"
@@ -90,8 +90,8 @@ def _pattern() -> tuple[re.Pattern[str], frozenset[str]]:
 
 def _terminals() -> dict[str, str]:
     """Return the regular expressions of the grammar's terminals by their names, those of longer words first."""
-    ordered = sorted(grammar().terminals, key=lambda terminal: -terminal.pattern.max_width)
-    return {str(terminal.name): terminal.pattern.to_regexp() for terminal in ordered}
+    ordered = sorted(grammar_data().terminals, key=lambda terminal: -terminal.width)
+    return {terminal.name: terminal.pattern for terminal in ordered}
 
 
 @cache

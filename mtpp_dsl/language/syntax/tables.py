@@ -12,12 +12,11 @@ come, too, unless it begins a line.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
-if TYPE_CHECKING:
-    from lark import Lark
+from mtpp_dsl.language.syntax.grammar_data import GrammarData, Terminal
 
 END = "$END"
 _NAME, _UNIT = "NAME", "UNIT"
@@ -38,24 +37,6 @@ class ValueBuilder(Protocol):
     """Makes the values of rules: by name, of the offsets of the rule's text and of the values of its parts."""
 
     def __getitem__(self, rule: str, /) -> Callable[[int, int, list[Any]], Any]: ...
-
-
-class _Rule(NamedTuple):
-    """A reduction: how many values it takes from the stack, and what it makes of them.
-
-    Attributes:
-        size: of the expansion.
-        origin: the rule's name in the tables.
-        name: what the builder calls it; "" where its one part is passed on, "*" for the first members of a repetition,
-            "+" for further ones.
-        parts: of the expansion, those that the builder gets: position (None for an absent optional part), and
-            whether the part is a repetition, whose members are parts themselves.
-    """
-
-    size: int
-    origin: str
-    name: str
-    parts: tuple[tuple[int | None, bool], ...]
 
 
 class _Scanner(NamedTuple):
@@ -79,16 +60,17 @@ class _Scanner(NamedTuple):
 class _Scanners(dict[int, _Scanner]):
     """The scanner of each state, made when it is first used: most specs need few of them."""
 
-    def __init__(self, lexers: Mapping[int, Any], beginnings: frozenset[str]) -> None:
+    def __init__(self, data: GrammarData, terminals: Mapping[str, Terminal], beginnings: frozenset[str]) -> None:
         super().__init__()
-        self.lexers, self.beginnings = lexers, beginnings
-        self.made: dict[int, _Scanner] = {}  # by the lexer, which states share
+        self.data, self.terminals, self.beginnings = data, terminals, beginnings
+        self.made: dict[int, _Scanner] = {}  # by the number of the lexer, which states share
 
     def __missing__(self, state: int) -> _Scanner:
-        lexer = self.lexers[state]
-        if id(lexer) not in self.made:
-            self.made[id(lexer)] = _scanner(lexer, self.beginnings)
-        self[state] = self.made[id(lexer)]
+        number = self.data.lexer[state]
+        if number not in self.made:
+            names = self.data.lexers[number]
+            self.made[number] = _scanner([self.terminals[name] for name in names], self.beginnings)
+        self[state] = self.made[number]
         return self[state]
 
 
@@ -125,24 +107,20 @@ class Tables:
     """The tables of a grammar.
 
     Args:
-        lark: the grammar, with ``parser="lalr"``, the contextual lexer and ``maybe_placeholders``.
+        data: the grammar.
     """
 
-    def __init__(self, lark: Lark) -> None:
-        frontend = cast("Any", lark.parser)
-        table, lexer = frontend.parser._parse_table, frontend.lexer
-        self.starts: dict[str, int] = dict(table.start_states)
-        self.ends: dict[str, int] = dict(table.end_states)
-        rules: dict[Any, _Rule] = {}
-        self.actions: dict[int, dict[str, Any]] = {}  # the next state, or a rule
-        for state, row in table.states.items():
-            self.actions[state] = {
-                str(name): argument if action.name == "Shift" else rules.setdefault(argument, _rule(argument))
-                for name, (action, argument) in row.items()
-            }
+    def __init__(self, data: GrammarData) -> None:
+        rules = data.rules
+        self.starts, self.ends = data.starts, data.ends
+        self.actions: list[dict[str, Any]] = [  # of each state: the next state, or size, origin, name, parts of a rule
+            {name: to if to >= 0 else rules[-1 - to][:4] for name, to in row.items()} for row in data.actions
+        ]
         self.beginnings = frozenset(self.actions[self.starts["statement"]])
-        self.scanners = _Scanners(lexer.lexers, self.beginnings)
-        self.every = _scanner(lexer.root_lexer, frozenset(), units=False)  # takes every word, wherever it may stand
+        terminals = {terminal.name: terminal for terminal in data.terminals}
+        self.scanners = _Scanners(data, terminals, self.beginnings)
+        # takes every word, wherever it may stand
+        self.every = _scanner([terminals[name] for name in data.every], frozenset(), units=False)
         self.chains: dict[tuple[int, int, str], int] = {}
 
     def run(self, text: str, start: str, begin: int, end: int, build: ValueBuilder, most: int) -> tuple[Any, int]:
@@ -226,9 +204,12 @@ class Tables:
         """Return the state after all rules of one part that *kind* closes, each passing its part on."""
         while True:
             action = self.actions[state].get(kind)
-            if not isinstance(action, _Rule) or action.name:
+            if not isinstance(action, tuple):
                 return state
-            state = self.actions[below][action.origin]
+            _, origin, name, _ = action
+            if name:
+                return state
+            state = self.actions[below][origin]
 
     def _failure(
         self, text: str, at: int, end: int, states: list[int], values: list[Any], begins: list[int]
@@ -261,11 +242,12 @@ class Tables:
             action = self.actions[stack[-1]].get(kind)
             if action is None:
                 return False
-            if not isinstance(action, _Rule):
+            if not isinstance(action, tuple):
                 return True
-            if action.size:
-                del stack[-action.size :]
-            following: int = self.actions[stack[-1]][action.origin]
+            size, origin, *_ = action
+            if size:
+                del stack[-size:]
+            following: int = self.actions[stack[-1]][origin]
             if kind == END and following in self.ends.values():
                 return True
             stack.append(following)
@@ -277,46 +259,22 @@ def _pending(values: list[Any], begins: list[int], at: int) -> int:
     return begins[complete] if len(begins) > complete else at
 
 
-def _rule(rule: Any) -> _Rule:
-    """Return a rule of Lark's with what it makes of its parts, as Lark's own trees have them."""
-    options, expansion = rule.options, rule.expansion
-    absent = options.empty_indices or (False,) * len(expansion)
-    parts: list[tuple[int | None, bool]] = []
-    position = 0
-    for is_absent in absent:
-        if is_absent:
-            parts.append((None, False))
-            continue
-        symbol = expansion[position]
-        if not (symbol.is_term and symbol.filter_out):
-            parts.append((position, not symbol.is_term and symbol.name.startswith("_")))
-        position += 1
-    origin = str(rule.origin.name)
-    if origin.startswith("_"):
-        name = "+" if expansion and expansion[0].name == origin else "*"
-    elif options.expand1 and not rule.alias and len(parts) == 1 and not parts[0][1]:
-        name = "" if len(expansion) == 1 else "="
-    else:
-        name = str(rule.alias or origin)
-    return _Rule(len(expansion), origin, name, tuple(parts))
-
-
-def _scanner(basic: Any, beginnings: frozenset[str], units: bool = True) -> _Scanner:
-    """Return the scanner of one of Lark's lexers, which passes over spaces and comments by itself.
+def _scanner(given: Iterable[Terminal], beginnings: frozenset[str], units: bool = True) -> _Scanner:
+    """Return a scanner, which passes over spaces and comments by itself.
 
     Args:
-        basic: knows the terminals that may come.
+        given: the terminals that may come, in the order in which they are tried.
         beginnings: the terminals that begin a statement.
         units: whether units may come.
     """
-    terminals = {str(t.name): t for t in basic.terminals if t.name not in basic.ignore_types}
-    keywords = {t.pattern.value: name for name, t in terminals.items() if _is_word(t)}
+    terminals = {t.name: t for t in given}
+    keywords = {t.text: name for name, t in terminals.items() if t.text is not None and t.text.isidentifier()}
     unit = terminals.pop(_UNIT, None)
-    marks = [(name, t) for name, t in terminals.items() if name != _NAME and not _is_word(t)]
-    choices = [f"(?P<{_NAME}>{_WORD})", *(f"(?P<{name}>{t.pattern.to_regexp()})" for name, t in marks), "(?P<END>\\Z)"]
+    marks = [t for name, t in terminals.items() if name != _NAME and t.text not in keywords]
+    choices = [f"(?P<{_NAME}>{_WORD})", *(f"(?P<{t.name}>{t.pattern})" for t in marks), "(?P<END>\\Z)"]
     pattern = f"{_IGNORED}(?:{'|'.join(choices)})"
     if unit is not None and units:  # at its number, or behind it on the line, where a keyword may stand, too
-        written = unit.pattern.to_regexp()
+        written = unit.pattern
         pattern = f"(?P<{_UNIT}>{written})|[ \\t\\f\\r]++(?P<SPACED>{written})|{pattern}"
     compiled = re.compile(pattern)
     groups = compiled.groupindex
@@ -325,11 +283,6 @@ def _scanner(basic: Any, beginnings: frozenset[str], units: bool = True) -> _Sca
     both = _NAME in terminals
     doubtful = frozenset(word for word, name in keywords.items() if both and name in beginnings)
     return _Scanner(compiled.match, kinds, keywords, words, doubtful)
-
-
-def _is_word(terminal: Any) -> bool:
-    """Return whether a terminal is one word."""
-    return terminal.pattern.type == "str" and str(terminal.pattern.value).isidentifier()
 
 
 def _within_line(text: str, at: int) -> bool:

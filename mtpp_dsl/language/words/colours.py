@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from lark.lexer import PatternStr
-
 from mtpp_dsl.core.base.units import UNITS
-from mtpp_dsl.language.syntax.grammar import grammar
+from mtpp_dsl.language.syntax.grammar_data import grammar_data
 from mtpp_dsl.language.syntax.keywords import RESERVED
 from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
 
@@ -51,15 +49,13 @@ class Vocabulary:
 
 def vocabulary() -> Vocabulary:
     """Return the words of the language, read from its grammar."""
-    terminals = grammar().terminals
+    terminals = grammar_data().terminals
     literal = {
-        terminal.name: terminal.pattern.value
-        for terminal in terminals
-        if isinstance(terminal.pattern, PatternStr) and terminal.pattern.value.isalpha()
+        terminal.name: terminal.text for terminal in terminals if terminal.text is not None and terminal.text.isalpha()
     }
     rules: dict[str, list[list[str]]] = {}
-    for rule in grammar().rules:
-        rules.setdefault(str(rule.origin.name), []).append([str(symbol.name) for symbol in rule.expansion])
+    for rule in grammar_data().rules:
+        rules.setdefault(rule.origin, []).append(list(rule.symbols))
     statements = {literal[name] for rule in ("statement", "item", "block_item") for name in _first(rules, rule)}
     named = {literal[symbols[1]] for symbols in rules["constraint"] if symbols[1] in literal}
     joining = set(literal.values()) - statements - named - CONTROL - OPERATORS
@@ -73,7 +69,7 @@ def vocabulary() -> Vocabulary:
         functions=_sorted({*FUNCTIONS, *AGGREGATES}),
         units=tuple(sorted(UNITS, key=lambda unit: (-len(unit), unit))),
         terminals={
-            str(terminal.name): terminal.pattern.to_regexp().replace("*+", "*")  # which not every editor has
+            terminal.name: terminal.pattern.replace("*+", "*")  # which not every editor has
             for terminal in terminals
             if terminal.name not in literal
         },
