@@ -37,8 +37,8 @@ COMPILING, PER_BYTE = 0.3, 4e-4
 """Seconds that numba takes to compile a function, about: measured 0.2 s to 4.3 s for 600 to 8,600 bytes of bytecode."""
 IMPORTING, LOADING = 0.5, 0.1
 """Seconds that loading machine code from disk takes, about, the first time with importing numba, and later."""
-WORTH = 0.9
-"""Share of the time left that compiling may take: code that is ready when the time is up is of no use."""
+WORTH = 0.5
+"""Share of the time left that compiling may take: the code has to be of use for as long again."""
 PORTION = 0.1
 """Seconds of plain steps after which to see whether compiled code would pay."""
 

@@ -121,7 +121,7 @@ def test_compiled_is_what_runs_longer_than_compiling_takes(until: Callable[[floa
     """Steps that are known to come decide at once, others when the plain function has run as long; then it stays."""
     until(60.0)
     kernel = Kernel(counted, 10.0)
-    assert runs_plain(kernel, 1.0)
+    assert runs_plain(kernel, 0.1)
     assert not runs_plain(kernel, 1e9)
     assert kernel.pick(1.0, str) is kernel.compiled()
     kernel = Kernel(counted, 10.0)
