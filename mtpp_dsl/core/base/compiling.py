@@ -17,7 +17,6 @@ innermost loop (a maximum flow in a branch and bound), a kernel may call other f
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import cached_property
 from time import monotonic, thread_time
@@ -35,8 +34,10 @@ T = TypeVar("T", bound=NamedTuple)
 
 COMPILING, PER_BYTE = 0.3, 4e-4
 """Seconds that numba takes to compile a function, about: measured 0.2 s to 4.3 s for 600 to 8,600 bytes of bytecode."""
-IMPORTING, LOADING = 0.5, 0.1
-"""Seconds that loading machine code from disk takes, about, the first time with importing numba, and later."""
+LOOKING = 0.15
+"""Seconds of the plain function after which to import numba, and to see whether there is machine code on disk."""
+LOADING = 0.4
+"""Seconds that importing numba and loading machine code from disk take, about."""
 WORTH = 0.5
 """Share of the time left that compiling may take: the code has to be of use for as long again."""
 PORTION = 0.1
@@ -117,19 +118,25 @@ class Kernel(Generic[P, R]):
         return dispatcher_of(self.plain, self._parts)
 
     def _pays(self, seconds: float) -> bool:
-        """Return whether compiled code would be ready in *seconds*, and before the time of the call is up."""
+        """Return whether compiled code pays for a function that runs so long, or has; it has to be ready in time.
+
+        Machine code on disk is used at once: what has run for a while, or is known to, most often runs much longer.
+        """
         if self._ready:
             return True
-        if seconds < (LOADING if "numba" in sys.modules else IMPORTING):
+        if seconds < LOOKING:
             return False
-        left = PREPARING.until - monotonic()
-        return self._price <= min(seconds, WORTH * left)
+        left = WORTH * (PREPARING.until - monotonic())
+        return left >= LOADING if self._on_disk else self._price <= min(seconds, left)
 
     @cached_property
+    def _on_disk(self) -> bool:
+        """Return whether there is machine code, the first time that this is asked."""
+        return is_compiled(self._dispatcher)
+
+    @property
     def _price(self) -> float:
-        """Return the seconds that it takes to have the compiled function, the first time that this is asked."""
-        if is_compiled(self._dispatcher):
-            return LOADING
+        """Return the seconds that it takes to compile the function."""
         size, *parts = (len(cast("FunctionType", f).__code__.co_code) for f in (self.plain, *self._parts))
         bytecode = size + 2 * sum(parts)  # parts are compiled by themselves, and again where they are called
         return COMPILING + PER_BYTE * bytecode

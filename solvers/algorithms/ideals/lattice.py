@@ -16,7 +16,7 @@ WORD = 60
 """OrderedSupernodes per word of a bit set: whole numbers of 64 bits with room for the sign."""
 
 CHUNK = 20_000
-IDEALS_A_SECOND, MEASURED_A_SECOND = 2e4, 7e3
+IDEALS_A_SECOND, MEASURED_A_SECOND = 2e4, 2e4
 
 
 Small: TypeAlias = NDArray[np.int32]
