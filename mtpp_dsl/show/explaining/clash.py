@@ -111,8 +111,8 @@ class Clash(Short):
         elif unsure:
             heading = f"These {count} cannot hold together"
         else:
-            others = "the other one can hold" if count == 2 else f"the other {count - 1} can hold"
-            heading = f"These {count} cannot hold together, and without any one of them {others}"
+            either = "either" if count == 2 else "any one"
+            heading = f"These {count} cannot hold together; dropping {either} of them resolves the conflict"
         if self.minimal:
             return f"{heading}:"
         if not unsure or count == 1:

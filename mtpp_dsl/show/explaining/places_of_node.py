@@ -140,11 +140,11 @@ class NodeChoice(Short):
     def _place(self, place: Elsewhere) -> str:
         if place.never:
             return f"never: {self._rules(place.never)}"
-        parts = ["alike its own, so that they can be exchanged"] if place.exchanged else []
+        parts = ["an identical device"] if place.exchanged else []
         if place.broken:
-            parts.append(f"moved alone it breaks {self._rules(place.broken)}")
+            parts.append(f"moving only this node breaks {self._rules(place.broken)}")
         elif place.moved is not None:
-            parts.append(f"moved alone {self._shown(place.moved)}")
+            parts.append(f"moving only this node: {self._shown(place.moved)}")
         if place.status == "infeasible":
             what, circumstance = ("no plan exists", "with it there")
             if place.beside:
@@ -180,10 +180,12 @@ class NodeChoice(Short):
         """Return what is said of devices that are alike the node's own, and hold none of its neighbours."""
         costs = [place.moved for place in places if place.moved is not None]
         broken = dict.fromkeys(rule for place in places for rule in place.broken)
-        alone = [f"moved alone {self._shown(min(costs))}{' or more' if len(costs) > 1 else ''}"] if costs else []
-        where = "on others it breaks" if costs else "moved alone it breaks"
+        alone = (
+            [f"moving only this node: {self._shown(min(costs))}{' or more' if len(costs) > 1 else ''}"] if costs else []
+        )
+        where = "on others it breaks" if costs else "moving only this node breaks"
         alone += [f"{where} {self._rules([*broken])}"] if broken else []
-        return "; ".join(["alike its own, so that they can be exchanged", *alone])
+        return "; ".join(["an identical device", *alone])
 
     def _shown(self, cost: float) -> str:
         """Return a value and how it is beside that of the plan."""

@@ -12,7 +12,7 @@ from mtpp_dsl.show.page.view import Section, View
 from mtpp_dsl.show.report.reached import headed, still_better
 
 ENDED = {
-    "gap": "the gap asked for was reached",
+    "gap": "plan and bound are within the gap asked for",
     "complete": "the method ran to its end",
     "time_limit": "the time limit was reached",
     "interrupted": "the search was interrupted",

@@ -134,7 +134,7 @@ def _busiest_words(view: View, devices: Sequence[Mapping[str, Any]]) -> Markup:
     working = [load for load in loads if load > 0]
     if len(working) > 1:
         mean = _busy(view, sum(working) / len(working))
-        words.append(f"The mean of the {len(working):,} devices that work is {mean}. ")
+        words.append(f"Mean load of the {len(working):,} active devices: {mean}. ")
     if idle:
         words.append(f"{idle:,} {'does' if idle == 1 else 'do'} nothing. ")
     return tag("", words)

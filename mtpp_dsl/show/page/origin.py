@@ -99,9 +99,7 @@ def certificate_section(view: View) -> Section | None:
         ("by", name(bound["by"])),
         (
             "proof",
-            "checked by code of its own, as the answer says"
-            if bound["proof"] == "checked"
-            else "trusted: the solver's word",
+            "checked by mtpp" if bound["proof"] == "checked" else "trusted: the solver's word",
         ),
     ]
     if bound["detail"]:

@@ -69,7 +69,11 @@ def _heading(problem: Problem) -> Text:
 def _why_infeasible(reason: Infeasibility, width: int | None) -> list[Text]:
     lines = wrapped(Text.assemble(("No plan exists: ", "bold red"), reason.reason), width, hanging=2)
     if reason.clash:
-        how = "without any one of these the others can hold" if reason.minimal else "these cannot all hold"
+        how = (
+            "these cannot all hold; dropping any one resolves the conflict"
+            if reason.minimal
+            else "these cannot all hold"
+        )
         lines += wrapped(Text(f"{how}:"), width, 2)
         for constraint in times(reason.clash):
             lines += wrapped(Text(constraint), width, 4, 6)

@@ -73,7 +73,7 @@ def _other_order(problem: Problem, result: Result, free: Result | None) -> str:
     if used == sorted(used):
         return ""
     names = ", ".join(problem.devices[d].name for d in used)
-    return f"without these limits the devices come in the order {names}: declared so, the runtime may reach that"
+    return f"without these limits the devices come in the order {names}: declare devices in that order to reach it"
 
 
 def _free(

@@ -77,7 +77,7 @@ def test_says_what_keeps_a_node_away() -> None:
     assert "on small: never: pin (" in said
     assert "so it can be nowhere else" in said
     said = told(spec, "a[2]")
-    assert "on small: moved alone it breaks memory" in said
+    assert "on small: moving only this node breaks memory" in said
     assert "with all else arranged anew 4 ms" in said or "no plan exists" in said
 
 
@@ -89,10 +89,10 @@ def test_asks_of_alike_devices_for_being_with_a_neighbour() -> None:
     on = {"a[0]": "gpu[0]", "a[1]": "gpu[0]", "a[2]": "gpu[1]", "a[3]": "gpu[1]"}
     said = told(spec, "a[1]", on)
     assert (
-        "on gpu[1]: alike its own, so that they can be exchanged; moved alone 4 ms, 33 % more; "
+        "on gpu[1]: an identical device; moving only this node: 4 ms, 33 % more; "
         "kept with a[2], and all else arranged anew: 4 ms, 33 % more"
     ) in said
-    assert "on gpu[2]: alike its own, so that they can be exchanged; moved alone 3 ms, as now" in said
+    assert "on gpu[2]: an identical device; moving only this node: 3 ms, as now" in said
     assert "so every plan with it beside a[2] is worse" in said
 
 
