@@ -58,6 +58,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "chain-relaxation": "mtpp_dsl.solvers.methods.modules:ChainRelaxation",
         "milp-split": "mtpp_dsl.solvers.methods.modules:MilpSplit",
         "annealing": "mtpp_dsl.solvers.methods.annealing:Annealing",
+        "series": "mtpp_dsl.solvers.methods.schedules:Series",
         "lns": "mtpp_dsl.solvers.methods.schedules:Lns",
         "simple": "mtpp_dsl.solvers.methods.bounds:Simple",
         "anchor": "mtpp_dsl.solvers.methods.bounds:Anchor",

@@ -18,6 +18,9 @@ from mtpp_dsl.solvers.methods.shared_scopes import BATCH, MOVED, ONE_SAMPLE, che
 MAX_NODES, MAX_ITEMS = 300, 8_000
 """Nodes, and nodes and edges times devices, of graphs that branch-and-bound does not refuse."""
 
+SERIES_PATIENCE, SERIES_MOVES = 5, 40
+"""Of the annealing of a module by ``series``: rounds without a better schedule, and moves per node and device."""
+
 PATIENCE = 50
 """Children in a row without a shorter schedule after which ``ea`` ends, per class and device."""
 
@@ -87,6 +90,33 @@ class Ea(Scoped, MethodBase):
 
         evolve = evolve_sample if problem.objective.batch is None else evolve_batches
         return evolve(problem, limits, progress, self.patience)
+
+
+class Series(Scoped, MethodBase):
+    """Method ``series``: schedules of the modules between cut nodes, one after another, equal modules annealed once.
+
+    All cut nodes are on one device where they can be. For graphs of any size that repeat their modules; see
+    :mod:`mtpp_dsl.solvers.schedule.search.series_annealing`.
+
+    Args:
+        patience: rounds without a better schedule after which the annealing of a module ends.
+        moves: of each annealing of the first round, per node and device of a module.
+    """
+
+    name = "series"
+    gives: Gives = "plan"
+    summary = "schedules of the modules between cut nodes, one after another: each kind of module is annealed once"
+    scopes = (checking(ONE_SAMPLE),)
+
+    def __init__(self, patience: int = SERIES_PATIENCE, moves: int = SERIES_MOVES) -> None:
+        self.patience, self.moves = patience, moves
+
+    @rows_checked
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the plan, or none, with a note that says why."""
+        from mtpp_dsl.solvers.schedule.search.series_annealing import anneal_series
+
+        return anneal_series(problem, limits, progress, self.patience, self.moves)
 
 
 class Lns(Scoped, MethodBase):

@@ -26,7 +26,9 @@ LARGE, LARGE_SHARE, LARGE_SECONDS = "m-sct", 0.15, 20.0
 LISTS = {"greedy": 1.0, "cpop": 1.2, "peft": 2.0, "etf": 3.0}
 """What further list schedulers take, as multiples of ``heft`` (layered and ``gpt``, 100,000 nodes on 16 devices)."""
 SERIES_SHARE = 0.35
-"""Of the time left, for the bound by modules in a row."""
+"""Of the time left, for the bound by modules in a row, and then for a plan of them."""
+SERIES_NODES = 5_000
+"""Graphs of no more are left to ``decomposition`` where cut nodes leave modules that it can solve."""
 LIST_SHARE = 0.25
 """Of the time left, what a list scheduler that is to be run to its end may be expected to take."""
 WHOLE_NODES, WHOLE_SHARE, WHOLE_SECONDS = 60, 0.2, 10.0
@@ -82,10 +84,10 @@ class ScheduleRun(AutoSteps):
         quick = [self.quick(name) for name in (bounds_last if self.progress.plan is None else QUICK)]
         if n > MODEL_NODES:
             self.plans_first()
-            quick = [self.quick("critical-path")]
+            quick = [] if self.in_series else [self.quick("critical-path")]
         for task in [*quick, *([*whole, intervals] if n <= TINY_NODES else [intervals, *whole])]:
             self.run(task)
-        if self.by_modules and self.tabled and self.cut and not self.under_rows:
+        if self.decomposed:
             self.run(LaneTask(load(METHODS, "decomposition")(), PARTS_SHARE))
             if self.nearly:
                 self.run(LaneTask(load(METHODS, "milp-split")(), SPLIT_SHARE))
@@ -99,8 +101,8 @@ class ScheduleRun(AutoSteps):
         self.run(LaneTask(load(METHODS, "heft")()))
         spent = monotonic() - began
         self.run(LaneTask(load(METHODS, "simple")()))
-        if self.largest <= PART_NODES:
-            self.run(LaneTask(load(METHODS, "series-bound")(), SERIES_SHARE))
+        for method in self.in_series:
+            self.run(LaneTask(method, SERIES_SHARE))
         for name, multiple in LISTS.items():
             if multiple * spent <= LIST_SHARE * self.limits.remaining:
                 self.run(LaneTask(load(METHODS, name)()))
@@ -160,6 +162,20 @@ class ScheduleRun(AutoSteps):
         """Whether cut nodes leave modules that are small enough."""
         return self.largest <= max(min(MODULE_NODES, MODULE_PART * self.problem.graph.n), CHANNEL_NODES)
 
+    @cached_property
+    def in_series(self) -> list[Method]:
+        """The bound by modules in a row, and the search for plans of them, where a large graph has such modules."""
+        n = self.problem.graph.n
+        if n <= MODEL_NODES or self.largest > PART_NODES:
+            return []
+        names = ("series-bound", "series") if n > SERIES_NODES or not self.decomposed else ("series-bound",)
+        return [load(METHODS, name)() for name in names]
+
+    @property
+    def decomposed(self) -> bool:
+        """Whether modules between cut nodes are given to CP-SAT."""
+        return self.by_modules and self.tabled and self.cut and not self.under_rows
+
     @property
     def tabled(self) -> bool:
         """Whether the times of all edges between all devices, which CP-SAT is told, take little memory."""
@@ -205,10 +221,12 @@ class ScheduleRun(AutoSteps):
             turns = (search, *([below, parts] if split else []), *chain, *improve, *model)
             return [[LaneTask(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
         first = [LaneTask(search, ANNEALING_SHARE if improve else 1.0), *map(LaneTask, improve)]
+        if self.problem.graph.n > SERIES_NODES and self.in_series:  # what was cut off by its share
+            proofs = [*self.open([LaneTask(self.in_series[0], SERIES_SHARE)]), *proofs]
+            first = [*self.open([LaneTask(self.in_series[1], SERIES_SHARE)]), *first]
         if split:
-            first, proofs = (
-                [first[0], LaneTask(parts, SPLIT_SHARE), *first[1:]],
-                [LaneTask(below, SPLIT_BOUND_SHARE), *proofs],
-            )
+            after = first.index(next(task for task in first if task.method is search)) + 1
+            first = [*first[:after], LaneTask(parts, SPLIT_SHARE), *first[after:]]
+            proofs = [LaneTask(below, SPLIT_BOUND_SHARE), *proofs]
         more = [[LaneTask(method, seed=seed)] for seed in range(1, count) for method in (*improve, search)]
         return [lane for lane in (first, proofs, *more) if lane][:count]
