@@ -44,16 +44,17 @@ def series(problem: Problem, limits: Limits, progress: Progress) -> Result:
         if progress.ended(limits) is not None:
             raise TimeUp
 
-    best: Bound | None = None
+    best = Bound(0.0, NAME, "checked", "mtpp", "no time is negative")
     termination: Termination = "complete"
+    chain: _Chain | None = None
     try:
         chain = _Chain(problem, pause, progress.say)
         for most in COUNTS:
-            cost = chain.shortest(most)
+            chain.deepen(most)
+            cost = chain.length()
             if cost == inf:
                 return no_way(problem, NAME, limits, progress)
-            bound = _bound(problem, cost, chain)
-            best = bound if best is None or bound.cost > best.cost else best
+            best = max(best, _bound(problem, cost, chain), key=lambda bound: bound.cost)
             progress.report_bound(best)
             incumbent = progress.incumbent
             if incumbent is not None and best.cost >= incumbent * (1 - limits.gap):
@@ -63,8 +64,9 @@ def series(problem: Problem, limits: Limits, progress: Progress) -> Result:
                 break
     except TimeUp:
         termination = progress.ended(limits) or "time_limit"
-    if best is None:
-        best = Bound(0.0, NAME, "checked", "mtpp", "no time is negative")
+        if chain is not None and chain.length() < inf:
+            best = max(best, _bound(problem, chain.length(), chain), key=lambda bound: bound.cost)
+            progress.report_bound(best)
     return progress.result(NAME, limits, termination, bound=best)
 
 
@@ -92,40 +94,39 @@ class _Chain:
         self._alike = interchangeable(problem)
         self._tables = [np.zeros((problem.k, problem.k)) for _ in self.row.kinds]
 
-    def shortest(self, most: int) -> float:
-        """Return the length of the shortest way, with up to *most* nodes where edges meet; ``inf`` if there is none."""
-        for kind, table in zip(self.row.kinds, self._tables, strict=True):
-            np.maximum(table, self._times(kind, most), out=table)
+    def length(self) -> float:
+        """Return the length of the shortest way by what is known; ``inf`` if there is none."""
         reached = np.zeros(len(self._tables[0]))
         for number in self.row.number:
-            table = self._tables[number]
-            reached = (reached[:, None] + table).min(axis=0)
+            reached = (reached[:, None] + self._tables[number]).min(axis=0)
         return float(reached.min())
 
-    def _times(self, kind: ModuleKind, most: int) -> Floats:
-        """Return [k, k] the least times of a module from each device of its entry to each of its exit.
+    def deepen(self, most: int) -> None:
+        """Raise what is known, with up to *most* nodes where edges meet; kinds that fill most of the graph first."""
+        count = np.bincount(self.row.number, minlength=len(self._tables))
+        size = count * [len(kind.time) for kind in self.row.kinds]
+        for number in np.argsort(-size, kind="stable").tolist():
+            kind, table = self.row.kinds[number], self._tables[number]
+            self._raise(kind, table, most)
+            if kind.net.exclusive and kind.entry is not None and kind.exit is not None:
+                self._raise(kind.back, table.T, most)  # what leaves the entry's device takes turns as well
+
+    def _raise(self, kind: ModuleKind, table: Floats, most: int) -> None:
+        """Raise [k, k] the least times of a module from each device of its entry to each of its exit.
 
         Without an entry all rows are equal, and without an exit all columns. Of devices that can be swapped one is the
         entry's: with another in its place, the two are swapped at the exit as well.
         """
-        table = self._rows(kind, most)
-        if not kind.net.exclusive or kind.entry is None or kind.exit is None:
-            return table
-        return np.maximum(table, self._rows(kind.back, most).T)  # what leaves the entry's device takes turns as well
-
-    def _rows(self, kind: ModuleKind, most: int) -> Floats:
-        """Return the same as the heads of the exit alone show it."""
-        k = kind.time.shape[1]
-        table = np.empty((k, k))
         if kind.entry is None:
-            table[:] = _ends(kind, None, most, self._pause, self._say)
-            return table
+            np.maximum(table, _ends(kind, None, most, self._pause, self._say), out=table)
+            return
         for first, *others in self._alike:
-            table[first] = _ends(kind, first, most, self._pause, self._say)
+            row = _ends(kind, first, most, self._pause, self._say)
+            np.maximum(table[first], row, out=table[first])
             for other in others:
-                table[other] = table[first]
-                table[other, [first, other]] = table[first, [other, first]]
-        return table
+                swapped = row.copy()
+                swapped[[first, other]] = row[[other, first]]
+                np.maximum(table[other], swapped, out=table[other])
 
 
 def _ends(

@@ -27,6 +27,8 @@ LISTS = {"greedy": 1.0, "cpop": 1.2, "peft": 2.0, "etf": 3.0}
 """What further list schedulers take, as multiples of ``heft`` (layered and ``gpt``, 100,000 nodes on 16 devices)."""
 SERIES_SHARE = 0.35
 """Of the time left, for the bound by modules in a row, and then for a plan of them."""
+SERIES_RACE = 0.7
+"""The same where they go on side by side in large graphs, in which moves of single nodes change little."""
 SERIES_NODES = 5_000
 """Graphs of no more are left to ``decomposition`` where cut nodes leave modules that it can solve."""
 LIST_SHARE = 0.25
@@ -79,13 +81,14 @@ class ScheduleRun(AutoSteps):
         n, models = self.problem.graph.n, self.whole if self.by_modules else []
         share, seconds = (ROWS_SHARE, float("inf")) if self.under_rows else (WHOLE_SHARE, WHOLE_SECONDS)
         whole = [LaneTask(method, share, seconds) for method in models if n <= WHOLE_NODES]
-        intervals = self.quick("interval")
         bounds_last = sorted(QUICK, key=lambda name: name != "heft")  # where no device holds everything, a plan first
         quick = [self.quick(name) for name in (bounds_last if self.progress.plan is None else QUICK)]
         if n > MODEL_NODES:
             self.plans_first()
             quick = [] if self.in_series else [self.quick("critical-path")]
-        for task in [*quick, *([*whole, intervals] if n <= TINY_NODES else [intervals, *whole])]:
+        large = n > SERIES_NODES and self.in_series  # whose modules interval sees no better
+        intervals = [] if large else [self.quick("interval")]
+        for task in [*quick, *([*whole, *intervals] if n <= TINY_NODES else [*intervals, *whole])]:
             self.run(task)
         if self.decomposed:
             self.run(LaneTask(load(METHODS, "decomposition")(), PARTS_SHARE))
@@ -222,8 +225,8 @@ class ScheduleRun(AutoSteps):
             return [[LaneTask(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
         first = [LaneTask(search, ANNEALING_SHARE if improve else 1.0), *map(LaneTask, improve)]
         if self.problem.graph.n > SERIES_NODES and self.in_series:  # what was cut off by its share
-            proofs = [*self.open([LaneTask(self.in_series[0], SERIES_SHARE)]), *proofs]
-            first = [*self.open([LaneTask(self.in_series[1], SERIES_SHARE)]), *first]
+            proofs = [*self.open([LaneTask(self.in_series[0], SERIES_RACE)]), *proofs]
+            first = [*self.open([LaneTask(self.in_series[1], SERIES_RACE)]), *first]
         if split:
             after = first.index(next(task for task in first if task.method is search)) + 1
             first = [*first[:after], LaneTask(parts, SPLIT_SHARE), *first[after:]]
