@@ -135,8 +135,9 @@ def _sent(schedule: Schedule, kind: ModuleKind) -> Floats:
 def _edges(graph: Graph, module: CutModule) -> Ints:
     """Return the edges of *module* in the order of those of its kind."""
     place = {v: i for i, v in enumerate(module.members)}
-    tails, heads = ([place[v] for v in end[list(module.edges)].tolist()] for end in (graph.tails, graph.heads))
     edges = np.array(module.edges, np.int64)
+    tails = np.array([place[v] for v in graph.tails[edges].tolist()], np.int64)
+    heads = np.array([place[v] for v in graph.heads[edges].tolist()], np.int64)
     order: Ints = np.lexsort((edges, heads, tails))
     return edges[order]
 
