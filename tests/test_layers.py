@@ -131,6 +131,7 @@ SOLVERS = {
     **dict.fromkeys(ALGORITHMS, BELOW_SOLVERS | RUNTIME),
     "solvers.algorithms.homes": BELOW_SOLVERS | RUNTIME | {"solvers.algorithms.chains", "solvers.algorithms.ideals"},
     "solvers.algorithms.stages": BELOW_SOLVERS | RUNTIME | {"solvers.algorithms.ideals"},
+    "solvers.algorithms.windows": BELOW_SOLVERS | RUNTIME | {"solvers.algorithms"},
     "solvers.reductions": GROUND,
     "solvers.backends": set(),
     **dict.fromkeys(BACKENDS, GROUND),

@@ -13,9 +13,9 @@ from mtpp_dsl.core.plans.result import Bound, Result, Termination
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import interchangeable
-from mtpp_dsl.solvers.algorithms.module_kinds import ModuleKind, ModuleKinds
 from mtpp_dsl.solvers.algorithms.windows.climbing import ROUNDING, no_way
 from mtpp_dsl.solvers.algorithms.windows.earliest_starts import EARLIEST
+from mtpp_dsl.solvers.algorithms.windows.module_kinds import ModuleKind, ModuleKinds
 from mtpp_dsl.solvers.algorithms.windows.tighten import TimeUp
 
 __all__ = ["series"]

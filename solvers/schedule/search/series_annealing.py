@@ -19,8 +19,8 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, CutModule
-from mtpp_dsl.solvers.algorithms.module_kinds import ModuleKind, ModuleKinds
 from mtpp_dsl.solvers.algorithms.timing import timed
+from mtpp_dsl.solvers.algorithms.windows.module_kinds import ModuleKind, ModuleKinds
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.search.schedule_annealing import anneal_sample
 

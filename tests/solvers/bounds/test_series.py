@@ -15,7 +15,7 @@ from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms import module_kinds
+from mtpp_dsl.solvers.algorithms.windows import module_kinds
 from mtpp_dsl.solvers.bounds.schedule.series import series
 from mtpp_dsl.solvers.methods.schedules import Series
 from tests.amount import part
