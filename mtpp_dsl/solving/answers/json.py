@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -51,14 +51,44 @@ def _first_version(rule: dict[str, Any]) -> dict[str, Any]:
     return rule
 
 
+LONG = 1_000
+"""A list or object of more members has one on each line, which is written ten times as fast as indented ones."""
+
+
 def dumps(data: object, encoding: str = "utf-8") -> str:
     """Return JSON text for people and programs: indented, no NaN or infinity; ASCII where *encoding* has no more."""
-    text = escaped(json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)) + "\n"
+    text = escaped("".join(_indented(data, json.JSONEncoder(allow_nan=False, ensure_ascii=False), "\n")))
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        return json.dumps(data, indent=2, allow_nan=False) + "\n"
-    return text
+        text = "".join(_indented(data, json.JSONEncoder(allow_nan=False), "\n"))
+    return text + "\n"
+
+
+def _indented(data: object, encoder: json.JSONEncoder, line: str) -> Iterator[str]:
+    """Yield pieces of the text of *data*, as ``json.dumps(data, indent=2)`` has it but for what is long.
+
+    Args:
+        data: what is written.
+        encoder: of what is on one line.
+        line: a line break, and as many spaces as the line of *data* begins with.
+    """
+    if not isinstance(data, (dict, list, tuple)) or not data:
+        yield encoder.encode(data)
+        return
+    names = (key if isinstance(key, str) else encoder.encode(key) for key in data)
+    keys = [f"{encoder.encode(name)}: " for name in names] if isinstance(data, dict) else [""] * len(data)
+    opening, closing = "{}" if isinstance(data, dict) else "[]"
+    inner = f"{line}  "
+    separator = opening
+    for key, value in zip(keys, data.values() if isinstance(data, dict) else data, strict=True):
+        yield f"{separator}{inner}{key}"
+        separator = ","
+        if len(data) > LONG:
+            yield encoder.encode(value)
+        else:
+            yield from _indented(value, encoder, inner)
+    yield f"{line}{closing}"
 
 
 def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
