@@ -3,10 +3,10 @@
 This is the only place that compiles. Searches and the checkers of certificates both use it: a checker shares no code
 with what it checks, but the compiler is no part of a derivation, as little as numpy is.
 
-numba is imported, and a kernel compiled, when it is known to run longer than that takes, or when it has run that long
-as plain Python; the machine code is kept on disk. So a call takes at most twice as long as with the better of both, and
-a small input needs no compiler. The time that compiling takes is charged to no share of a time limit
-(:mod:`mtpp_dsl.core.base.preparation`). A compiled kernel lets other threads run: they must not touch its arrays.
+numba is imported, and a kernel compiled, when it is known to run longer than that takes, or when it has run for a
+quarter of that as plain Python; the machine code is kept on disk. So a small input needs no compiler. The time that
+compiling takes is charged to no share of a time limit (:mod:`mtpp_dsl.core.base.preparation`). A compiled kernel lets
+other threads run: they must not touch its arrays.
 
 **Why innermost loops stay in one piece.** A kernel is as a rule one long function that calls no other of ours, and two
 kernels that repeat a block stay as they are. Measured on the annealing of splits (the code of a move and that of the
@@ -38,8 +38,10 @@ LOOKING = 0.15
 """Seconds of the plain function after which to import numba, and to see whether there is machine code on disk."""
 LOADING = 0.4
 """Seconds that importing numba and loading machine code from disk take, about."""
-WORTH = 0.5
-"""Share of the time left that compiling may take: the code has to be of use for as long again."""
+WORTH = 0.6
+"""Share of the time left that compiling may take: the code has to be of use for about as long again."""
+LONGER = 4.0
+"""What has run for a while most often runs this many times as long: examples end within 0.2 s, others take minutes."""
 PORTION = 0.1
 """Seconds of plain steps after which to see whether compiled code would pay."""
 
@@ -76,8 +78,8 @@ class Kernel(Generic[P, R]):
     def pick(self, steps: float, say: Callable[[str], None] | None = None) -> Callable[P, R]:
         """Return the compiled function if *steps* take the plain one longer than it takes to have the compiled one.
 
-        Else return one that is plain until it has run for as long as that. It stays so where the compiled one would not
-        be ready before the time of the whole call is up.
+        Else return one that is plain until it has run for a quarter of that. It stays so where the compiled one would
+        not be ready before most of the time of the whole call is up.
 
         Args:
             steps: of the innermost loop, over all calls to come, as far as they are sure to come.
@@ -88,7 +90,7 @@ class Kernel(Generic[P, R]):
 
         def run(*args: P.args, **kwargs: P.kwargs) -> R:
             """Run the plain function as long as compiled code would not pay, and see how long it takes."""
-            if self._pays(self._spent):
+            if self._spent >= LOOKING and self._pays(LONGER * self._spent):
                 return self.compiled(say)(*args, **kwargs)
             began = thread_time()
             try:

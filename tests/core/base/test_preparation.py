@@ -74,9 +74,10 @@ def test_threads_and_nested_blocks_count_once() -> None:
 
 
 @pytest.mark.parametrize("call", [lambda: Kernel(triangle, 0.0).compiled()(9), lambda: Kernel(square).compiled()(6)])
-def test_compiling_is_measured(call: object) -> None:
+def test_compiling_is_measured(call: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first call of a compiled kernel, of a search or of a check, prepares it; its share is as long as before."""
     assert callable(call)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     machine_code.numba()
     share, before, began = Limits(time=100.0).within(10.0), PREPARING.seconds, monotonic()
     assert call() == 36
