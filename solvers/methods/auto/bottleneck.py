@@ -15,6 +15,7 @@ from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.lanes import lanes
 from mtpp_dsl.solvers.methods.auto.parts import bound_parts
+from mtpp_dsl.solvers.methods.auto.policy import BOUNDS_SHARE, EXACT_FIRST, MANY_DEVICES
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip, together
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
@@ -69,7 +70,7 @@ class BottleneckRun(Sized):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.of_ideals: tuple[str, ...] = ()
-        self.ideals_ended = False
+        self.ideals_ended = self.exact_tried = False
         self.tried: set[str] = set()  # searches for plans that were given the first seed
 
     def result(self) -> Result:
@@ -94,6 +95,8 @@ class BottleneckRun(Sized):
             self.quick(QUICK)
         self.whole()
         self.each_part()
+        if self.exact_first:
+            self.exact(EXACT_FIRST.share)
         self.race()
         self.relax()
         self.exact()
@@ -218,12 +221,25 @@ class BottleneckRun(Sized):
         asked = self.limits.solver not in ("highs", "cp-sat")
         return asked or self.problem.graph.n > WHOLE_NODES or self.problem.k > WHOLE_DEVICES
 
+    @property
+    def exact_first(self) -> bool:
+        """Whether the exact model is expected to close the problem sooner than anything before it."""
+        problem = self.reduced.problem
+        few = problem.k <= EXACT_FIRST.devices and self.rows <= EXACT_FIRST.rows
+        return few and not problem.acyclic and not problem.hard_rows and not any(problem.of(CustomConstraint))
+
+    @property
+    def bounds_first(self) -> bool:
+        """Whether bounds get further than the exact model, and need most of the time for it."""
+        return self.small and not self.problem.acyclic and self.problem.k >= MANY_DEVICES
+
     def race(self) -> None:
         """Search and bound at the same time, until plan and bound meet or neither gets better."""
         if self.closed:
             return
         count = 1 if self.small else cores(self.limits)
-        ran = lanes(self.together, count, ideals=not self.ideals_ended, searched=self.tried)
+        first = self.bounds_first
+        ran = lanes(self.together, count, ideals=not self.ideals_ended, searched=self.tried, bounds_first=first)
         if not ran or self.tells(*(task.method.name for lane in ran for task in lane)):
             return
         limits = self.limits.within(self.race_share * self.limits.remaining, start=self.reduced.best_plan)
@@ -247,10 +263,12 @@ class BottleneckRun(Sized):
         searched = any(method.accepts(self.together) is None for method in methods) and not any(self.problem.of(Linear))
         if searched and not self.orderless:
             return LARGE_SHARE if self.small else 1.0
-        if self.too_large or formulation("exact").accepts(self.reduced.problem) is not None:
+        if self.exact_tried or self.too_large or formulation("exact").accepts(self.reduced.problem) is not None:
             return 1.0
         if any(self.problem.of(CustomConstraint)):
             return MODEL_SHARE
+        if self.bounds_first:
+            return BOUNDS_SHARE
         return SMALL_SHARE if self.small else LARGE_SHARE
 
     def mend(self) -> None:
@@ -281,9 +299,9 @@ class BottleneckRun(Sized):
         self.progress.begin(name, limits.remaining, f"a bound: the exact model has some {self.rows:,} rows")
         self.take(attempt(mip(relaxation), problem, limits, self.reduced.listener()))
 
-    def exact(self) -> None:
-        """Run the exact model, unless it is too large or does not accept the problem."""
-        if self.closed:
+    def exact(self, share: float = 1.0) -> None:
+        """Run the exact model for a share of the time, unless it is too large, refuses the problem, or has run."""
+        if self.closed or self.exact_tried:
             return
         problem, exact = self.reduced.problem, formulation("exact")
         if exact.accepts(problem) is not None:
@@ -296,11 +314,15 @@ class BottleneckRun(Sized):
         if self.tells("exact"):
             return
         listener = self.reduced.listener()
-        seconds = max(LAST_SECONDS, self.progress.elapsed) if self.nearly else float("inf")
+        seconds = max(LAST_SECONDS, self.progress.elapsed) if self.nearly else share * self.limits.remaining
         limits = self.limits.within(seconds, start=self.reduced.best_plan)
         self.progress.begin("exact", limits.remaining, f"it has some {self.rows:,} rows")
-        self.ended = attempt(mip(exact), problem, limits, listener)
-        self.used = True
+        result = attempt(mip(exact), problem, limits, listener)
+        self.used = self.exact_tried = True
+        if share < 1.0:
+            self.take(result)
+            return
+        self.ended = result
         self.notes += self.ended.notes
         if self.ended.termination == "time_limit" and self.limits.remaining > 0:
             self.ended = replace(self.ended, termination="complete")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from mtpp_dsl.core.constraints import Linear
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto.policy import BOUNDS_FIRST, TURNS
 from mtpp_dsl.solvers.methods.bounds import Configuration
 from mtpp_dsl.solvers.methods.branching import Branching
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 
-TURNS, WHOLE = (1.0, 3.0), 2.0
-"""How long the turns of searches and bounds are on one core beside each other, and that of what searches everything."""
+WHOLE = 2.0
+"""How long the turn of what searches everything is, beside those of searches and bounds."""
 FEW_DEVICES, FEW_NODES = 4, 62
 """With so few devices, or in graphs of so few nodes, a search of everything gets far."""
 SHARE = 0.4
@@ -22,7 +23,12 @@ SHARE = 0.4
 
 
 def lanes(
-    problem: Problem, cores: int, *, ideals: bool = True, searched: Container[str] = frozenset()
+    problem: Problem,
+    cores: int,
+    *,
+    ideals: bool = True,
+    searched: Container[str] = frozenset(),
+    bounds_first: bool = False,
 ) -> list[list[LaneTask]]:
     """Return lanes of tasks, at most as many as there are cores.
 
@@ -36,6 +42,7 @@ def lanes(
         cores: how many processes may run.
         ideals: False where all ideals were searched before.
         searched: names of the searches for plans that the first seed was given to before.
+        bounds_first: whether bounds have most of the time on one core, in one turn.
     """
     ordered = problem.acyclic or problem.contiguous
     plans = _accepting(problem, Annealing(), SliceGraph())[:1]
@@ -45,7 +52,7 @@ def lanes(
     seed = 1 if any(method.name in searched for method in plans) else 0
     whole = branching or (_accepting(problem, Ideals()) if ordered and ideals else [])
     if cores == 1:
-        return _in_turn(plans, whole, bounds, seed)
+        return _in_turn(plans, whole, bounds, seed, BOUNDS_FIRST if bounds_first else TURNS)
     sure = [Configuration(step=0.15, share=0.25)] if branching and bounds else []
     far = bool(branching) and (problem.k <= FEW_DEVICES or problem.graph.n <= FEW_NODES)
     if cores == 2 and whole:
@@ -58,13 +65,15 @@ def lanes(
     return [lane for lane in groups if lane][:cores]
 
 
-def _in_turn(plans: list[Method], whole: list[Method], bounds: list[Method], seed: int) -> list[list[LaneTask]]:
-    """Return one lane: a short turn of each, with one of what searches everything between, then a long one."""
+def _in_turn(
+    plans: list[Method], whole: list[Method], bounds: list[Method], seed: int, lengths: Sequence[tuple[float, float]]
+) -> list[list[LaneTask]]:
+    """Return one lane: a turn of each, with one of what searches everything between, then another; see *lengths*."""
     turns: list[tuple[float, Method, int]] = []
-    for number, weight in enumerate(TURNS):
-        turns += [(weight, method, seed + number) for method in plans]
+    for number, (searching, bounding) in enumerate(lengths):
+        turns += [(searching, method, seed + number) for method in plans]
         turns += [(WHOLE, method, 0) for method in whole if number == 0]
-        turns += [(weight, method, 0) for method in bounds]
+        turns += [(bounding, method, 0) for method in bounds if bounding]
     left = [sum(weight for weight, *_ in turns[i:]) for i in range(len(turns))]
     lane = [LaneTask(method, weight / rest, seed=own) for (weight, method, own), rest in zip(turns, left, strict=True)]
     return [lane] if lane else []

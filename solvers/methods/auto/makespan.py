@@ -13,6 +13,7 @@ from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
+from mtpp_dsl.solvers.methods.auto.policy import INTERVAL
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
@@ -87,7 +88,7 @@ class ScheduleRun(AutoSteps):
             self.plans_first()
             quick = [] if self.in_series else [self.quick("critical-path")]
         large = n > SERIES_NODES and self.in_series  # whose modules interval sees no better
-        intervals = [] if large else [self.quick("interval")]
+        intervals = [] if large else [self.intervals()]
         for task in [*quick, *([*whole, *intervals] if n <= TINY_NODES else [*intervals, *whole])]:
             self.run(task)
         if self.decomposed:
@@ -111,6 +112,11 @@ class ScheduleRun(AutoSteps):
                 self.run(LaneTask(load(METHODS, name)()))
         if 2 * LISTS["etf"] * spent <= LARGE_SHARE * self.limits.remaining:  # its programme may take as long again
             self.run(LaneTask(load(METHODS, LARGE)(), LARGE_SHARE, LARGE_SECONDS))
+
+    def intervals(self) -> LaneTask:
+        """Return the bound by intervals, which has more time where a model could use it."""
+        large = self.problem.graph.n > MODEL_NODES
+        return self.quick("interval") if large else LaneTask(load(METHODS, "interval")(), *INTERVAL)
 
     def quick(self, name: str) -> LaneTask:
         """Return a method that is given little time."""

@@ -25,6 +25,7 @@ WHY: Mapping[str, str] = {
     "milp-split": "few tensors join modules that can be solved",
     "moirai": "one model of everything",
     "path-hull": "a bound along a path",
+    "series-bound": "a bound by modules in a row",
     "slicegraph": "it slices good orders of the nodes",
     "split-bound": "a bound by modules that few tensors join",
 }

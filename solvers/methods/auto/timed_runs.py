@@ -14,6 +14,7 @@ from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto.policy import LISTS_SHARE
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
@@ -71,6 +72,7 @@ class LatencyRun(AutoSteps):
 
 
 QUICK = ("simple", "critical-path", "met", "greedy", "heft")
+LISTS = ("greedy", "heft")
 QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
 SMALL = 120
@@ -101,7 +103,7 @@ class BatchRun(AutoSteps):
         """Go through the steps, and return the best of what they found."""
         self.first(load(METHODS, "single-device")())
         for name in QUICK:
-            self.run(LaneTask(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS))
+            self.run(LaneTask(load(METHODS, name)(), LISTS_SHARE if name in LISTS else QUICK_SHARE, QUICK_SECONDS))
         size = self.problem.graph.n * self.problem.batching.count
         if size <= SMALL:
             for method in self.whole:
