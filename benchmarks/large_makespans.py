@@ -134,12 +134,13 @@ def shown(value: float | None, form: str) -> str:
 def line(row: Row, outcome: Outcome) -> str:
     """Return what the table says of a call."""
     answer = outcome.answer
-    log: list[dict[str, float | None]] = answer.get("log", [])  # type: ignore[assignment]
-    plans = [(entry["time"], entry["incumbent"]) for entry in log if entry["incumbent"] is not None]
-    final = min((cost for _, cost in plans if cost is not None), default=None)
+    log: list[dict[str, float]] = answer.get("log", [])  # type: ignore[assignment]
     spent: dict[str, float] = answer.get("time", {})  # type: ignore[assignment]
-    until = max(0.1 * row.limit, spent.get("read", 0.0) + 1.0)
-    early = min((cost for at, cost in plans if at is not None and cost is not None and at <= until), default=None)
+    read = spent.get("read", 0.0)  # times of the log begin after it
+    plans = [(read + entry["time"], entry["incumbent"]) for entry in log if entry["incumbent"] is not None]
+    final = min((cost for _, cost in plans), default=None)
+    until = max(0.1 * row.limit, read + 1.0)
+    early = min((cost for at, cost in plans if at <= until), default=None)
     first = plans[0][0] if plans else None
     gap: float | None = answer.get("gap")  # type: ignore[assignment]
     cells = [
