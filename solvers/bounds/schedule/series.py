@@ -142,8 +142,9 @@ def _ends(
         time = time.copy()
         time[kind.entry, np.arange(k) != device] = inf
     start, since, weight = np.zeros((n, k)), np.full((n, k), np.nan), np.zeros((n, k, k + 1))
-    run = EARLIEST.pick(len(kind.net.tail) * k * k * most, say)
-    step = max(1, CHUNK // (1 + most))
+    steps = len(kind.net.tail) * k * k * most
+    run = EARLIEST.pick(steps, say)
+    step = max(1, min(CHUNK // (1 + most), n * EARLIEST.portion(steps) // max(1, steps)))
     for first in range(0, n, step):
         pause()
         run(kind.net, time, first, min(n, first + step), most, start, since, weight)

@@ -100,11 +100,17 @@ class ScheduleRun(AutoSteps):
         return self.answer()
 
     def plans_first(self) -> None:
-        """Run one list scheduler to its end, whatever it takes, the cheapest bound, and further ones as time allows."""
+        """Run one list scheduler to its end, whatever it takes, the cheapest bound, and further ones as time allows.
+
+        The bound is first where it takes next to no time.
+        """
+        if self.problem.graph.n <= SERIES_NODES:
+            self.run(self.quick("simple"))
         began = monotonic()
         self.run(LaneTask(load(METHODS, "heft")()))
         spent = monotonic() - began
-        self.run(LaneTask(load(METHODS, "simple")()))
+        if self.progress.bound is None:
+            self.run(LaneTask(load(METHODS, "simple")()))
         for method in self.in_series:
             self.run(LaneTask(method, SERIES_SHARE))
         for name, multiple in LISTS.items():
