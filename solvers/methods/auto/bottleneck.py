@@ -81,6 +81,8 @@ class BottleneckRun(Sized):
         small = self.problem.graph.n <= SLICED_AT_ONCE
         if self.large:
             self.slice_as_it_is()
+        else:
+            self.first_split()
         if short and small:
             self.slice(LEAST_SECONDS, improved=False)
             self.quick(QUICK)

@@ -12,7 +12,7 @@ from mtpp_dsl.solvers.runtime.reduced import Aside
 
 SHARE = 0.2
 """Of the time left, what each part gets."""
-ROUNDING = 1e-12
+ROUNDING = 1e-15
 """Relative: what the sum of two bounds may be off by."""
 
 

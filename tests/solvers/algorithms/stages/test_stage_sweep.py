@@ -187,8 +187,8 @@ def test_machine_code_does_the_same() -> None:
         aggregate = Aggregate.create(ROWS, *AGGREGATES[seed % 6][:1], **AGGREGATES[seed % 6][1])
         states = shape_states(case.counts, case.take, stages=case.stages)
         plain = _swept(case, aggregate, states)
-        was, STAGE_SWEEP._threshold = STAGE_SWEEP._threshold, 0.0
+        was, STAGE_SWEEP._pace = STAGE_SWEEP._pace, 0.0
         try:
             assert _swept(case, aggregate, states) == plain
         finally:
-            STAGE_SWEEP._threshold, STAGE_SWEEP._ready = was, False
+            STAGE_SWEEP._pace, STAGE_SWEEP._ready = was, False
