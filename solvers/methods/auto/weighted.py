@@ -54,11 +54,16 @@ class WeightedRun(AutoSteps):
        of the rest, the bound with nodes that may be divided between devices;
     4. a split of small loads, then annealing from it;
     5. annealing and the exact model at the same time, from the best plan.
+
+    Before all of these, a split by times alone in large graphs, and the bound that costs next to nothing.
     """
+
+    minor = frozenset({Simple.name})
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         self.first_split()
+        self.run(LaneTask(Simple()))
         fit = Ideals().accepts(self.problem) is None
         if self.problem.phased and fit:
             self.run(LaneTask(Ideals(), PHASES_SHARE))

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from mtpp_dsl import solve
+from mtpp_dsl.core.contracts.limits import Limits, Progress
+from mtpp_dsl.core.plans.result import Bound
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
+from mtpp_dsl.solvers.methods.auto.weighted import WeightedRun
+from mtpp_dsl.solvers.methods.bounds import Simple
 from mtpp_dsl.solving.api import find_method
 from tests.amount import part
 from tests.weighted_problems import all_costs, random_problem
@@ -54,3 +58,18 @@ def test_outline_names_what_auto_would_run() -> None:
     """The methods that check lists for a linear objective are those of its run."""
     problem = random_problem(1, linear=True, rows=0)
     assert {"exact", "divided", "annealing"} <= set(find_method("auto").outline(problem))  # type: ignore[attr-defined]
+
+
+def test_there_is_a_bound_before_anything_takes_time() -> None:
+    """A run that is stopped by its first bound has the cheap one, also beside a penalty."""
+
+    class Stopping(Progress):
+        def report_bound(self, bound: Bound) -> None:
+            super().report_bound(bound)
+            self.stop()
+
+    seeds = (seed for seed in range(50) if Simple().accepts(random_problem(seed, rows=1, soft=1.0)) is None)
+    problem = random_problem(next(seeds), rows=1, soft=1.0)
+    bound = WeightedRun(problem, Limits(), Stopping()).result().bound
+    assert bound is not None
+    assert bound.method == Simple.name
