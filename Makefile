@@ -1,6 +1,6 @@
 # make demo: what users need into .venv, and solve a first spec    make install: everything    make test: what CI runs
 # make frameworks: torch, transformers and onnxruntime, for the tests of imports and runs
-# make site: the documentation, in build/site
+# make site: the documentation, in build/site    make wheel: the package as a wheel, in dist/
 # make quick: after every change, some 90 s    make test-all: the long tests and many more random examples
 # make test-newest: the quick tests with the newest version of every package, as pip gives it to users, in .newest
 PYTHON ?= python3
@@ -13,7 +13,7 @@ FRAMEWORKS := $(VENV)/.frameworks
 NODE := --no-save --no-audit --no-fund --ignore-scripts --loglevel=error @vscode/vsce@3.9.2 vscode-oniguruma@2.0.1 vscode-textmate@9.3.2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
 
-.PHONY: install frameworks demo site test quick test-all test-newest
+.PHONY: install frameworks demo wheel site test quick test-all test-newest
 
 install: $(STAMP)
 
@@ -46,6 +46,11 @@ $(FRAMEWORKS): $(STAMP)
 
 demo: $(BASE)
 	$(BIN)/mtpp solve examples/quickstart.mtpp
+
+# one file for every platform, in dist/
+wheel: $(BASE)
+	PYTHONWARNINGS=ignore $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	ls dist
 
 # strictly: a warning is an error; without a network
 site: install
