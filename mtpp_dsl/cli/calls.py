@@ -173,7 +173,7 @@ class ConvertCall:
         str | None,
         typer.Option("--to", metavar="FORMAT", help="Of OUT; otherwise by its name.", autocompletion=complete_format),
     ] = None
-    group_by: Annotated[str | None, option("GROUPS", "Of a model: layer, module or operator.")] = None
+    group_by: Annotated[str | None, option("GROUPS", "Of a model: layer, part, module or operator.")] = None
     size: Annotated[
         list[str],
         option("NAME=NUMBER", "Of a model: a symbol's value, such as batch=8."),
