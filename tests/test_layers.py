@@ -115,7 +115,6 @@ ALGORITHMS = {
     "solvers.algorithms.chains",
     "solvers.algorithms.homes",
     "solvers.algorithms.ideals",
-    "solvers.algorithms.reach",
     "solvers.algorithms.slicing",
     "solvers.algorithms.stages",
     "solvers.algorithms.windows",
@@ -131,7 +130,6 @@ SOLVERS = {
     "solvers.runtime.portfolio": BELOW_SOLVERS | {"solvers.runtime"},
     **dict.fromkeys(ALGORITHMS, BELOW_SOLVERS | RUNTIME),
     "solvers.algorithms.homes": BELOW_SOLVERS | RUNTIME | {"solvers.algorithms.chains", "solvers.algorithms.ideals"},
-    "solvers.algorithms.reach": BELOW_SOLVERS | RUNTIME | {"solvers.algorithms"},
     "solvers.algorithms.stages": BELOW_SOLVERS | RUNTIME | {"solvers.algorithms.ideals"},
     "solvers.algorithms.windows": BELOW_SOLVERS | RUNTIME | {"solvers.algorithms"},
     "solvers.reductions": GROUND,
@@ -158,6 +156,7 @@ SOLVERS = {
     "solvers.schedule.search": SEARCHES | {"solvers.schedule.list", "solvers.schedule.state"},
     "solvers.schedule.lns": SEARCHES,
     "solvers.schedule.decomposition": SEARCHES | {"solvers.schedule.modules"},
+    "solvers.schedule.lifted": SEARCHES | {"solvers.schedule.decomposition"},
     "solvers.schedule.splitting": SEARCHES
     | {"solvers.schedule.lns", "solvers.schedule.modules", "solvers.schedule.search"},
     "solvers.latency": SEARCHES,

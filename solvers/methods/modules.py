@@ -109,6 +109,32 @@ class ChainRelaxation(_ByParts):
         return chain_parts(problem, self.largest)
 
 
+class Lifted(Scoped, MethodBase):
+    """Method ``lifted``: modules in a row, bounded by assignment programmes over classes of equal nodes, and annealed.
+
+    Nodes of a module that nothing but their names tells apart, such as the heads of a layer, are one class, and a
+    programme counts how many of each class are on each device. So a layer of a hundred heads is as small as one of
+    four. For graphs that repeat their modules, and modules that repeat their parts; see
+    :mod:`mtpp_dsl.solvers.schedule.lifted.run`.
+    """
+
+    name = "lifted"
+    gives: Gives = "plan and bound"
+    summary = "modules in a row: bounds by assignment programmes over classes of equal nodes, annealed schedules"
+    scopes = (checking(ONE_SAMPLE),)
+
+    @rows_checked
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan and the best bound found.
+
+        Raises:
+            SolverError: HiGHS refused a programme.
+        """
+        from mtpp_dsl.solvers.schedule.lifted.run import LiftedRun
+
+        return LiftedRun(problem, limits, progress).result()
+
+
 class MilpSplit(Scoped, MethodBase):
     """Method ``milp-split``: the graph in modules, which are solved one by one (ghannane2023, 3.3).
 

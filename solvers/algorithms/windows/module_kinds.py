@@ -11,7 +11,7 @@ import numpy as np
 
 from mtpp_dsl.core.base.compiling import inputs
 from mtpp_dsl.core.constraints import Colocate, Separate
-from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, CutModule, modules
 from mtpp_dsl.solvers.algorithms.windows.earliest_starts import DirectedNet, class_time, net_of, reversed_net
@@ -37,10 +37,26 @@ class ModuleKinds:
     number: Sequence[int]
 
     @classmethod
-    def of(cls, problem: Problem, pause: Callable[[], None]) -> ModuleKinds:
-        """Return those of *problem*; *pause* is called often, and raises to end."""
-        together = [c.nodes for c in problem.constraints if isinstance(c, (Colocate, Separate))]
-        parts = joined(modules(problem.graph, bound=together))
+    def of(
+        cls,
+        problem: Problem,
+        pause: Callable[[], None],
+        *,
+        kept: Bools | None = None,
+        edges: Bools | None = None,
+        bound: bool = True,
+    ) -> ModuleKinds:
+        """Return those of *problem*.
+
+        Args:
+            problem: a makespan on links.
+            pause: called often; raises to end.
+            kept: [n] nodes to look at; None for all.
+            edges: [m] edges to look at; None for all.
+            bound: whether nodes that must, or must not, share a device stay in one module; a bound does not need that.
+        """
+        together = [c.nodes for c in problem.constraints if bound and isinstance(c, (Colocate, Separate))]
+        parts = joined(modules(problem.graph, kept=kept, edges=edges, bound=together))
         net, time = net_of(problem), class_time(problem)
         numbers: dict[bytes, int] = {}
         kinds: list[ModuleKind] = []

@@ -98,6 +98,49 @@ def maximise(
     )
 
 
+def minimise(
+    objective: Floats,
+    box: tuple[Floats, Floats],
+    integer: Bools,
+    rows: MatrixRows,
+    *,
+    nodes: int,
+    gap: float,
+    seconds: float,
+    stopped: Callable[[], bool],
+) -> MatrixAnswer:
+    """Minimise over a *box* under *rows*, until a relative *gap*, or so many *nodes* of branch and bound.
+
+    Only these two limits are meant to end it; what *seconds* or *stopped* cut off has a weaker bound, or none. The
+    bound is one from below here, ``-inf`` if nothing is known.
+    """
+    highs = silent_highs()
+    for option, value in {
+        "threads": 1,
+        "time_limit": max(seconds, 0.01),
+        "mip_rel_gap": gap,
+        "mip_max_nodes": nodes,
+    }.items():
+        highs.setOptionValue(option, value)
+    lp = _rowwise(len(objective), rows)
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = objective, *box
+    whole = bool(integer.any())
+    if whole:
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[one] for one in integer.astype(int).tolist()]
+    _pass(highs, lp)
+    if not _run_apart(highs, seconds + 5.0, stopped):
+        return MatrixAnswer(infeasible=False, values=None, bound=-INF)
+    status, info = highs.getModelStatus(), highs.getInfo()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return MatrixAnswer(infeasible=True, values=None, bound=INF)
+    has_solution = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    values = np.array(highs.getSolution().col_value, np.float64) if has_solution else None
+    solved = status == highspy.HighsModelStatus.kOptimal
+    bound = info.mip_dual_bound if whole else info.objective_function_value if solved else -INF
+    return MatrixAnswer(infeasible=False, values=values, bound=float(bound) if isfinite(bound) else -INF)
+
+
 def _run_apart(highs: Any, seconds: float, stopped: Callable[[], bool]) -> bool:
     """Run on another thread; return False if it did not stop and was left running."""
     interrupt = Event()

@@ -20,6 +20,7 @@ WHY: Mapping[str, str] = {
     "interval": "a bound in a moment",
     "latency": "one model of everything",
     "latency-search": "it finds plans by subgraphs and bounds them",
+    "lifted": "modules in a row repeat, or have parts that do",
     "lns": "it solves one part of the best plan after another",
     "m-sct": "a large graph keeps much of the schedule that a search begins with",
     "milp-split": "few tensors join modules that can be solved",

@@ -1,0 +1,218 @@
+"""One row of modules under search: what is known of each kind, questions about bounds, and annealing of schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.symmetry import interchangeable
+from mtpp_dsl.core.views.tasks import ScheduleInstance
+from mtpp_dsl.solvers.algorithms.windows.module_kinds import ModuleKinds
+from mtpp_dsl.solvers.algorithms.windows.module_times import ModuleTimes
+from mtpp_dsl.solvers.schedule.lifted.classes import class_graph
+from mtpp_dsl.solvers.schedule.lifted.joining import cut_apart, joined
+from mtpp_dsl.solvers.schedule.lifted.module_search import ModuleSchedule, ModuleSearch
+from mtpp_dsl.solvers.schedule.lifted.programme import ModuleBound
+from mtpp_dsl.solvers.schedule.lifted.questions import CLOSE, Question, Questions
+from mtpp_dsl.solvers.schedule.lifted.tables import EndPair, RowTables
+
+__all__ = ["Annealing", "ModuleRow"]
+
+COLUMNS = 12_000
+"""Of the largest programme that is asked."""
+SMALL, SMALL_STEPS = 25, 300
+"""Modules of so few nodes are annealed for all devices of their ends at the beginning, for so many moves."""
+WORK = 1_000_000
+"""Nodes and edges that the first annealings of a module time."""
+MOVES = 10
+"""Moves of these per node and device, at most."""
+DOUBLINGS = 4
+"""How often annealings become twice as long, at most."""
+TEMPERATURES = (0.02, 0.005, 0.00125, 0.01)
+"""First temperatures of annealings in turn, as shares of the length of the module."""
+PATIENCE = 24
+"""Annealings of a pair without a shorter schedule after which it is left alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Annealing:
+    """An annealing to come: of a pair, from some devices and keys."""
+
+    pair: EndPair
+    device: Ints
+    key: Floats | None
+    steps: int
+    hot: float
+    seed: int
+
+
+class ModuleRow:
+    """Modules in a row, of all nodes and edges of a graph or of those that are kept.
+
+    Args:
+        problem: a makespan on links.
+        pause: called often; raises to end.
+        say: told when code has to be compiled.
+        kept, edges: [n], [m] what is looked at; None for all.
+        bound: whether colocated nodes stay in one module.
+        seed: of everything random.
+
+    Attributes:
+        tables: what is known.
+        searches: of schedules, for each kind.
+        questions: that raise the bound.
+        asked: how many were asked.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        pause: Callable[[], None],
+        say: Callable[[str], None],
+        *,
+        kept: Bools | None = None,
+        edges: Bools | None = None,
+        bound: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self._pause, self._seed = pause, seed
+        row = ModuleKinds.of(problem, pause, kept=kept, edges=edges, bound=bound)
+        graphs = [class_graph(kind) for kind in row.kinds]
+        self.tables = RowTables(row, graphs, interchangeable(problem))
+        self.searches = [ModuleSearch(kind, graph, say) for kind, graph in zip(row.kinds, graphs, strict=True)]
+        self.questions = Questions(self.tables, COLUMNS)
+        self._times = ModuleTimes(problem, row, pause, say)
+        self._fresh: list[EndPair] = []
+        self._counted: dict[EndPair, Ints] = {}
+        self._quiet: dict[EndPair, int] = {}
+        self._turns = 0
+        self.asked = 0
+
+    @property
+    def bound(self) -> float:
+        """The length of the shortest way by bounds."""
+        return self.tables.bounds.length
+
+    @property
+    def value(self) -> float:
+        """The length of the shortest way by schedules."""
+        return self.tables.best.length
+
+    @property
+    def largest(self) -> int:
+        """How many nodes the largest module has, with its ends."""
+        return self.tables.row.largest
+
+    def start(self) -> None:
+        """Schedule every kind with all nodes on one device, for all devices of both ends; anneal small ones."""
+        tables = self.tables
+        for c, search in enumerate(self.searches):
+            n = len(search.kind.time)
+            for i, j in np.ndindex(tables.upper[c].shape):
+                if tables.upper[c][i, j] < inf:
+                    continue  # a device that can be swapped with this one had its turn
+                self._pause()
+                ends = tables.ends((c, i, j))
+                near = [d for d in dict.fromkeys(ends) if d is not None]
+                steps = SMALL_STEPS if n <= SMALL else 0
+                for d in range(tables.k) if n <= SMALL or not near else near:
+                    hot = TEMPERATURES[0] * float(tables.lower[c][i, j]) if steps else 0.0
+                    tables.keep((c, i, j), search.schedule(ends, np.full(n, d), steps=steps, hot=hot))
+
+    def cut(self, plan: Plan) -> None:
+        """Keep the schedules of the modules of a plan, each begun when its entry ends."""
+        tables, number, seen = self.tables, self.tables.row.number, set[tuple[int, bytes]]()
+        for j, device, start in cut_apart(plan, tables.row.modules):
+            c = number[j]
+            if (c, device.tobytes()) in seen:
+                continue
+            seen.add((c, device.tobytes()))
+            self._pause()
+            graph = tables.graphs[c]
+            pair = c, 0 if graph.entry is None else int(device[0]), 0 if graph.exit is None else int(device[-1])
+            tables.keep(pair, self.searches[c].schedule(tables.ends(pair), device, -start))
+
+    def deepen(self, most: int) -> None:
+        """Raise the bounds by what up to *most* nodes must share before edges meet."""
+        if most <= 4 * self.largest:
+            self._times.deepen(most)
+            self.tables.learn_all(self._times.tables)
+
+    def question(self, level: int, known: float) -> Question | None:
+        """Return a question at a level of :data:`LEVELS`, or None; *known* is the length of a plan."""
+        return self.questions.next(level, min(known, self.value))
+
+    def take(self, question: Question, answer: ModuleBound) -> None:
+        """Record an answer; its counts are where an annealing of that module begins."""
+        self.asked += 1
+        self.questions.record(question, answer)
+        search = self.searches[question.pair[0]]
+        if answer.counts is not None and len(search.kind.time) > SMALL:
+            self._counted[question.pair] = search.decoded(answer.counts)
+            first = search.schedule(self.tables.ends(question.pair), self._counted[question.pair])
+            self.tables.keep(question.pair, first)
+            self._quiet[question.pair] = 1
+            if question.pair in self.tables.schedules:
+                self._fresh.append(question.pair)
+
+    def annealing(self) -> Annealing | None:
+        """Return the next annealing of a module of the shortest way by schedules; None where all have had enough.
+
+        Modules are drawn by what is to be gained. Of each, every other annealing goes on from the best schedule, and
+        the others begin anew, from what a programme counted last; they grow longer by and by.
+        """
+        tables = self.tables
+        weight = {}
+        for pair in dict.fromkeys(tables.best.pairs):
+            upper, lower = (float(table[pair[0]][pair[1:]]) for table in (tables.upper, tables.lower))
+            if pair in tables.schedules and upper - lower > CLOSE * upper and self._quiet.get(pair, 0) < PATIENCE:
+                weight[pair] = (upper - lower) * float(tables.count[pair[0]])
+        if not weight:
+            return None
+        pairs, odds = list(weight), np.array(list(weight.values()))
+        random = np.random.default_rng([self._seed, self._turns])
+        pair = self._fresh.pop() if self._fresh else pairs[int(random.choice(len(pairs), p=odds / odds.sum()))]
+        self._turns += 1
+        turn = self._quiet.get(pair, 0)
+        known, again = tables.schedules[pair], self._counted.get(pair)
+        anew = turn % 2 == 1 and again is not None
+        nodes, edges = len(self.searches[pair[0]].kind.time), len(self.searches[pair[0]].kind.net.tail)
+        return Annealing(
+            pair=pair,
+            device=again if anew and again is not None else known.device,
+            key=None if anew else known.key,
+            steps=max(SMALL_STEPS, min(WORK // (nodes + edges), MOVES * nodes * tables.k) << min(turn // 4, DOUBLINGS)),
+            hot=TEMPERATURES[0 if anew else turn // 2 % len(TEMPERATURES)] * known.length,
+            seed=self._seed + self._turns,
+        )
+
+    def run(self, annealing: Annealing, ended: Callable[[], bool]) -> ModuleSchedule | None:
+        """Run an annealing; return the best schedule that it has met."""
+        return self.searches[annealing.pair[0]].schedule(
+            self.tables.ends(annealing.pair),
+            annealing.device,
+            annealing.key,
+            steps=annealing.steps,
+            hot=annealing.hot,
+            seed=annealing.seed,
+            ended=ended,
+        )
+
+    def keep(self, annealing: Annealing, schedule: ModuleSchedule | None) -> None:
+        """Keep what came of an annealing."""
+        helped = self.tables.keep(annealing.pair, schedule)
+        self._quiet[annealing.pair] = 0 if helped else self._quiet.get(annealing.pair, 0) + 1
+
+    def plan(self, instance: ScheduleInstance) -> Plan | None:
+        """Return the plan of the best schedules of all modules, or None if there is none of some module."""
+        tables = self.tables
+        way = tables.best
+        if way.length == inf:
+            return None
+        return joined(instance, tables.row.modules, [tables.schedules[pair] for pair in way.pairs])
