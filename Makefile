@@ -1,7 +1,7 @@
 # make demo: what users need into .venv, and solve a first spec    make install: everything    make test: what CI runs
 # make frameworks: torch, transformers and onnxruntime, for the tests of imports and runs
-# make site: the documentation, in build/site
-# make quick: after every change, some 90 s    make test-all: the long tests and many more random examples
+# make site: the documentation, in build/site    make wheel: the package as a wheel, in dist/
+# make quick: after every change, some 60 s    make test-all: the long tests and many more random examples
 # make test-newest: the quick tests with the newest version of every package, as pip gives it to users, in .newest
 PYTHON ?= python3
 VENV := .venv
@@ -9,11 +9,18 @@ BIN := $(VENV)/bin
 CONSTRAINTS := .ci/constraints.txt
 BASE := $(VENV)/.base
 STAMP := $(VENV)/.installed
+TORCH := $(VENV)/.torch
 FRAMEWORKS := $(VENV)/.frameworks
+EDITORS := $(VENV)/node/.installed
 NODE := --no-save --no-audit --no-fund --ignore-scripts --loglevel=error @vscode/vsce@3.9.2 vscode-oniguruma@2.0.1 vscode-textmate@9.3.2
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
+PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint $(CONSTRAINTS)
 
-.PHONY: install frameworks demo site test quick test-all test-newest
+# what does not wait for something else is done side by side
+MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=4)
+# each module is compiled when it is first imported, and kept: to compile all that pip installs takes as long as the rest
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: install frameworks demo wheel site test quick test-all test-newest lint types
 
 install: $(STAMP)
 
@@ -31,15 +38,22 @@ $(STAMP): $(BASE)
 	$(PIP) --no-deps anrg-saga  # a second HEFT to compare with; its other dependencies want compilers
 	touch $@
 
-frameworks: $(FRAMEWORKS)
+frameworks: $(FRAMEWORKS) $(EDITORS)
 
 # torch is taken only from a CPU build that pip has at hand (an index would bring gigabytes of CUDA); without one its tests
 # are skipped, and so are those of the packages that would bring it
-$(FRAMEWORKS): $(STAMP)
-	$(PIP) onnx onnxruntime
-	$(PIP) filelock fsspec jinja2 networkx numpy setuptools sympy typing-extensions
-	if $(PIP) --no-index --no-deps torch; then $(PIP) accelerate transformers && $(PIP) --no-deps megatron-core; \
-	else echo "pip has no CPU build of torch at hand: the tests of torch are skipped"; fi
+$(TORCH): $(BASE)
+	$(PIP) --no-index --no-deps torch || echo "pip has no CPU build of torch at hand: the tests of torch are skipped"
+	touch $@
+
+$(FRAMEWORKS): $(STAMP) $(TORCH)
+	$(PIP) onnx onnxruntime filelock fsspec jinja2 networkx numpy setuptools sympy typing-extensions
+	! $(BIN)/python -c 'import importlib.util as u; assert u.find_spec("torch")' 2>/dev/null \
+	|| { $(PIP) accelerate transformers && $(PIP) --no-deps megatron-core; }
+	touch $@
+
+$(EDITORS):
+	mkdir -p $(@D)
 	if command -v npm >/dev/null; then npm install --prefix $(VENV)/node $(NODE); \
 	else echo "there is no npm: the tests of highlighting and packaging by VS Code's own code are skipped"; fi
 	touch $@
@@ -47,22 +61,31 @@ $(FRAMEWORKS): $(STAMP)
 demo: $(BASE)
 	$(BIN)/mtpp solve examples/quickstart.mtpp
 
+# one file for every platform, in dist/
+wheel: $(BASE)
+	PYTHONWARNINGS=ignore $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	ls dist
+
 # strictly: a warning is an error; without a network
 site: install
 	$(BIN)/python -m tests.tools.site
 
-# a process a core; the tests of a file stay together, as they use the same compiled code; a few that failed are tried once
-# more alone, as some have time limits that a busy machine does not keep
-test quick test-all: frameworks
+test: types pytest-usual
+quick: types pytest-quick
+test-all: types pytest-all
+
+lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/python -m tests.tools.typecheck & types=$$!; \
-	{ $(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --amount=$(AMOUNT_$@) \
-	  || $(BIN)/python -m tests.tools.again --amount=$(AMOUNT_$@); } && wait $$types
 
-AMOUNT_test := usual
-AMOUNT_quick := quick
-AMOUNT_test-all := all
+types: $(STAMP)
+	$(BIN)/python -m tests.tools.typecheck
+
+# a process a core; the tests of a file stay together, as they use the same compiled code; a few that failed are tried once
+# more alone, as some have time limits that a busy machine does not keep
+pytest-%: frameworks lint
+	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --amount=$* \
+	|| $(BIN)/python -m tests.tools.again --amount=$*
 
 # from an empty environment, as an old one would keep its versions
 test-newest:

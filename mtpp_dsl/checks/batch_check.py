@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from math import inf, isnan
 
 from mtpp_dsl.checks.recounts import needs
@@ -22,6 +23,11 @@ from mtpp_dsl.core.constraints import (
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 
+Place = tuple[int, int]
+"""A device, and which of the batches of a node there."""
+Row = tuple[Place, ...]
+"""Where every input of a node runs."""
+
 
 def broken_batches(problem: Problem, plan: Plan, tolerance: float) -> Iterator[tuple[str, str]]:
     """Yield (what, message) for everything that a plan for the throughput of a batch breaks.
@@ -37,13 +43,25 @@ def broken_batches(problem: Problem, plan: Plan, tolerance: float) -> Iterator[t
         return
     names, devices = problem.graph.names, [device.name for device in problem.devices]
     where, slots = batches.device.tolist(), batches.slots
-    places = [list(zip(row, slot, strict=True)) for row, slot in zip(where, batches.slot.tolist(), strict=True)]
+    numbers: dict[Row, int] = {}
+    number = [
+        numbers.setdefault(tuple(zip(row, slot, strict=True)), len(numbers))
+        for row, slot in zip(where, batches.slot.tolist(), strict=True)
+    ]
+    rows = list(numbers)  # those that differ: of many nodes few
+    sizes = [sorted(Counter(row).items()) for row in rows]
+
+    @cache
+    def shared(a: int, b: int) -> list[tuple[tuple[Place, Place], int]]:
+        """Return how many inputs each batch of one row has in common with each of another."""
+        return sorted(Counter(zip(rows[a], rows[b], strict=True)).items())
+
     start, end = (_by_place(times.tolist(), slots) for times in (batches.start, batches.end))
     slack = SLACK * max([0.0, *(x for row in end for x in row.values() if not isnan(x))])
     runs: list[tuple[int, float, float, str]] = []
-    for v, row in enumerate(places):
-        yield from _too_many(problem, v, row)
-        for (d, q), size in sorted(Counter(row).items()):
+    for v, r in enumerate(number):
+        yield from _too_many(problem, v, [d for (d, _), _ in sizes[r]])
+        for (d, q), size in sizes[r]:
             takes = duration(problem, v, d, size)
             if takes == inf:
                 yield "batch", f"{devices[d]} does not run batches of {size} of {names[v]}"
@@ -53,14 +71,13 @@ def broken_batches(problem: Problem, plan: Plan, tolerance: float) -> Iterator[t
                 yield "schedule", f"the batch of {names[v]} on {devices[d]} takes {takes:.6g}, and is given {given}"
             if takes > 0:
                 runs.append((d, start[v][d, q], end[v][d, q], names[v]))
-        yield from _split_chunks(problem, v, row)
+        yield from _split_chunks(problem, v, rows[r])
     yield from overlaps(runs, problem, "at once on", slack)
+    per_input = problem.objective.transfer == "per_input"
     for e, (u, v) in enumerate(zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True)):
-        for (one, other), count in sorted(Counter(zip(places[u], places[v], strict=True)).items()):
+        for (one, other), count in shared(number[u], number[v]):
             (d, _), (f, _) = one, other
-            takes = (
-                travel(problem, e, d, f, count if problem.objective.transfer == "per_input" else 1) if d != f else 0.0
-            )
+            takes = travel(problem, e, d, f, count if per_input else 1) if d != f else 0.0
             if takes == inf:
                 yield "links", f"{names[u]} -> {names[v]} goes from {devices[d]} to {devices[f]}, which nothing joins"
             elif start[v][other] < end[u][one] + takes - slack:
@@ -77,12 +94,12 @@ def _by_place(rows: list[list[float]], slots: int) -> list[dict[tuple[int, int],
     return [{divmod(i, slots): time for i, time in enumerate(row)} for row in rows]
 
 
-def _too_many(problem: Problem, v: int, row: list[tuple[int, int]]) -> Iterator[tuple[str, str]]:
+def _too_many(problem: Problem, v: int, on: list[int]) -> Iterator[tuple[str, str]]:
     """Yield the devices that run more batches of node *v* than ``constraint repeat`` lets them; without it, than one.
 
-    Of several such constraints on one device the last one counts.
+    Of several such constraints on one device the last one counts. *on* has the device of each batch.
     """
-    for d, count in sorted(Counter(d for d, _ in set(row)).items()):
+    for d, count in sorted(Counter(on).items()):
         most = 1
         for rule in problem.of(Repeat):
             if rule.devices is None or d in rule.devices:
@@ -110,7 +127,7 @@ def duration(problem: Problem, v: int, d: int, size: int) -> float:
     return device.overhead + single * (device.fixed + (1.0 - device.fixed) * size)
 
 
-def _split_chunks(problem: Problem, v: int, row: list[tuple[int, int]]) -> Iterator[tuple[str, str]]:
+def _split_chunks(problem: Problem, v: int, row: Row) -> Iterator[tuple[str, str]]:
     chunk = problem.batching.chunk
     for first in range(0, len(row), chunk):
         if len(set(row[first : first + chunk])) > 1:

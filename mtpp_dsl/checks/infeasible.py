@@ -210,8 +210,12 @@ def _unbatched(problem: Problem) -> Iterator[Finding]:
         return
     batching = problem.batching
     finite = np.isfinite(batching.time)
+    add_up: set[bytes] = set()  # of many groups few differ
     for group in groups_of(problem):
         where = problem.allowed[group].all(axis=0)
+        key = where.tobytes() + finite[group].tobytes()
+        if key in add_up:
+            continue
         reached = {0}
         for d in np.flatnonzero(where).tolist():
             menus = [np.flatnonzero(row) for row in finite[group, d]]
@@ -225,6 +229,7 @@ def _unbatched(problem: Problem) -> Iterator[Finding]:
                 f"no batches of {named(problem, group)}, {most} on each of {devices}, add up to {inputs}{several}",
                 [*sizes, *problem.of(Repeat), *placing(problem, group)],
             )
+        add_up.add(key)
 
 
 def _sums(reached: set[int], menus: Sequence[Ints], most: int, count: int) -> set[int]:

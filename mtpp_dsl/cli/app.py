@@ -36,6 +36,13 @@ TAKEN_BY = {
     ".sqlite": "mtpp bench table {0} shows what came of a sweep",
 }
 """What is said of a file in place of a command, by the end of its name."""
+PANELS = {
+    "Plans": ("check", "solve", "verify", "explain", "diff", "report"),
+    "Models and runtimes": ("import", "export", "validate", "targets", "devices", "profile", "run", "convert"),
+    "Many problems": ("bench", "train"),
+    "Tools": ("fmt", "methods", "solvers", "editor", "lsp"),
+}
+"""The commands in groups, in the order in which the help lists them."""
 
 
 class Commands(TyperGroup):
@@ -53,6 +60,10 @@ class Commands(TyperGroup):
                 ctx.fail(f"No such command {first!r}{near}")
         return super().parse_args(ctx, args)
 
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """Return the names of the commands in the order of the help."""
+        return [name for names in PANELS.values() for name in names if name in self.commands]
+
 
 app = typer.Typer(
     cls=Commands,
@@ -63,20 +74,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(import_app, name="import")
-app.add_typer(late("mtpp_dsl.cli.bench.app:bench_app"), name="bench")  # which imports other parts of this package
-command = commands_of(app)
+app.add_typer(import_app, name="import", rich_help_panel="Models and runtimes")
+bench_app = late("mtpp_dsl.cli.bench.app:bench_app")  # which imports other parts of this package
+app.add_typer(bench_app, name="bench", rich_help_panel="Many problems")
+command = commands_of(app, PANELS)
 
 
 @app.callback(invoke_without_command=True)
 def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the versions of mtpp, Python and solvers, and exit.", is_eager=True)
+    ] = False,
 ) -> None:
     """Split neural networks over devices: a verified plan, and a proven bound on how good any plan can be."""
     if version:
-        from mtpp_dsl import __version__
+        from mtpp_dsl.cli.versions import versions
 
-        typer.echo(f"mtpp {__version__}")
+        for line in versions():
+            typer.echo(line)
         raise typer.Exit
 
 

@@ -36,6 +36,8 @@ Threads: TypeAlias = Annotated[int, typer.Option(min=1, metavar="N", help="Threa
 ClockOption: TypeAlias = Annotated[
     str, typer.Option(metavar="wall|cpu", help="cpu: what the processor spends on one thread, whatever else it does.")
 ]
+WRITE, SEVERAL, METHODS = "Write and draw", "Several answers", "Solvers and single methods"
+"""Groups of options in the help of ``mtpp solve``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,25 +62,41 @@ class SolveCall:
     )
     threads: Annotated[
         int | None,
-        option("N", "Number of threads of the solver, or of processes of auto.", min=1),
+        option("N", "Number of threads of the solver, or of processes of auto.", min=1, rich_help_panel=METHODS),
     ] = None
     scheduler: Annotated[
-        str | None, option("URL", "Spread over a Dask cluster: tcp://host:8786 or local-cluster:2.")
+        str | None,
+        option("URL", "Spread over a Dask cluster: tcp://host:8786 or local-cluster:2.", rich_help_panel=METHODS),
     ] = None
     seed: Seed = 0
     start: Annotated[Path | None, option("PLAN.json", "Start from this plan.")] = None
     solver_option: Annotated[
         list[str],
-        option("KEY=VALUE", "Option for the solver; may be repeated."),
+        option("KEY=VALUE", "Option for the solver; may be repeated.", rich_help_panel=METHODS),
     ] = field(default_factory=list)
-    coarsen: Annotated[str | None, option("RULES", "Fuse operators first: gcof, transformer or a .toml file.")] = None
+    coarsen: Annotated[
+        str | None, option("RULES", "Fuse operators first: gcof, transformer or a .toml file.", rich_help_panel=METHODS)
+    ] = None
     channels: Annotated[
         int | None,
-        option("N", "milp-split, split-bound: at most N tensors between modules.", min=1),
+        option(
+            "N",
+            "milp-split, split-bound: at most N tensors between modules.",
+            min=1,
+            rich_help_panel=METHODS,
+            hidden=True,
+        ),
     ] = None
-    module_time_limit: Annotated[str | None, option("TIME", "milp-split: time limit for one module.")] = None
-    module_method: Annotated[str | None, option("NAME", "milp-split: method that solves the modules.")] = None
-    policy: Annotated[Path | None, option("FILE", "placeto: begin with this policy, by mtpp train.")] = None
+    module_time_limit: Annotated[
+        str | None, option("TIME", "milp-split: time limit for one module.", rich_help_panel=METHODS, hidden=True)
+    ] = None
+    module_method: Annotated[
+        str | None, option("NAME", "milp-split: method that solves the modules.", rich_help_panel=METHODS, hidden=True)
+    ] = None
+    policy: Annotated[
+        Path | None,
+        option("FILE", "placeto: begin with this policy, by mtpp train.", rich_help_panel=METHODS, hidden=True),
+    ] = None
     target: Annotated[
         str | None,
         option(
@@ -88,35 +106,54 @@ class SolveCall:
             autocompletion=complete_target,
         ),
     ] = None
-    json: Annotated[Path | None, option("FILE|-", "Write the answer as JSON; - is stdout.")] = None
-    checkpoint: Annotated[Path | None, option("FILE", "Keep the best answer so far in this file.")] = None
-    write_model: Annotated[Path | None, option("FILE", "Write the MIP as .lp or .mps.")] = None
-    trace: Annotated[
-        Path | None, option("FILE", "Write the schedule, or the pipeline at work, as a trace for Perfetto.")
+    json: Annotated[Path | None, option("FILE|-", "Write the answer as JSON; - is stdout.", rich_help_panel=WRITE)] = (
+        None
+    )
+    checkpoint: Annotated[
+        Path | None, option("FILE", "Keep the best answer so far in this file.", rich_help_panel=WRITE)
     ] = None
-    gantt: Annotated[Path | None, option("FILE", "As --plot gantt:FILE.")] = None
-    html: Annotated[Path | None, option("FILE", "Write the answer as one page.")] = None
+    write_model: Annotated[Path | None, option("FILE", "Write the MIP as .lp or .mps.", rich_help_panel=WRITE)] = None
+    trace: Annotated[
+        Path | None,
+        option("FILE", "Write the schedule, or the pipeline at work, as a trace for Perfetto.", rich_help_panel=WRITE),
+    ] = None
+    gantt: Annotated[Path | None, option("FILE", "As --plot gantt:FILE.", rich_help_panel=WRITE)] = None
+    html: Annotated[Path | None, option("FILE", "Write the answer as one page.", rich_help_panel=WRITE)] = None
     what_if: Annotated[
         str | None,
-        option("TIME", "--html: then solve it with more devices, bandwidth and memory, and without constraints."),
+        option(
+            "TIME",
+            "--html: then solve it with more devices, bandwidth and memory, and without constraints.",
+            rich_help_panel=WRITE,
+        ),
     ] = None
-    pareto: Annotated[str | None, option("A,B", "Find a front of two objectives, by label or name.")] = None
-    points: Annotated[int | None, option("N", "--pareto: so many points (20).", min=2)] = None
+    pareto: Annotated[
+        str | None, option("A,B", "Find a front of two objectives, by label or name.", rich_help_panel=SEVERAL)
+    ] = None
+    points: Annotated[int | None, option("N", "--pareto: so many points (20).", min=2, rich_help_panel=SEVERAL)] = None
     plot: Annotated[
         list[str],
-        option("[KIND:]FILE", "Draw loads, gantt, graph, gap or memory: .svg, .png or .pdf; may be repeated."),
+        option(
+            "[KIND:]FILE",
+            "Draw loads, gantt, graph, gap or memory: .svg, .png or .pdf; may be repeated.",
+            rich_help_panel=WRITE,
+        ),
     ] = field(default_factory=list)
     microbatches: Annotated[
         int | None,
-        option("N", "--trace, --gantt, --plot gantt: of a pipeline, over so many.", min=1),
+        option("N", "--trace, --gantt, --plot gantt: of a pipeline, over so many.", min=1, rich_help_panel=WRITE),
     ] = None
     sweep: Annotated[
         list[str],
         option(
-            "NAME=VALUES", "Solve for each value of a param, as k=2..8 or k=2,4,8, or for each seed; may be repeated."
+            "NAME=VALUES",
+            "Solve for each value of a param, as k=2..8 or k=2,4,8, or for each seed; may be repeated.",
+            rich_help_panel=SEVERAL,
         ),
     ] = field(default_factory=list)
-    db: Annotated[Path | None, option("FILE", "--sweep: keep the results in this database.")] = None
+    db: Annotated[
+        Path | None, option("FILE", "--sweep: keep the results in this database.", rich_help_panel=SEVERAL)
+    ] = None
     include: Include = field(default_factory=list)
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")] = False
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each step, and the solver's log.")] = False
@@ -136,7 +173,7 @@ class ConvertCall:
         str | None,
         typer.Option("--to", metavar="FORMAT", help="Of OUT; otherwise by its name.", autocompletion=complete_format),
     ] = None
-    group_by: Annotated[str | None, option("GROUPS", "Of a model: layer, module or operator.")] = None
+    group_by: Annotated[str | None, option("GROUPS", "Of a model: layer, part, module or operator.")] = None
     size: Annotated[
         list[str],
         option("NAME=NUMBER", "Of a model: a symbol's value, such as batch=8."),

@@ -2,31 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from inspect import Parameter, Signature, cleandoc
 from typing import TYPE_CHECKING, Any, get_type_hints
+
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     import typer
 
 Command = Callable[..., int]
+ALL = "--help-all"
 
 
-def commands_of(app: typer.Typer) -> Callable[[Command], Command]:
+class Folding(TyperCommand):
+    """A command whose help leaves out hidden options, and says how to see them."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        hidden = [param for param in self.params if getattr(param, "hidden", False)]
+        if hidden:
+            self.epilog = f"{ALL} lists {len(hidden)} more options, of single methods."
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; ``--help-all`` shows the help with all options."""
+        if ALL in args:
+            for param in self.params:
+                if hasattr(param, "hidden"):
+                    param.hidden = False
+            self.epilog = None
+            args = ["--help"]
+        return super().parse_args(ctx, args)
+
+
+def commands_of(app: typer.Typer, panels: Mapping[str, Sequence[str]] | None = None) -> Callable[[Command], Command]:
     """Return a decorator that makes a function a command of *app*, called as the function is.
 
     A function with one parameter *call*, of a dataclass, has the fields of that as its arguments and options: their
     annotations are typer's. The paragraphs of the help are broken where the terminal ends, not where the lines of the
-    docstring end.
+    docstring end. *panels* has the names of the commands in each group of the help.
     """
+    panel_of = {name: panel for panel, names in (panels or {}).items() for name in names}
 
     def command(function: Command) -> Command:
         paragraphs = cleandoc(function.__doc__ or "").split("\n\n")
         name = function.__name__.strip("_").replace("_", "-")
         call = get_type_hints(function).get("call")
         action = function if call is None else _with_fields(function, call)
-        app.command(name, help="\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs))(action)
+        words = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+        app.command(name, help=words, cls=Folding, rich_help_panel=panel_of.get(name))(action)
         return function
 
     return command

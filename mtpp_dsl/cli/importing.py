@@ -33,7 +33,7 @@ def _group_by(word: str | None) -> str | None:
     from mtpp_dsl.exchange.model.grouping import GROUP_BY
 
     if word is not None and word not in GROUP_BY:
-        raise UsageError(f"--group-by is layer, module or operator, not {word!r}{did_you_mean(word, GROUP_BY)}")
+        raise UsageError(f"--group-by is layer, part, module or operator, not {word!r}{did_you_mean(word, GROUP_BY)}")
     return word
 
 
@@ -50,7 +50,7 @@ def _experts_read(word: str | None) -> str | None:
 GroupBy = Annotated[
     str | None,
     option(
-        "layer|module|operator",
+        "layer|part|module|operator",
         "What a node stands for, where a spec does not say; the file keeps all operators.",
         callback=_group_by,
     ),

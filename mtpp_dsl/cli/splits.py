@@ -21,7 +21,7 @@ from mtpp_dsl.show.report.loads import loads
 from mtpp_dsl.solving.drivers.export import export, write_files
 from mtpp_dsl.solving.drivers.validate import Validation, validate
 
-_TEXT = re.compile(r"[\d\s,./]+|.*[=\[{|\n\"'].*|.*\s.*\d\s*,\s*\d.*", re.DOTALL)
+_TEXT = re.compile(r"[\d\s,./]+|.*[=\[{|\n\"'].*|.*\s.*\d\s*,\s*\d.*|-.*\s.*|.*\s--?[a-z].*", re.DOTALL)
 """What is a split itself where there is no file of that name."""
 MAX_SHOWN = 10
 

@@ -64,6 +64,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "anchor": "mtpp_dsl.solvers.methods.bounds:Anchor",
         "node": "mtpp_dsl.solvers.methods.bounds:Node",
         "count": "mtpp_dsl.solvers.methods.bounds:Count",
+        "reach": "mtpp_dsl.solvers.methods.bounds:Reach",
         "configuration": "mtpp_dsl.solvers.methods.bounds:Configuration",
         "critical-path": "mtpp_dsl.solvers.methods.bounds:CriticalPath",
         "interval": "mtpp_dsl.solvers.methods.bounds:Interval",

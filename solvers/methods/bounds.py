@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from math import prod
+
+import numpy as np
 
 from mtpp_dsl.core.constraints import Replicate, Shard
 from mtpp_dsl.core.contracts.limits import Limits, Progress
@@ -13,6 +17,7 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.shared_scopes import LOADS, NETWORK_LOADS, PATHS, REPEATED
 
+MAX_REACH_NODES, MAX_SETS = 30_000, 1 << 14
 WHY = "the longest path on links, every node on its best device, with the transfers that this takes"
 
 
@@ -110,6 +115,40 @@ class Count(Scoped, MethodBase):
         from mtpp_dsl.solvers.bounds.partition.count import count
 
         return count(problem, limits, progress)
+
+
+class Reach(Scoped, MethodBase):
+    """Method ``reach``: no solver, only a bound, for devices that differ in memory and speed, in an order.
+
+    A plan is a chain of ideals. Whatever order the devices are in, an ideal that some of them reach has only so much
+    memory and work, and one of so much memory has only so much work. Targets that leave no way to the end are refuted.
+    """
+
+    name = "reach"
+    gives: Gives = "bound"
+    seeded = False
+    summary = "how far chains of ideals get within the memories, by hulls of minimum cuts, for every set of devices"
+    scopes = tuple(replace(scope, objectives=("bottleneck",), backward=False) for scope in (LOADS, NETWORK_LOADS))
+
+    def beyond(self, problem: Problem) -> str | None:
+        """Return why there is no order, no memory, or too much to look at, or None."""
+        if not problem.acyclic:
+            return f"{self.name} needs 'constraint acyclic'"
+        if not np.isfinite(problem.memory_limit).any():
+            return f"{self.name} needs 'constraint memory' on a device that has a memory"
+        if problem.graph.n > MAX_REACH_NODES:
+            return f"{self.name} takes graphs of up to {MAX_REACH_NODES:,} nodes, not of {problem.graph.n:,}"
+        kinds = Counter((float(problem.memory_limit[d]), problem.time[:, d].tobytes()) for d in range(problem.k))
+        sets = prod(count + 1 for count in kinds.values())
+        if sets > MAX_SETS:
+            return f"{self.name} looks at up to {MAX_SETS:,} different sets of devices; here there are {sets:,}"
+        return None
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the bound; stopped early, the best so far."""
+        from mtpp_dsl.solvers.bounds.partition.reach import reach
+
+        return reach(problem, limits, progress)
 
 
 class Configuration(Scoped, MethodBase):

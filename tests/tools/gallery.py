@@ -80,6 +80,9 @@ ENTRIES = (
         ("language",),
         "loads",
     ),
+    Entry(
+        "experts.mtpp", "Experts on the CPU", "`target llama_cpp`, costs of a mixture of experts", ("targets",), "loads"
+    ),
     Entry("network.mtpp", "Two servers of four GPUs", "a tree of switches", ("networks",), "loads"),
     Entry(
         "replicas.mtpp", "Replicas over two machines", "`replicate`, groups of devices, training", ("stages",), "loads"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import Any, BinaryIO, ClassVar, Protocol, TypeAlias, runtime_checkable
 
+from mtpp_dsl.core import registry
 from mtpp_dsl.core.base.files import MAX_FILE_BYTES, read_text
 from mtpp_dsl.core.base.units import format_quantity
-from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import on_a_line
@@ -104,6 +105,9 @@ class Split:
 class Target(Protocol):
     """A runtime, or a file that runtimes take.
 
+    A class may have ``options``, a mapping from names to the words that they can be given; its objects are then made
+    with those that are chosen, by name, and their ``name`` says which, such as "llama-cpp:layer".
+
     Attributes:
         name: how ``--for``, ``--to`` and ``--format`` call it.
         summary: one line for ``mtpp targets``.
@@ -136,6 +140,40 @@ class Target(Protocol):
             UsageError: it is not of this form, or cannot be read.
         """
         ...
+
+
+def target_options(name: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the options of the target *name*, each with the words that it can be given.
+
+    Raises:
+        PluginError: there is no such target.
+    """
+    options: Mapping[str, tuple[str, ...]] = getattr(registry.load(registry.TARGETS, name), "options", {})
+    return options
+
+
+def target_called(called: str) -> Target:
+    """Make the target of a name such as "vllm", or "llama-cpp:layer" with the words of options behind colons.
+
+    Raises:
+        PluginError: there is no such target.
+        UsageError: it has no option with such a word, or an option is given twice.
+    """
+    name, *words = called.split(":")
+    kind: Any = registry.load(registry.TARGETS, name)
+    known = target_options(name)
+    chosen: dict[str, str] = {}
+    for word in words:
+        option = next((option for option, choices in known.items() if word in choices), None)
+        if option is None:
+            every = [choice for choices in known.values() for choice in choices]
+            takes = f"it takes {', '.join(f'{name}:{choice}' for choice in every)}" if every else "it takes no options"
+            raise UsageError(f"target {name} has no option {word!r}{did_you_mean(word, every)}; {takes}")
+        if option in chosen:
+            raise UsageError(f"target {called} gives its option {option} twice")
+        chosen[option] = word
+    target: Target = kind(**chosen)
+    return target
 
 
 def text_of(source: Path | str, most: int = MAX_FILE_BYTES) -> str:

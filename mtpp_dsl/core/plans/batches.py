@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -226,15 +227,22 @@ def shipments(problem: Problem, batches: Batches) -> Iterator[Shipment]:
     """Yield what edges carry between devices, edge by edge."""
     graph, carried, slots = problem.graph, problem.transfers, batches.slots
     per_input, lane, lanes = problem.batching.per_input, batches.lane, problem.k * batches.slots
+    rows = [row.tobytes() for row in lane]  # of many nodes few differ
+
+    @cache
+    def crossings(a: bytes, b: bytes) -> list[tuple[int, int, int]]:
+        """Return the lanes of row *a*, those of row *b*, and how many inputs have both, where devices differ."""
+        one, other = (np.frombuffer(row, lane.dtype) for row in (a, b))
+        pairs, counts = np.unique(one * lanes + other, return_counts=True)
+        both = zip((pairs // lanes).tolist(), (pairs % lanes).tolist(), counts.tolist(), strict=True)
+        return [(i, j, count) for i, j, count in both if i // slots != j // slots]
+
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
-        pairs, counts = np.unique(lane[u] * lanes + lane[v], return_counts=True)
-        for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
-            i, j = divmod(pair, lanes)
+        for i, j, count in crossings(rows[u], rows[v]):
             d, f = i // slots, j // slots
-            if d != f:
-                begin = float(batches.end[u, i])
-                takes = carried.time(e, d, f) if not per_input else carried.scaled(e, d, f, count)
-                yield Shipment(e, d, f, count, begin, begin + takes, (i % slots, j % slots))
+            begin = float(batches.end[u, i])
+            takes = carried.time(e, d, f) if not per_input else carried.scaled(e, d, f, count)
+            yield Shipment(e, d, f, count, begin, begin + takes, (i % slots, j % slots))
 
 
 def batch_lengths(problem: Problem, sizes: Ints, slots: int = 1, *, chunks: bool = False) -> Floats:

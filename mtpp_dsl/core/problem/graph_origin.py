@@ -29,7 +29,7 @@ class GraphOrigin(Short, Picklable):
 
     Attributes:
         model: a :class:`mtpp_dsl.exchange.model.model.Model`; this package knows nothing of it.
-        group_by: "operator", "module" or "layer".
+        group_by: "operator", "module", "part" or "layer".
         members: for each node the numbers of the model's operators that it stands for, rising. An operator that is
             computed anew wherever it is read is a member of several nodes.
         layers: for each node the number of its layer; None outside the stack, and for a node with parts of several.

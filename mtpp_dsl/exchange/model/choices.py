@@ -69,7 +69,7 @@ def choices(
         group_by = model.group_by or ("layer" if layers else "operator")
     if group_by not in GROUP_BY:
         hint = did_you_mean(group_by, GROUP_BY)
-        raise OptionError(f"group_by is operator, module or layer, not {group_by!r}{hint}", "group_by")
+        raise OptionError(f"group_by is operator, module, part or layer, not {group_by!r}{hint}", "group_by")
     if ties not in TIES:
         raise OptionError(f"ties is colocate or copy, not {ties!r}{did_you_mean(ties, TIES)}", "ties")
     experts_read = experts_read or model.experts_read or EXPERTS_READ[0]

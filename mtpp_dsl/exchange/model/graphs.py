@@ -15,7 +15,7 @@ from mtpp_dsl.core.problem.graph import Floats, Graph
 from mtpp_dsl.core.problem.graph_origin import GraphOrigin, Tie
 from mtpp_dsl.core.problem.phases import phased_graph
 from mtpp_dsl.exchange.model.choices import Choices, choices, stored_bytes
-from mtpp_dsl.exchange.model.grouping import Grouping, group
+from mtpp_dsl.exchange.model.grouping import LAYERED, Grouping, group
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Amount, Operator
 from mtpp_dsl.exchange.model.sizes import SizeValues
@@ -59,8 +59,8 @@ def graph_of(
 
     Args:
         model: the model.
-        group_by: "operator", "module" or "layer", see :func:`mtpp_dsl.exchange.model.grouping.group`; None: as the
-            model says, else by layer, or by operator where no operator is of a layer.
+        group_by: "operator", "module", "part" or "layer", see :func:`mtpp_dsl.exchange.model.grouping.group`; None: as
+            the model says, else by layer, or by operator where no operator is of a layer.
         phase: the one that counts; None: all of them, as phases of the graph.
         weight_type: how weights of products and convolutions are stored, such as "int4"; None: as they are.
         ties: "colocate": nodes that read one weight are on one device, and it is counted once. "copy": each of these
@@ -298,9 +298,11 @@ def _weights_read(
 
 
 def _kind(model: Model, grouping: Grouping, costs: Costs, g: int) -> str:
-    """Return the kind of a node: of a layer its role, else the kind with the most operations, and then bytes."""
+    """Return the kind of a node: of a layer its role or part, else the kind with most operations, and then bytes."""
+    if grouping.parts[g]:
+        return grouping.parts[g]
     own = {model.operators[v].name for v in grouping.members[g] if v not in grouping.copied[g]}
-    if grouping.by == "layer" and grouping.roles[g]:
+    if grouping.by in LAYERED and grouping.roles[g]:
         return grouping.roles[g]
     by_kind: dict[str, tuple[float, float]] = {}
     for item in costs.items_of(g):

@@ -10,12 +10,15 @@ from typing import Literal, TypeAlias, get_args
 
 from mtpp_dsl.core.base.data_classes import Picklable, Short
 from mtpp_dsl.core.errors import UsageError, did_you_mean
+from mtpp_dsl.exchange.model.layer_parts import parts_of_layers
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.operator_names import Names, language_name
 from mtpp_dsl.exchange.model.whole_layers import Key, joined_outside, ordered, whole_layers
 
-GroupBy: TypeAlias = Literal["operator", "module", "layer"]
+GroupBy: TypeAlias = Literal["operator", "module", "layer", "part"]
 GROUP_BY: tuple[str, ...] = get_args(GroupBy)
+LAYERED = ("layer", "part")
+"""Ways of grouping that keep layers, or their parts, whole."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,7 +26,7 @@ class Grouping(Short, Picklable):
     """Groups of operators, in an order in which they can run; where several may be next, in that of the model.
 
     Attributes:
-        by: "operator", "module" or "layer".
+        by: "operator", "module", "part" or "layer".
         names: of the groups: no two share one.
         paths: of the modules or layers as the framework spells them; of single operators those of their modules.
         members: for each group the numbers of its operators, rising.
@@ -32,6 +35,7 @@ class Grouping(Short, Picklable):
         home: for each operator the group that computes it; the first of several.
         layers: for each group the number of its layer; None outside the stack.
         roles: for each group "embedding", "layer", "norm", "head" or "".
+        parts: for each group the part of its layer that it is; "" where groups are no parts, and outside of layers.
         warnings: layers that could not be kept whole.
     """
 
@@ -43,6 +47,7 @@ class Grouping(Short, Picklable):
     home: tuple[int, ...]
     layers: tuple[int | None, ...]
     roles: tuple[str, ...]
+    parts: tuple[str, ...]
     warnings: tuple[str, ...] = ()
 
     @property
@@ -62,15 +67,18 @@ def group(model: Model, by: str = "layer") -> Grouping:
       Where a layer would make a cycle with operators outside of layers, it takes them in; where several layers would
       make one, they stay parted into their runs, with a warning.
 
+    * ``part``: as by layer, and each layer is parted into attention, router, routed and shared experts, feed-forward
+      network, and what combines them; see :func:`mtpp_dsl.exchange.model.layer_parts.parts_of_layers`.
+
     Operators that may be recomputed are copied into each group that reads them. Those of a backward pass belong to the
     group of their module's forward pass, unless each operator is a group.
 
     Raises:
-        UsageError: *by* is none of these; by layer, and no operator is of a layer.
+        UsageError: *by* is none of these; by layer or part, and no operator is of a layer.
     """
     if by not in GROUP_BY:
-        raise UsageError(f"group_by is operator, module or layer, not {by!r}{did_you_mean(by, GROUP_BY)}")
-    if by == "layer" and all(operator.layer is None for operator in model.operators):
+        raise UsageError(f"group_by is operator, module, part or layer, not {by!r}{did_you_mean(by, GROUP_BY)}")
+    if by in LAYERED and all(operator.layer is None for operator in model.operators):
         raise UsageError("no operator of the model is of a numbered layer; group by module or by operator")
     return _Groups(model, by).result()
 
@@ -93,7 +101,8 @@ class _Groups:
         kept = [v for v in range(model.n) if not self.again[v] and not self.folded[v]]
         if not kept:
             raise UsageError("all operators of the model are of the backward pass")
-        self.key_of: list[Key] = [_key(model, v, by) for v in range(model.n)]
+        self.part_of = parts_of_layers(model) if by == "part" else [""] * model.n
+        self.key_of: list[Key] = [_key(model, v, by, self.part_of[v]) for v in range(model.n)]
         runs = (
             [[v] for v in kept]
             if by == "operator"
@@ -109,7 +118,7 @@ class _Groups:
     def result(self) -> Grouping:
         """Return the groups."""
         edges = self._edges()
-        if self.by == "layer":
+        if self.by in LAYERED:
             place, parted = whole_layers(self.keys, edges)
             self._warn_of(parted)
             place = joined_outside(self.keys, place, edges)
@@ -155,6 +164,7 @@ class _Groups:
         self._backward(home, members)
         names, paths = self._names(order)
         layers = [self._layer(own - again) for own, again in zip(members, copied, strict=True)]
+        of_parts = [self.part_of[self.parts[p][0]] if self.keys[p][1] is not None else "" for p in order]
         return Grouping(
             by=self.by,
             names=tuple(names),
@@ -164,6 +174,7 @@ class _Groups:
             home=tuple(home),
             layers=tuple(layers),
             roles=tuple(self._roles(members, copied, layers)),
+            parts=tuple(of_parts),
             warnings=tuple(self.warnings),
         )
 
@@ -239,14 +250,14 @@ class _Groups:
 
     def _group_name(self, path: str, p: int) -> str:
         layer = self.keys[p][1]
-        if path:
-            return language_name(path)
-        return "root" if layer is None else f"layer[{layer}]"
+        if not path and layer is not None:
+            return f"layer[{layer}]"
+        return language_name(path) if path else "root"
 
     def _layer(self, members: set[int]) -> int | None:
         """Return the layer that all of some operators are of, if they are; for a group by layers it took others in."""
         numbers = {self.model.operators[v].layer for v in members if not self.folded[v]}
-        if self.by == "layer":
+        if self.by in LAYERED:
             numbers.discard(None)
         return numbers.pop() if len(numbers) == 1 else None
 
@@ -293,12 +304,13 @@ def _recomputed(model: Model, readers: Sequence[Sequence[int]]) -> list[bool]:
     return again
 
 
-def _key(model: Model, v: int, by: str) -> Key:
-    """Return what an operator shares with others of its group: by layer the path down to its number."""
+def _key(model: Model, v: int, by: str, part: str) -> Key:
+    """Return what an operator shares with others of its group: by layer the path down to its number, and its part."""
     operator = model.operators[v]
-    if by != "layer" or operator.layer is None:
+    if by not in LAYERED or operator.layer is None:
         return (operator.path, None)
     parts = operator.path.split(".")
     number = str(operator.layer)
     depth = parts.index(number) + 1 if number in parts else 0
-    return (".".join(parts[:depth]), operator.layer)
+    layer = parts[:depth] if depth or not part else [f"layer.{number}"]
+    return (".".join([*layer, *filter(None, [part])]), operator.layer)

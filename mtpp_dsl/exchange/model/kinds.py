@@ -32,7 +32,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
 )
 """What an operator may be, for the efficiency of devices by kind."""
 
-GROUPS = ("", "operator", "module", "layer")
+GROUPS = ("", "operator", "module", "part", "layer")
 """What a node of a graph may stand for; "" where nobody says."""
 
 ROLES = ("", "embedding", "layer", "norm", "head")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mtpp_dsl.core.errors import UsageError
@@ -29,7 +29,7 @@ class Layout:
     after: tuple[int, ...]
 
 
-def layout_of(graph: Graph, *, chain: bool = True) -> Layout:
+def layout_of(graph: Graph, *, chain: bool = True, followers: Collection[int] = ()) -> Layout:
     """Return the layers of *graph*: of the model that it comes from, or as its nodes are called.
 
     Nodes such as ``layer[3]``, ``model.layers[3].mlp`` or ``h[3]`` are of layer 3. Without such names, families of
@@ -39,12 +39,14 @@ def layout_of(graph: Graph, *, chain: bool = True) -> Layout:
         graph: the graph.
         chain: whether the layers must be one chain, as pipelines need it; else what lies between two of them, such as
             the last norm of an encoder, comes after them.
+        followers: nodes that are of the layer of the nodes that they read, the last of several, where their names do
+            not say it.
 
     Raises:
         UsageError: there are no layers, one is missing, a node is part of two, or lies between layers, or an edge leads
             from a layer to an earlier one.
     """
-    number = _of_origin(graph) or _of_names(graph)
+    number = _of_origin(graph) or _named(graph, followers)
     count = max(number.values()) + 1
     present = set(number.values())
     if len(present) < count:
@@ -123,12 +125,29 @@ def _of_origin(graph: Graph) -> Mapping[int, int]:
     return number
 
 
-def _of_names(graph: Graph) -> Mapping[int, int]:
-    """Return the layer of each node that is part of one, by its name."""
+def _named(graph: Graph, followers: Collection[int]) -> Mapping[int, int]:
+    """Return the layer of each node that is part of one, by its name, or for *followers* by what they read."""
+    try:
+        number = dict(_of_names(graph))
+    except UsageError:
+        if not followers:
+            raise
+        number = dict(_of_names(graph, followers))
+    place = {v: i for i, v in enumerate(graph.topological_order.tolist())}
+    for v in sorted((v for v in followers if v not in number), key=place.__getitem__):
+        layers = [number[u] for u in graph.predecessors(v).tolist() if u in number]
+        if not layers:
+            raise UsageError(f"node {graph.names[v]!r} reads from no layer, so it is part of none")
+        number[v] = max(layers)
+    return number
+
+
+def _of_names(graph: Graph, ignored: Collection[int] = ()) -> Mapping[int, int]:
+    """Return the layer of each node that is part of one, by its name; *ignored* nodes are left out."""
     families: dict[str, dict[int, int]] = {}
     for v, name in enumerate(graph.names):
         match = _NUMBERED.match(name)
-        if match is not None:
+        if match is not None and v not in ignored:
             families.setdefault(match[1], {})[v] = int(match[2])
     stacks = {prefix: nodes for prefix, nodes in families.items() if re.split(r"\W+", prefix)[-1] in STACKS}
     if len(stacks) > 1:

@@ -27,7 +27,7 @@ class Model(ModelParts):
         phases: names, where amounts may differ by phase; () for one that has no name.
         source: where it came from.
         warnings: what the user should be told.
-        group_by: "operator", "module" or "layer" where nobody says otherwise; "" for the usual.
+        group_by: "operator", "module", "part" or "layer" where nobody says otherwise; "" for the usual.
         experts_read: "expected" or "all_distinct" where nobody says otherwise; "" for the usual.
 
     Raises:

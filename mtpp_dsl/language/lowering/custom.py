@@ -8,6 +8,7 @@ from typing import Any
 
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.base.units import NONE, SIZE, TIME, Dimension
+from mtpp_dsl.core.contracts.targets import target_called, target_options
 from mtpp_dsl.core.errors import MtppError, PluginError, UsageError
 from mtpp_dsl.core.problem.custom import CustomConstraint, Option, Statement
 from mtpp_dsl.core.problem.problem import Problem
@@ -133,16 +134,19 @@ def _dimension(kind: str, scope: SpecScope) -> Dimension:
     return NONE
 
 
-def under_target(problem: Problem, statement: tree.TargetStatement) -> Problem:
+def under_target(problem: Problem, statement: tree.TargetStatement, scope: SpecScope) -> Problem:
     """Return the problem under the limits of the target that a statement names; ``llama_cpp`` means "llama-cpp".
 
     Raises:
-        Complaint: there is no such target, or it cannot do what the problem is about.
+        Complaint: there is no such target, it has no such option, or it cannot do what the problem is about.
     """
     written, known = statement.name.text, registry.available(registry.TARGETS)
-    name = written if written in known else written.replace("_", "-")
+    name = written if written.partition(":")[0] in known else written.replace("_", "-")
     try:
-        target: Any = registry.load(registry.TARGETS, name)()
+        options = target_options(name.partition(":")[0])
+        given = Options(statement.options, options, f"target {written}", scope)
+        words = [given.word(option, choices) for option, choices in options.items()]
+        target = target_called(":".join([name, *filter(None, words)]))
         return targeted(problem, target.name, target.restrict)
     except (PluginError, UsageError) as error:
         raise Complaint(str(error), statement.name.span, code="MTPP-E512") from None

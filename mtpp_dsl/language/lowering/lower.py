@@ -361,7 +361,7 @@ class Lowering(LoweringStages):
             return None
         further = problem.warnings[len(self.warnings) :]
         last = self.last(self.of(tree.TargetStatement), "the target")
-        limited = problem if last is None else self.findings.attempt(under_target, problem, last[0])
+        limited = problem if last is None else self.findings.attempt(under_target, problem, last[0], self.scope)
         if limited is None or self.findings.failed:
             return None
         problem = limited

@@ -303,7 +303,7 @@ class TreeBuilder(RuleBuilder):
         token = children[0]
         text = unquote(token.text) if token.text.startswith('"') else token.text
         name = tree.Word(span=self.token_span(token), text=text)
-        return tree.TargetStatement(span=Span(self.source, start, stop), name=name)
+        return tree.TargetStatement(span=Span(self.source, start, stop), name=name, options=options_of(children))
 
     def interconnect(self, start: int, stop: int, children: list[Any]) -> tree.InterconnectStatement:
         """Build an ``interconnect`` statement."""

@@ -100,7 +100,9 @@ STATEMENTS: Mapping[str, Meaning] = {
         "language.md#constraints",
     ),
     "target": Meaning(
-        "Names the runtime that the plan is for: its limits are constraints.", "target NAME", "language.md#target"
+        "Names the runtime that the plan is for: its limits are constraints.",
+        "target NAME (OPTIONS)",
+        "language.md#target",
     ),
     "scenario": Meaning(
         "Holds statements that count where --scenario chooses them.", "scenario NAME { … }", "language.md#scenarios"

@@ -438,9 +438,10 @@ class TypeStatement(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class TargetStatement(Statement):
-    """``target vllm``, or ``target "llama-cpp"``: the runtime whose limits are constraints."""
+    """``target vllm``, or ``target llama_cpp (grain = layer)``: the runtime whose limits are constraints."""
 
     name: Word
+    options: tuple[Option, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -255,6 +255,14 @@ _OF: Mapping[str, Mapping[str, Meaning]] = {
             "How many experts tokens read: on average, or at most.", "word", "models.md#what-a-node-weighs", "expected"
         ),
     },
+    "target": {
+        "grain": Meaning(
+            "Whether whole layers are placed, or single tensors too.",
+            "word",
+            "targets.md#experts-on-the-cpu",
+            "tensor where the graph has experts",
+        )
+    },
     "interconnect": {
         "bandwidth": Meaning("The bandwidth of every pair without a link.", "bandwidth", _JOINED, "none"),
         "latency": Meaning("The latency of every pair without a link.", "time", _JOINED, "0"),

@@ -11,6 +11,7 @@ from typing import get_args
 
 from mtpp_dsl.core import constraints, registry
 from mtpp_dsl.core.base.units import UNITS
+from mtpp_dsl.core.contracts.targets import target_options
 from mtpp_dsl.core.errors import PluginError
 from mtpp_dsl.core.problem.custom import CustomConstraint, Option
 from mtpp_dsl.core.problem.objective import OBJECTIVES
@@ -89,8 +90,8 @@ def options_of(owner: str) -> tuple[str, ...]:
     """Return the options that *owner* takes; () where it takes none, or is unknown.
 
     Args:
-        owner: one of :func:`owners`, ``generator NAME``, or the keyword of a plug-in's constraint behind
-            ``constraint``. ``constraint:`` is a labelled one, and ``objective`` an expression.
+        owner: one of :func:`owners`, ``generator NAME``, ``target NAME``, or the keyword of a plug-in's constraint
+            behind ``constraint``. ``constraint:`` is a labelled one, and ``objective`` an expression.
 
     >>> options_of("link"), options_of("constraint acyclic")
     (('bandwidth', 'latency'), ('parts', 'groups'))
@@ -105,6 +106,8 @@ def options_of(owner: str) -> tuple[str, ...]:
             return RULE_OPTIONS.get(name, ())
         case "constraint":
             return tuple(_custom_options(name))
+        case "target":
+            return tuple(_target_options(name))
         case "generator":
             return tuple(parameter.name for parameter in _parameters(name))
     return _SIMPLE.get(owner, ())
@@ -137,6 +140,8 @@ def choices_of(owner: str, option: str) -> tuple[str, ...]:
         return tuple(MODEL_OPTIONS.get(option, ()))
     if option not in options_of(owner):
         return ()
+    if kind == "target":
+        return _target_options(name)[option]
     if kind == "constraint" and name not in RULES:
         custom = _custom_options(name).get(option)
         return tuple(custom.choices) if custom is not None else ()
@@ -200,3 +205,13 @@ def _custom_options(rule: str) -> Mapping[str, Option]:
     except PluginError:
         return {}
     return kind.options if isinstance(kind, type) and issubclass(kind, CustomConstraint) else {}
+
+
+@cache
+def _target_options(name: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the options of a target, with the words that each can be given; *name* as a spec has it."""
+    known = registry.available(registry.TARGETS)
+    try:
+        return target_options(name if name in known else name.replace("_", "-"))
+    except PluginError:
+        return {}

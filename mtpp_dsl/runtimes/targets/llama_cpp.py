@@ -1,26 +1,28 @@
-"""llama.cpp's ``--tensor-split``: counts of layers, and one more item, the output."""
+"""llama.cpp's ``--tensor-split``: counts of layers, and one more item, the output; and its tensors by name."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from mtpp_dsl.core.base.units import counted
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint
 from mtpp_dsl.core.contracts.targets import Files, Split, Stamp, UnsoundSplit, text_of
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.exchange.model.layer_stack import layout_of
-from mtpp_dsl.runtimes.targets.layer_counts import MAX_TEXT, comment, without_comments
-from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages, is_cpu
+from mtpp_dsl.exchange.model.layer_stack import Layout, layout_of
+from mtpp_dsl.runtimes.targets.launch_line import LaunchLine, read_line
+from mtpp_dsl.runtimes.targets.layer_counts import MAX_TEXT, comment
+from mtpp_dsl.runtimes.targets.layer_tensors import PARTS, LayerPart, has_experts, parts_of, pattern
+from mtpp_dsl.runtimes.targets.llama_cpp_devices import Names
+from mtpp_dsl.runtimes.targets.overridden import overridden
+from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages, is_cpu, origin_of, rows_in_order
 
-CPU = -1
-_SPLIT = re.compile(r"(?:-ts|--tensor-split)[\s=]+[\"']?([\d.,/]+)[\"']?(?=\s|$)")
-_OFFLOADED = re.compile(r"(?:-ngl|--gpu-layers|--n-gpu-layers)[\s=]+(\d{1,9})(?=\s|$)")
-_BARE = re.compile(r"\s*([\d.]+(?:\s*[,/]\s*[\d.]+)*)\s*")
+HOST = -1
 
 
 def placed(split: Sequence[float], layers: int, offloaded: int | None = None) -> list[int]:
@@ -38,27 +40,48 @@ def placed(split: Sequence[float], layers: int, offloaded: int | None = None) ->
     sums = sums / sums[-1]
     at = np.arange(count, dtype=np.float32) / np.float32(max(count, 1))
     gpus: list[int] = np.searchsorted(sums, at, side="right").tolist()
-    return [CPU] * (items - count) + gpus
+    return [HOST] * (items - count) + gpus
 
 
 class LlamaCpp(Stages):
     """llama.cpp with ``--split-mode layer``: layers and the output on GPUs in their order, the first on the host.
 
     The output, with the last norm, is an item of its own. llama.cpp keeps the embedding in the memory of the host; here
-    it is with the first layer, unless a CPU is declared.
+    it is with the first layer, unless a CPU is declared. With ``grain = tensor`` the experts of a layer, routed or
+    shared, and its feed-forward network may each be on any device, as ``--override-tensor`` has it, where the graph has
+    nodes of these kinds; the rest of the layer, its cache among it, is in the order of the devices.
+
+    Attributes:
+        grain: "layer", "tensor", or "": by tensor where the graph has experts.
     """
 
     name = "llama-cpp"
-    summary = "llama.cpp: -ts with its n + 1 items, and -ngl"
+    summary = "llama.cpp: -ts with its n + 1 items, -ngl, and -ot for experts"
     runtime = "llama.cpp"
     empty = True
     cpu = True
     unit = "item"
+    options: Mapping[str, tuple[str, ...]] = {"grain": ("layer", "tensor")}
+
+    def __init__(self, grain: str = "") -> None:
+        self.grain = grain
+        self.name = f"{type(self).name}:{grain}" if grain else type(self).name
+
+    def layout(self, problem: Problem) -> Layout:
+        """Return the layers; nodes of experts are of the layer that they read from."""
+        followers = [v for v, kind in enumerate(problem.graph.kinds) if kind in PARTS]
+        return layout_of(problem.graph, followers=followers)
+
+    def parts(self, problem: Problem, stack: Layout) -> tuple[LayerPart, ...]:
+        """Return what may be apart from its layer; () where whole layers are placed."""
+        fine = self.grain == "tensor" or (not self.grain and "experts" in problem.graph.kinds)
+        return parts_of(problem, stack) if fine else ()
 
     def items(self, problem: Problem) -> StageItems:
-        """Return the layers and the output; what is before the layers is on the CPU, or else with the first."""
-        stack = layout_of(problem.graph)
-        nodes = [list(layer) for layer in stack.layers]
+        """Return the layers, without what may be apart, and the output; what is before them is on the CPU, if any."""
+        stack = self.layout(problem)
+        apart = {v for part in self.parts(problem, stack) for v in part.nodes}
+        nodes = [[v for v in layer if v not in apart] for layer in stack.layers]
         cpu = next((d for d, device in enumerate(problem.devices) if is_cpu(device)), None)
         if cpu is None:
             nodes[0] += stack.before
@@ -80,6 +103,39 @@ class LlamaCpp(Stages):
         """Return 1 where a CPU is declared, which is then the first stage; else 0."""
         return int(any(is_cpu(device) for device in problem.devices))
 
+    def restrict(self, problem: Problem) -> Problem:
+        """Return the problem under the limits; warn where experts could be apart from their layers, and are not."""
+        restricted = super().restrict(problem)
+        apart, warning = bool(self.parts(problem, self.layout(problem))), ""
+        if apart and any(problem.of(Acyclic)):
+            warning = (
+                "constraint acyclic keeps experts from a device that their layers come back from; llama.cpp does not "
+                "need it: leave it out"
+            )
+        elif not apart and self.grain != "layer" and has_experts(problem):
+            warning = (
+                "the model has experts, and none of its nodes is those of one layer alone: read it with (group_by = "
+                "part), and llama.cpp can have them on another device than the rest of the layer"
+            )
+        return replace(restricted, warnings=(*restricted.warnings, warning)) if warning else restricted
+
+    def added(self, problem: Problem, items: StageItems, devices: Sequence[int]) -> Iterator[Constraint]:
+        """Yield the constraints that the runtime stands for."""
+        yield from super().added(problem, items, devices)
+        for part in self.parts(problem, self.layout(problem)):
+            if len(part.nodes) > 1:
+                yield Colocate(nodes=part.nodes, origin=origin_of(self.name))
+
+    def order(self, problem: Problem, items: StageItems, devices: Sequence[int], origin: str) -> Iterator[Constraint]:
+        """Yield what keeps the items in the order of the devices: data may leave a device for experts, and come back.
+
+        An order of the devices would hold for experts, too.
+        """
+        if self.parts(problem, self.layout(problem)):
+            yield from rows_in_order(problem, items, devices, range(len(items) - 1), origin)
+        else:
+            yield from super().order(problem, items, devices, origin)
+
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return a shell script that starts the server; its argument is the model."""
         counts, host = self.counts(problem, plan), self._on_host(problem)
@@ -91,33 +147,94 @@ class LlamaCpp(Stages):
         shown = [
             f"{problem.devices[d].name}: {counted(count, 'item')}" for d, count in zip(devices, counts, strict=True)
         ]
+        names = Names(problem, devices[host:])
+        moved = self._moved(problem, plan)
         notes = [*shown, f"the items are the {layers} layers and, last, the output with the last norm"]
+        for (kind, d), numbers in moved.items():
+            what = kind.replace("_", " ")
+            notes.append(f"{what} on {problem.devices[d].name}: layers {', '.join(map(str, numbers))}")
+        elsewhere = any(not is_cpu(problem.devices[d]) for _, d in moved)
+        where, remarks = names.options(elsewhere)
         listed = ",".join(map(str, shares))
         split = f" -ts {listed}" if offloaded else ""
         return {
-            "llama-cpp.sh": comment(stamp, *notes)
-            + f'llama-server -m "${{1:?which model?}}" --split-mode layer -ngl {offloaded}{split}\n'
+            "llama-cpp.sh": comment(stamp, *notes, *remarks)
+            + f'llama-server -m "${{1:?which model?}}" --split-mode layer{where} -ngl {offloaded}{split}'
+            + f"{self._overrides(problem, plan, moved, names)}\n"
         }
 
+    def _moved(self, problem: Problem, plan: Plan) -> dict[tuple[str, int], list[int]]:
+        """Return the layers whose tensors of a kind are on a device that the rest of the layer is not on."""
+        items, moved = self.items(problem), dict[tuple[str, int], list[int]]()
+        for part in self.parts(problem, self.layout(problem)):
+            homes = np.unique(plan.assignment[list(part.nodes)]).tolist()
+            if len(homes) > 1:
+                listed = " and ".join(problem.devices[d].name for d in homes)
+                what = f"{part.kind.replace('_', ' ')} of layer {part.layer}"
+                raise self._not_this(
+                    f"the {what} are on {listed}, and {self.runtime} has one place for them", "colocate"
+                )
+            if homes[0] != plan.assignment[items.nodes[part.layer][0]]:
+                moved.setdefault((part.kind, homes[0]), []).append(part.layer)
+        return dict(sorted(moved.items()))
+
+    def _overrides(
+        self, problem: Problem, plan: Plan, moved: Mapping[tuple[str, int], Sequence[int]], names: Names
+    ) -> str:
+        """Return the options for tensors that are apart: a number of layers where the first have experts on the CPU."""
+        first, written = "", []
+        for (kind, d), numbers in moved.items():
+            if is_cpu(problem.devices[d]) and kind == "experts":
+                parts = [part for part in self.parts(problem, self.layout(problem)) if part.kind == kind]
+                count = numbers[-1] + 1
+                if all(plan.assignment[part.nodes[0]] == d for part in parts if part.layer < count):
+                    first = f" --n-cpu-moe {count}"
+                    continue
+            written.append(f"{pattern(numbers, kind)}={names.buffer(d)}")
+        return first + (f" -ot '{','.join(written)}'" if written else "")
+
     def read(self, source: Path | str, problem: Problem) -> Split:
-        """Return the split of ``-ts`` and ``-ngl`` in a launch line, or of the counts alone."""
-        shares, offloaded = _options(text_of(source, MAX_TEXT))
-        items, host = self.items(problem), self._on_host(problem)
-        total = len(items)
-        offloaded = total if offloaded is None else min(offloaded, total)
-        if shares is None:
-            if offloaded or not host:
-                raise UsageError("there is no list of shares: -ts 24,24,23,10, or the list alone")
-            return self.split(problem, [total, *[0] * (problem.k - 1)], "items")
-        check_stages(len(shares) + host, problem.k)
+        """Return the split of ``-ts``, ``-ngl`` and ``-ot`` in a launch line, or of the counts alone."""
+        line = read_line(text_of(source, MAX_TEXT))
+        items, host, devices = self.items(problem), self._on_host(problem), self.devices(problem)
+        names = Names(problem, devices[host:])
+        order = names.ordered(line.devices)
+        counts = self._counts(problem, line, len(items), host)
+        homes = items.homes(counts, [*devices[:host], *order])
+        stack = self.layout(problem)
+        parts = self.parts(problem, stack)
+        for part in parts:
+            homes |= dict.fromkeys(part.nodes, homes[items.nodes[part.layer][0]])
+        more, notes = overridden(problem, stack, parts, line, names)
+        homes |= more
+        return Split(tuple(homes[v] for v in range(problem.graph.n)), notes)
+
+    def _counts(self, problem: Problem, line: LaunchLine, total: int, host: int) -> list[int]:
+        """Return how many items the host, if any, and each GPU has, as a line says.
+
+        Raises:
+            UsageError: it does not say it.
+            UnsoundSplit: it is for another number of GPUs or items.
+        """
+        offloaded = total if line.offloaded is None else min(line.offloaded, total)
+        shares = line.shares
         if offloaded < total and not host:
             raise UnsoundSplit(
                 f"-ngl {offloaded} leaves {total - offloaded} of {total} items on the host, and the spec has no CPU"
             )
+        if shares is None and (not offloaded or problem.k - host == 1):
+            return [
+                *([total - offloaded] if host else []),
+                *([offloaded] * (problem.k > host)),
+                *[0] * (problem.k - host - 1),
+            ]
+        if shares is None:
+            raise UsageError("there is no list of shares: -ts 24,24,23,10, or the list alone")
+        check_stages(len(shares) + host, problem.k)
         counts = [int(share) for share in shares]
         if counts != shares or sum(counts) != offloaded:
             raise self._other_sum(shares, total, offloaded)
-        return self.split(problem, [*([total - offloaded] if host else []), *counts], "items")
+        return [*([total - offloaded] if host else []), *counts]
 
     def _other_sum(self, shares: list[float], total: int, offloaded: int) -> UnsoundSplit:
         made = placed(shares, total - 1, offloaded)
@@ -128,31 +245,3 @@ class LlamaCpp(Stages):
             f"-ts {given} adds up to {sum(shares):g}, and llama.cpp has {offloaded} items to place, the last of them "
             f"the output{lost}. It takes other sums for shares, and would place {listed}: validate these"
         )
-
-
-def _options(text: str) -> tuple[list[float] | None, int | None]:
-    """Return the shares and the number of items on GPUs that a launch line says, or a list alone.
-
-    Raises:
-        UsageError: a share is no number, all are zero, or the line says one of them in two ways.
-    """
-    bare = without_comments(text)
-    splits = {match[1] for match in _SPLIT.finditer(bare)}
-    layers = {int(match[1]) for match in _OFFLOADED.finditer(bare)}
-    alone = _BARE.fullmatch(bare) if not splits and not layers else None
-    if alone is not None:
-        splits = {alone[1]}
-    if not splits and not layers:
-        raise UsageError("there is no list of shares: -ts 24,24,23,10, or the list alone")
-    if len(splits) > 1 or len(layers) > 1:
-        raise UsageError("there are several lists of shares, or several -ngl, which differ")
-    offloaded = layers.pop() if layers else None
-    if not splits:
-        return None, offloaded
-    try:
-        shares = [float(part) for part in re.split(r"\s*[,/]\s*", splits.pop())]
-    except ValueError:
-        raise UsageError("a share is no number") from None
-    if not 0 < sum(shares) < 1e9:
-        raise UsageError("the shares add up to nothing, or to more than a thousand million")
-    return shares, offloaded

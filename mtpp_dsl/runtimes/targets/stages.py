@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 
@@ -48,17 +47,19 @@ class StageItems:
     def __len__(self) -> int:
         return len(self.names)
 
-    def assigned(self, counts: Sequence[int], devices: Sequence[int]) -> Split:
-        """Return the split that gives each of *devices* so many items, one after the other."""
-        device_of = [0] * (sum(map(len, self.nodes)) + len(self.fixed))
-        for v, device in self.fixed.items():
-            device_of[v] = device
+    def homes(self, counts: Sequence[int], devices: Sequence[int]) -> dict[int, int]:
+        """Return the device of every node where each of *devices* has so many items, one after the other."""
+        device_of = dict(self.fixed)
         items = iter(self.nodes)
         for count, device in zip(counts, devices, strict=True):
             for _ in range(count):
-                for v in next(items):
-                    device_of[v] = device
-        return Split(tuple(device_of))
+                device_of |= dict.fromkeys(next(items), device)
+        return device_of
+
+    def assigned(self, counts: Sequence[int], devices: Sequence[int]) -> Split:
+        """Return the split that gives each of *devices* so many items, one after the other."""
+        device_of = self.homes(counts, devices)
+        return Split(tuple(device_of[v] for v in sorted(device_of)))
 
 
 def origin_of(target: str) -> str:
@@ -157,8 +158,7 @@ class Stages:
             if len(nodes) > 1:
                 yield Colocate(nodes=nodes, origin=origin)
         if len(devices) > 1:
-            yield InOrder(devices=tuple(devices), empty="allowed" if self.empty else "never", origin=origin)
-            yield from _unjoined(problem, items, devices, origin)
+            yield from self.order(problem, items, devices, origin)
         if self.ends and len(devices) > 1:
             yield Pin(nodes=items.nodes[0], devices=(devices[0],), origin=origin)
             yield Pin(nodes=items.nodes[-1], devices=(devices[-1],), origin=origin)
@@ -168,6 +168,11 @@ class Stages:
         stated = any(isinstance(rule, (Memory, StageMemory)) for rule in problem.constraints)
         if not stated and any(device.memory is not None for device in problem.devices):
             yield Memory(origin=origin)
+
+    def order(self, problem: Problem, items: StageItems, devices: Sequence[int], origin: str) -> Iterator[Constraint]:
+        """Yield the constraints that keep the items in the order of the devices, which are two or more."""
+        yield InOrder(devices=tuple(devices), empty="allowed" if self.empty else "never", origin=origin)
+        yield from _unjoined(problem, items, devices, origin)
 
     def check_room(self, problem: Problem, items: StageItems, devices: Sequence[int]) -> None:
         """Refuse more devices than items where none may be empty, and tied weights at both ends.
@@ -267,10 +272,19 @@ def _unjoined(problem: Problem, items: StageItems, devices: Sequence[int], origi
         for u, v in ends
         if u in where and v in where and graph.backward[u] == graph.backward[v]
     }
-    for i, (one, other) in enumerate(pairwise(items.nodes)):
-        for j in range(1, 0 if frozenset((i, i + 1)) in joined else len(devices)):
+    pairs = [i for i in range(len(items) - 1) if frozenset((i, i + 1)) not in joined]
+    yield from rows_in_order(problem, items, devices, pairs, origin)
+
+
+def rows_in_order(
+    problem: Problem, items: StageItems, devices: Sequence[int], pairs: Iterable[int], origin: str
+) -> Iterator[Linear]:
+    """Yield rows that keep item i + 1 from a device before that of item i, for each i of *pairs*."""
+    for i in pairs:
+        one, other = items.nodes[i], items.nodes[i + 1]
+        for j in range(1, len(devices)):
             terms = [(On(other[0], d), 1.0) for d in devices[:j]] + [(On(one[0], d), -1.0) for d in devices[:j]]
-            label = f"{items.names[i + 1]} not before {items.names[i]}: {problem.devices[devices[j - 1]].name}"
+            label = f"order[{items.names[i + 1]} not before {items.names[i]}: {problem.devices[devices[j - 1]].name}]"
             yield Linear(label=label, terms=tuple(terms), sense="<=", rhs=0.0, origin=origin)
 
 

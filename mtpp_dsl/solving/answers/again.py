@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.core import registry
 from mtpp_dsl.core.base.files import Folders, read_bytes, read_json
-from mtpp_dsl.core.contracts.targets import Target
+from mtpp_dsl.core.contracts.targets import target_called
 from mtpp_dsl.core.errors import MtppError, Refused, UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
@@ -196,13 +195,13 @@ def _answered(
 
 
 def under_target(problem: Problem, name: str) -> Problem:
-    """Return *problem* under the limits of the target *name*, and not those of another.
+    """Return *problem* under the limits of the target *name*, such as "vllm", and not those of another.
 
     Raises:
         PluginError: there is no such target.
-        UsageError: the problem is about what the runtime cannot do.
+        UsageError: it has no such option, or the problem is about what the runtime cannot do.
     """
-    target: Target = registry.load(registry.TARGETS, name)()
+    target = target_called(name)
     return targeted(problem, target.name, target.restrict)
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.core import registry
 from mtpp_dsl.core.base.writing import check_writable, write_bytes
-from mtpp_dsl.core.contracts.targets import Files, Stamp, Target
+from mtpp_dsl.core.contracts.targets import Files, Stamp, Target, target_called
 from mtpp_dsl.core.errors import PluginError, UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
@@ -19,7 +18,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.solving.answers.again import read_again
 
-__all__ = ["export", "target_named", "write_files"]
+__all__ = ["export", "write_files"]
 
 
 def export(
@@ -46,7 +45,7 @@ def export(
         UsageError: there is no plan, its spec has changed, or the runtime cannot run it; says which constraint to add.
         PluginError: there is no such target.
     """
-    target = target_named(to)
+    target = target_called(to)
     if isinstance(answer, Result):
         if answer.plan is None or answer.problem is None:
             raise UsageError("this result has no plan, or does not know its problem: write result.of(problem)")
@@ -62,16 +61,6 @@ def export(
     if path is not None:
         write_files(files, Path(path))
     return files
-
-
-def target_named(name: str) -> Target:
-    """Return the target of that name.
-
-    Raises:
-        PluginError: there is none.
-    """
-    target: Target = registry.load(registry.TARGETS, name)()
-    return target
 
 
 def stamp_of(problem: Problem, answer: Mapping[str, Any], name: str, model: str | None) -> Stamp:

@@ -12,6 +12,7 @@ from mtpp_dsl.core.base.amounts import Duration
 from mtpp_dsl.core.constraints import Memory, StageMemory
 from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.contracts.targets import target_called
 from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
@@ -19,7 +20,6 @@ from mtpp_dsl.core.problem.devices import Host
 from mtpp_dsl.core.problem.problem import Problem, check_problem
 from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.solving.api import solve
-from mtpp_dsl.solving.drivers.export import target_named
 
 DEFAULT_TIME = 20.0
 """Seconds in which the best plan is looked for."""
@@ -102,7 +102,7 @@ def validate(
         PluginError: there is no such target.
     """
     check_problem(problem, "validate")
-    target = target_named(form)
+    target = target_called(form)
     split = target.read(Path(source) if isinstance(source, os.PathLike) else source, problem)
     limited = target.restrict(free_of(problem))
     asked = replace(_with_memory(problem if limited == free_of(problem) else limited), target=None)

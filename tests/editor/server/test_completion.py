@@ -130,6 +130,8 @@ def labels(text: str, *, base: str = BASE) -> list[str]:
         ("device x (switch = |", ["rack"], ["sum"]),
         ("device x (type = m|", ["mine"], []),
         ("target vl|", ["vllm", "llama_cpp"], ["sum"]),
+        ("target llama_cpp (|", ["grain"], ["sum", "speed"]),
+        ("target llama_cpp (grain = |", ["layer", "tensor"], ["sum"]),
         ("time a on |", ["gpu", "cpu"], ["a"]),
         ("time |", ["a", "attn"], ["gpu"]),
         ("link gpu[0] -> |", ["gpu", "cpu"], ["a"]),

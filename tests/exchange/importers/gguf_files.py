@@ -84,3 +84,18 @@ def metadata(architecture: str, layers: int, **more: object) -> dict[str, object
         "general.quantization_version": 2,
         **{f"{architecture}.{key}": value for key, value in more.items()},
     }
+
+
+def with_experts(
+    layers: int, width: int, inner: int, *, count: int = 4, dense: int = 0, shared: bool = False
+) -> Tensors:
+    """Return the table of a model of which all layers but the first *dense* have experts, in fp32."""
+    found = dict(llama(layers, width, inner, 4, 4, 32, "f32"))
+    for i in range(dense, layers):
+        for part, (first, second) in {"gate": (inner, width), "up": (inner, width), "down": (width, inner)}.items():
+            del found[f"blk.{i}.ffn_{part}.weight"]
+            found[f"blk.{i}.ffn_{part}_exps.weight"] = ((count, first, second), "f32")
+            if shared:
+                found[f"blk.{i}.ffn_{part}_shexp.weight"] = ((first, second), "f32")
+        found[f"blk.{i}.ffn_gate_inp.weight"] = ((count, width), "f32")
+    return found

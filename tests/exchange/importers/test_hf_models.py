@@ -36,6 +36,15 @@ def test_decoders_in_both_phases(kind: str) -> None:
         assert kept == 2 * 2 * 2 * heads * tokens * 16 * 2
 
 
+@pytest.mark.parametrize("kind", ["mixtral", "qwen3_moe", "gpt_oss", "llama"])
+def test_parts_of_layers(kind: str) -> None:
+    model = from_hf({"model_type": kind, **DECODERS[kind]}, "decode", batch=2, seq=96, dtype="bf16")
+    parts = ["attention", "ffn", "combine"] if kind == "llama" else ["attention", "router", "experts", "combine"]
+    graph, whole = model.graph(group_by="part"), model.graph(group_by="layer")
+    assert [graph.kinds[v] for v in range(graph.n) if graph.origin.layers[v] == 1] == parts
+    assert graph.params.sum() == whole.params.sum()
+
+
 @pytest.mark.parametrize("kind", OTHERS)
 def test_others_run_forward(kind: str) -> None:
     said = {"model_type": kind, **OTHERS[kind]}

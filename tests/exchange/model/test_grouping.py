@@ -184,7 +184,9 @@ def test_the_backward_pass_belongs_to_its_modules() -> None:
 
 
 def test_unknown_words_are_refused() -> None:
-    with pytest.raises(UsageError, match="group_by is operator, module or layer, not 'layers'; did you mean 'layer'"):
+    with pytest.raises(
+        UsageError, match="group_by is operator, module, part or layer, not 'layers'; did you mean 'layer'"
+    ):
         group(gpt(1), "layers")
 
 

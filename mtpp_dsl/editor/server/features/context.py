@@ -38,6 +38,7 @@ _TAKE_OPTIONS = (
     "times",
     "import",
     "graph",
+    "target",
 )
 
 
@@ -278,6 +279,9 @@ def _owner(marks: Sequence[TextMark]) -> str:
             return f"interconnect {second}"
         case "use":
             return f"block {second}"
+        case "target":
+            name = second.strip('"')
+            return f"target {name}"
         case "minimize" | "maximize":
             name = words[3] if words[2:3] == [":"] and len(words) > 3 else second
             alone = words[4:5] in ([], ["("]) if words[2:3] == [":"] else words[2:3] in ([], ["("])

@@ -149,9 +149,8 @@ class GgufLayers:
         """Two or three products; or experts of them, of which each token uses some, and those that all use."""
         if not self._has(f"{at}ffn_gate_inp"):
             return self._mlp(at, stream, "")
-        routed = self._matmul(f"{at}ffn_gate_inp", stream)
-        extra = [f"{at}exp_probs_b.bias"]
-        extra += [f"{at}ffn_{part}_exps.bias" for part in ("gate", "up", "gate_up", "down")]
+        routed = self._matmul(f"{at}ffn_gate_inp", stream, [f"{at}exp_probs_b.bias"])
+        extra = [f"{at}ffn_{part}_exps.bias" for part in ("gate", "up", "gate_up", "down")]
         made = [self._experts(at, stream, routed, extra)]
         if self._has(f"{at}ffn_up_shexp"):
             shared = self._mlp(at, stream, "_shexp")
@@ -237,7 +236,8 @@ class GgufLayers:
         names = [f"{name}.weight", f"{name}.bias"]
         return self._operator(name, "rms_norm", "norm", [stream], {}, size or self.width, names, rows=rows)
 
-    def _matmul(self, name: str, stream: int) -> int:
+    def _matmul(self, name: str, stream: int, more: Sequence[str] = ()) -> int:
+        """Multiply by the matrix *name*, and add its bias; it reads *more* weights, too."""
         table = self.header.tensors.get(f"{name}.weight")
         if table is not None and len(table.shape) == 1:  # a product with one row
             outputs, inputs = 1, table.shape[0]
@@ -246,7 +246,7 @@ class GgufLayers:
             outputs, inputs = table.shape
         if inputs != self._wide[stream]:
             raise self._wrong(table.name, table)
-        flop, names = self._times(self.tokens, 2 * outputs * inputs), [f"{name}.weight", f"{name}.bias"]
+        flop, names = self._times(self.tokens, 2 * outputs * inputs), [f"{name}.weight", f"{name}.bias", *more]
         return self._operator(name, "mul_mat", "matmul", [stream], flop, outputs, names)
 
     def _sum(self, name: str, parts: list[int]) -> int:
