@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.solving.api import analyse, load, read, solve
     from mtpp_dsl.solving.drivers.export import export
     from mtpp_dsl.solving.drivers.front import front
+    from mtpp_dsl.solving.drivers.largest import largest
     from mtpp_dsl.solving.drivers.validate import validate
     from mtpp_dsl.solving.finding import find_method
     from mtpp_dsl.solving.running import Running, solve_async, start
@@ -91,6 +92,7 @@ _HOME = {
     "from_torch": "exchange.importers.torch_model",
     "front": "solving.drivers.front",
     "graph_from_networkx": "exchange.formats.networkx_graphs",
+    "largest": "solving.drivers.largest",
     "load": "solving.api",
     "read": "solving.api",
     "solve": "solving.api",
@@ -135,6 +137,7 @@ __all__ = [
     "from_torch",
     "front",
     "graph_from_networkx",
+    "largest",
     "load",
     "read",
     "solve",

@@ -151,6 +151,14 @@ class SolveCall:
             rich_help_panel=SEVERAL,
         ),
     ] = field(default_factory=list)
+    largest: Annotated[
+        str | None,
+        option(
+            "NAME=LOW..HIGH",
+            "Find the largest whole number of a param that has a plan, as seq=4096..262144.",
+            rich_help_panel=SEVERAL,
+        ),
+    ] = None
     db: Annotated[
         Path | None, option("FILE", "--sweep: keep the results in this database.", rich_help_panel=SEVERAL)
     ] = None

@@ -6,8 +6,10 @@ from dataclasses import replace
 from math import inf
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from mtpp_dsl.cli.calls import SolveCall
+from mtpp_dsl.cli.largest import LargestCall
 from mtpp_dsl.cli.parameters import read_problem, solver_values
 from mtpp_dsl.cli.pictures import check_pictures, picture_paths, plots_of, write_pictures
 from mtpp_dsl.cli.progress import ProgressWriter
@@ -62,7 +64,7 @@ def solve_and_report(call: SolveCall) -> int:
         raise UsageError("--db keeps the results of a sweep: write --sweep k=2..8 or --method a,b")
     # Refuse what is wrong with the call before any file is read.
     check_front_call(call)
-    limit, gap, options = (
+    limit, gap, solver_options = (
         seconds(call.time_limit, "--time-limit"),
         fraction(call.gap, "--gap"),
         solver_values(call.solver_option),
@@ -74,7 +76,10 @@ def solve_and_report(call: SolveCall) -> int:
         raise UsageError("--what-if is shown on the page: say where to write that, --html FILE")
     # Read the problem, and refuse what does not go with it before anything is solved.
     start_up, began = elapsed(), monotonic()
-    problem = read_problem(call.spec, call.define, call.include, scenario=call.scenario)
+    asked = None if call.largest is None else LargestCall.of(call)
+    problem = (
+        read_problem(call.spec, call.define, call.include, scenario=call.scenario) if asked is None else asked.least
+    )
     if call.target is not None:
         problem = under_target(problem, call.target)
     read = monotonic() - began
@@ -90,21 +95,22 @@ def solve_and_report(call: SolveCall) -> int:
     progress = Progress(watcher, watcher.write if call.verbose else None)
     with listener.searching(progress.stop):
         with watcher.shown():
-            result = solve(
-                problem,
-                method,
-                solver=call.solver,
-                time_limit=_left(limit),
-                gap=max(gap, 1e-6),
-                threads=call.threads,
-                seed=call.seed,
-                start=start,
-                solver_options=options,
-                write_model=call.write_model,
-                checkpoint=call.checkpoint,
-                progress=progress,
-                scheduler=call.scheduler,
-            )
+            options: dict[str, Any] = {
+                "solver": call.solver,
+                "time_limit": _left(limit),
+                "gap": max(gap, 1e-6),
+                "threads": call.threads,
+                "seed": call.seed,
+                "solver_options": solver_options,
+                "progress": progress,
+                "scheduler": call.scheduler,
+            }
+            if asked is not None:
+                result = asked.search(method, quiet=call.quiet, **options)
+                problem = result.problem or problem
+            else:
+                files: dict[str, Any] = {"write_model": call.write_model, "checkpoint": call.checkpoint}
+                result = solve(problem, method, start=start, **files, **options)
         listener.search_ended()
         result = replace(result, time={"start": start_up, "read": read, **result.time, "total": elapsed()})
         written = _report(call, problem, result)

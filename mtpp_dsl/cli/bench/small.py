@@ -56,6 +56,7 @@ _ALONE = {
     "html": "--html",
     "what_if": "--what-if",
     "pareto": "--pareto",
+    "largest": "--largest",
     "plot": "--plot",
     "microbatches": "--microbatches",
 }

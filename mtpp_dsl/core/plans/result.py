@@ -16,6 +16,7 @@ from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.base.units import format_gap, format_quantity, format_value
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.evaluation import Evaluation
+from mtpp_dsl.core.plans.largest import LargestValue
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.target_cost import TargetCost
 from mtpp_dsl.core.problem.objective import Objective
@@ -161,6 +162,7 @@ class Result(Picklable):
         verified: True once the independent check has passed.
         notes: what the user should be told about this run.
         target: what the limits of the runtime cost that the problem is for; None where it is for none.
+        largest: what is known of the largest value of a param that has a plan; None where nobody asked.
         problem: what was asked; None in what a method returns by itself, and the methods of this class that need it
             then refuse.
     """
@@ -181,6 +183,7 @@ class Result(Picklable):
     notes: tuple[str, ...] = ()
     problem: Problem | None = None
     target: TargetCost | None = None
+    largest: LargestValue | None = None
 
     def __bool__(self) -> bool:
         """Whether there is a plan."""

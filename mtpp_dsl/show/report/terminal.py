@@ -111,6 +111,8 @@ def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole
         rows.append(("ended", Text(f"{_ended(problem, result)}, without a {' or a '.join(missing)}")))
     if result.target is not None:
         rows.append(("target", limits_cost(problem, result.target, result)))
+    if result.largest is not None:
+        rows.append(("largest", Text(result.largest.in_words())))
     if result.plan is not None:
         hard = "every constraint without a penalty" if problem.soft_rows else "every constraint"
         verified = f"{hard} and every load, independently" if result.verified else "no"

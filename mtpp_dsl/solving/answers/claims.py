@@ -49,6 +49,7 @@ NOT_CHECKED = {
     "log": "except that it is in order and contradicts neither plan nor bound",
     "spec.path": "",
     "target.free": "except that it contradicts neither plan nor bound",
+    "largest": "except that the plan is for its value, and that its figures fit together",
 }
 """The fields of an answer that do not follow from a spec, and how far they are checked all the same."""
 
@@ -91,6 +92,7 @@ def false_claims(
     yield from _penalties(problem, data, plan)
     yield from _iteration(problem, data, plan)
     yield from _target(objective, data, cost, bound)
+    yield from _largest(problem, data, plan)
     yield from _times(problem, data)
 
 
@@ -113,6 +115,24 @@ def _target(objective: Objective, data: Mapping[str, Any], cost: float | None, b
     for name, share in (("cost", target_cost.share), ("at_least", target_cost.least), ("at_most", target_cost.most)):
         if (claim[name] is None) != (share is None) or (share is not None and not near(claim[name], share, EXACT)):
             yield f"target.{name}: {claim[name]!r} in the answer; its values and bounds give {share!r}"
+
+
+def _largest(problem: Problem, data: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield what an answer says of the largest value of a param that does not fit together."""
+    claim = data.get("largest")
+    if claim is None:
+        return
+    value, refuted, high = claim["value"], claim["refuted"], claim["high"]
+    if (value is None) != (plan is None):
+        yield "largest.value: there is a value where there is a plan, and none where there is none"
+    elif value is not None and problem.origin.params.get(claim["param"]) != value:
+        yield f"largest.value: the answer is not for {claim['param']} = {value}"
+    if value is not None and (not claim["low"] <= value <= high or (refuted is not None and refuted <= value)):
+        yield "largest.value: it is not among those asked about, or not below the one that is refuted"
+    if refuted is not None and not claim["low"] <= refuted <= high:
+        yield "largest.refuted: it is not among the values asked about"
+    if claim["proved"] != (value is not None and (value == high or refuted == value + 1)):
+        yield "largest.proved: it is so where the next value is refuted, or beyond those asked about, and only there"
 
 
 def _times(problem: Problem, data: Mapping[str, Any]) -> Iterator[str]:

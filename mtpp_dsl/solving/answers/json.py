@@ -119,6 +119,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
         "devices": _devices(problem, result),
         **_channels(problem, result),
         **_target(problem, result),
+        **_largest(result),
         **_times(problem),
         "verified": result.verified,
         "notes": list(result.notes),
@@ -218,6 +219,12 @@ def _target(problem: Problem, result: Result) -> dict[str, Any]:
             "at_most": target.most,
         }
     }
+
+
+def _largest(result: Result) -> dict[str, Any]:
+    """Return what is known of the largest value of a param, by the name of the field; {} where nobody asked."""
+    found = result.largest
+    return {} if found is None else {"largest": {**asdict(found), "proved": found.proved}}
 
 
 def _penalties(problem: Problem, result: Result) -> list[dict[str, Any]]:
