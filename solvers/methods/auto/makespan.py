@@ -18,6 +18,7 @@ from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.schedule.decomposition.decomposition import chain_parts
+from mtpp_dsl.solvers.schedule.lifted.run import suits
 
 QUICK = ("simple", "critical-path", "greedy", "heft", "peft", "cpop", "etf")
 QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
@@ -30,6 +31,8 @@ SERIES_SHARE = 0.35
 """Of the time left, for the bound by modules in a row, and then for a plan of them."""
 SERIES_RACE = 0.7
 """The same where they go on side by side in large graphs, in which moves of single nodes change little."""
+STACK_SHARE = 0.9
+"""Of the time left, for stacks of layers, which are bounded and scheduled by their modules at once."""
 SERIES_NODES = 5_000
 """Graphs of no more are left to ``decomposition`` where cut nodes leave modules that it can solve."""
 LIST_SHARE = 0.25
@@ -64,7 +67,8 @@ ROUNDING = 1e-4
 class ScheduleRun(AutoSteps):
     """One call for a makespan on links.
 
-    1. bounds that cost next to nothing, and list schedules; of large graphs a list schedule first, run to its end;
+    1. bounds that cost next to nothing, and list schedules; of large graphs a list schedule first, run to its end, and
+       stacks of layers by their modules;
     2. a small graph as one model; one with cut nodes by modules, with all cores;
     3. searches and proofs at the same time, for the time that is left: where no cut nodes help by modules that few
        channels join, along a chain of nodes, and by one model of everything where that is not too large;
@@ -87,7 +91,7 @@ class ScheduleRun(AutoSteps):
         if n > MODEL_NODES:
             self.plans_first()
             quick = [] if self.in_series else [self.quick("critical-path")]
-        large = n > SERIES_NODES and self.in_series  # whose modules interval sees no better
+        large = self.stacked or (n > SERIES_NODES and self.in_series)  # whose modules interval sees no better
         intervals = [] if large else [self.intervals()]
         for task in [*quick, *([*whole, *intervals] if n <= TINY_NODES else [*intervals, *whole])]:
             self.run(task)
@@ -112,7 +116,7 @@ class ScheduleRun(AutoSteps):
         if self.progress.bound is None:
             self.run(LaneTask(load(METHODS, "simple")()))
         for method in self.in_series:
-            self.run(LaneTask(method, SERIES_SHARE))
+            self.run(LaneTask(method, STACK_SHARE if self.stacked else SERIES_SHARE))
         for name, multiple in LISTS.items():
             if multiple * spent <= LIST_SHARE * self.limits.remaining:
                 self.run(LaneTask(load(METHODS, name)()))
@@ -181,10 +185,20 @@ class ScheduleRun(AutoSteps):
     def in_series(self) -> list[Method]:
         """The bound by modules in a row, and the search for plans of them, where a large graph has such modules."""
         n = self.problem.graph.n
+        if self.stacked:
+            return [load(METHODS, "lifted")()]
         if n <= MODEL_NODES or self.largest > PART_NODES:
             return []
         names = ("series-bound", "series") if n > SERIES_NODES or not self.decomposed else ("series-bound",)
         return [load(METHODS, name)() for name in names]
+
+    @cached_property
+    def stacked(self) -> bool:
+        """Whether a graph that is not given to CP-SAT by modules is a stack of layers, that is, suits ``lifted``."""
+        if self.problem.graph.n <= MODEL_NODES or self.decomposed:
+            return False
+        method = load(METHODS, "lifted")()
+        return method.accepts(self.problem) is None and suits(self.problem)
 
     @property
     def decomposed(self) -> bool:
@@ -236,7 +250,7 @@ class ScheduleRun(AutoSteps):
             turns = (search, *([below, parts] if split else []), *chain, *improve, *model)
             return [[LaneTask(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
         first = [LaneTask(search, ANNEALING_SHARE if improve else 1.0), *map(LaneTask, improve)]
-        if self.problem.graph.n > SERIES_NODES and self.in_series:  # what was cut off by its share
+        if self.problem.graph.n > SERIES_NODES and self.in_series and not self.stacked:  # what was cut off by its share
             proofs = [*self.open([LaneTask(self.in_series[0], SERIES_RACE)]), *proofs]
             first = [*self.open([LaneTask(self.in_series[1], SERIES_RACE)]), *first]
         if split:

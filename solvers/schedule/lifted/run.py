@@ -23,17 +23,19 @@ from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.comparable import without_bypasses
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.algorithms.windows.climbing import ROUNDING
+from mtpp_dsl.solvers.algorithms.windows.module_kinds import ModuleKinds
 from mtpp_dsl.solvers.algorithms.windows.module_times import COUNTS
 from mtpp_dsl.solvers.backends.mip.matrix import by
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.schedule.decomposition.anchors import chain_of
+from mtpp_dsl.solvers.schedule.lifted.classes import class_graph
 from mtpp_dsl.solvers.schedule.lifted.module_row import Annealing, ModuleRow
 from mtpp_dsl.solvers.schedule.lifted.module_search import ModuleSchedule
 from mtpp_dsl.solvers.schedule.lifted.programme import ModuleBound
 from mtpp_dsl.solvers.schedule.lifted.questions import CLOSE, LEVELS, Question
 
-__all__ = ["LiftedRun"]
+__all__ = ["LiftedRun", "suits"]
 
 NAME = "lifted"
 BYPASSES = (0, 1, 2, 4)
@@ -43,6 +45,8 @@ FINE = 24
 """Nodes between two anchors of the second row."""
 FINE_NODES = 20_000
 """Larger graphs have no second row."""
+MAX_TABLE, MAX_COLUMNS = 5_000_000, 100_000
+"""Edges of all kinds times pairs of devices, and columns of a programme of each kind, of graphs that it suits."""
 SECONDS = 1.0
 """Between two plans that are put together, at least."""
 
@@ -240,6 +244,19 @@ class LiftedRun:
             plan = row.plan(ScheduleInstance.of(self._problem))
             if plan is not None and not self._incumbent.take(plan):
                 self._incumbent.note(f"schedules of the modules make no plan together: {self._incumbent.broken}")
+
+
+def suits(problem: Problem) -> bool:
+    """Return whether a graph is a row of small modules, and of few kinds, or of kinds that have few classes of nodes.
+
+    That takes a moment. Other graphs are bounded by ``lifted`` too, but hardly better than by longest paths.
+    """
+    left = _edges(problem.graph)
+    row = ModuleKinds.of(problem, lambda: None, edges=left)
+    edges = sum(len(kind.net.tail) for kind in row.kinds)
+    if row.largest > WANTED + 2 or edges * problem.k**2 > MAX_TABLE:
+        return False
+    return sum(class_graph(kind).size for kind in row.kinds) <= MAX_COLUMNS
 
 
 def _edges(graph: Graph) -> Bools:

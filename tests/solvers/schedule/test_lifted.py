@@ -124,6 +124,17 @@ def test_equal_parts_are_one_class() -> None:
         assert sorted(graph.edges.tolist()) == [1, heads, heads, heads]
 
 
+def test_stacks_of_layers_suit() -> None:
+    """Layers suit, however many heads they have; independent branches of which no two are equal do not."""
+    assert run.suits(layers(8, 60))
+    names = [f"b{b}.{i}" for b in range(30) for i in range(20)]
+    edges = [(20 * b + i, 20 * b + i + 1) for b in range(30) for i in range(19)]
+    graph = Graph.create(names, edges, work=np.arange(1.0, 601.0), output=1.0)
+    devices = [Device(f"d{d}") for d in range(2)]
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    assert not run.suits(Problem.create(graph, devices, links, Objective("makespan")))
+
+
 def test_layers_are_nearly_closed() -> None:
     """What no path and no share of the work sees: heads that leave and come back through one port."""
     problem, progress = layers(6, 6), Progress()
