@@ -139,6 +139,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "routes": "mtpp_dsl.solvers.proofs.routes:Routes",
         "windows": "mtpp_dsl.solvers.proofs.windows:Windows",
         "batches": "mtpp_dsl.solvers.proofs.batches:BatchProof",
+        "ideals": "mtpp_dsl.solvers.proofs.lattice:IdealsProof",
     },
     EXECUTORS: {
         "local": "mtpp_dsl.core.executors.local:Local",

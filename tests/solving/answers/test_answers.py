@@ -59,7 +59,8 @@ SHARED = "interconnect shared (bandwidth = 1 GiB/s)\n"
 SHARED_PLAIN = "interconnect shared (bandwidth = 1)\nminimize bottleneck\n"
 SPECS = {
     "shared": (GRAPH + "device d[2] (memory = 9 MiB)\n" + SHARED + "minimize bottleneck constraint acyclic", "auto"),
-    "claimed": (GRAPH + "device d[2]\n" + SHARED + "maximize throughput constraint acyclic", "ideals"),
+    "claimed": (GRAPH + "device d[2]\n" + SHARED + "maximize throughput constraint contiguous", "exact"),
+    "by ideals": (GRAPH + "device d[2]\n" + SHARED + "maximize throughput constraint acyclic", "ideals"),
     "computed again": (GRAPH + "device d[2]\n" + SHARED + "minimize bottleneck", "without certificate"),
     "streamed": (
         GRAPH + "device d[2] (memory = 3 MiB)\ndevice cpu (io = free, speed = 1/2)\n"
@@ -411,6 +412,7 @@ def test_what_is_proved_and_what_is_claimed(tmp_path: Path, capsys: pytest.Captu
                 "not checked, as a spec does not determine it: method",
             ],
         ),
+        ("by ideals", ["all ideals gone through here, and proved", "optimal: proved again here"]),
         ("computed again", ["computed again here, and proved"]),
         ("bound", ["proved again here", "an answer without a plan"]),
         ("infeasible", ["no plan exists", "shown again here, by counting"]),

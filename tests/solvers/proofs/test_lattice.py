@@ -1,0 +1,127 @@
+"""Certificates ``ideals``: they prove what is true, all of it for simple pipelines, and never more."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mtpp_dsl
+from mtpp_dsl.core.constraints import Acyclic, Colocate, InOrder, Memory, Pin, Robust
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.problem.counting import recognised
+from mtpp_dsl.core.problem.devices import Device, Shared
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.proofs import lattice
+from mtpp_dsl.solvers.proofs.lattice import IdealsProof
+from tests.networks import random_problem
+from tests.oracle import optimum
+from tests.order_problems import KINDS, ordered_problem
+from tests.solvers.proofs.test_chain import pipelines
+from tests.staging import random_stages
+from tests.tight_memories import tight_problem
+from tests.tree import ROOT
+from tests.weighted_problems import random_problem as weighted_problem
+
+MORE = (1 + 1e-9, 1 + 1e-6, 1.1)
+LESS = 1 - 1e-9
+SOURCES = {
+    "network": lambda seed: random_problem(Random(seed)),
+    "memory": tight_problem,
+    "stages": random_stages,
+    "prices": lambda seed: weighted_problem(seed, soft=0.3),
+    **{f"order, {kind}": lambda seed, kind=kind: ordered_problem(seed, kind, 4, 3) for kind in KINDS},
+}
+
+
+def proves(problem: Problem, target: float) -> bool:
+    """Return whether no plan is below the target, as far as the checker can tell."""
+    try:
+        return IdealsProof().prove(problem, {"target": target}, Limits(time=60.0)) == target
+    except Refused:
+        return False
+
+
+@settings(max_examples=80)
+@given(pipelines())
+def test_it_proves_optima_and_no_more(problem: Problem) -> None:
+    """Of a pipeline with memory, streams and colocated nodes exactly the optimum is proved."""
+    best = optimum(problem)
+    if best is None:
+        assert proves(problem, 1e9)
+    elif best > 0:
+        assert proves(problem, best * LESS)
+        assert not any(proves(problem, best * more) for more in MORE)
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(sorted(SOURCES)), st.integers(0, 10_000))
+def test_it_never_proves_more_than_is_true(source: str, seed: int) -> None:
+    """Whatever else a problem has, what is left out only weakens what is proved."""
+    asked = SOURCES[source](seed)
+    problem = recognised(asked.in_one_phase or asked).problem
+    if not proves(problem, 1e-12):
+        return
+    best = optimum(asked)
+    assert best is None or best == 0 or not any(proves(problem, best * more) for more in MORE)
+
+
+def chain(n: int, *rules: object, memory: float | None = None) -> Problem:
+    graph = Graph.create([f"v{v}" for v in range(n)], [(v, v + 1) for v in range(n - 1)], work=1.0, output=0.5)
+    devices = [Device("a", memory=memory), Device("b", speed=2.0)]
+    return Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(), *rules])
+
+
+@pytest.mark.parametrize(
+    ("problem", "best"),
+    [
+        (chain(6), 2.5),  # four nodes on b, and one tensor between
+        (
+            chain(6, Pin(nodes=(0,), devices=(0,)), Pin(nodes=(5,), devices=(0,))),
+            6.0,
+        ),  # all on a: data must not come back
+        (chain(6, InOrder()), 2.5),
+        (chain(6, InOrder(devices=(1, 0))), 2.5),
+        (chain(4, Colocate(nodes=(0, 3))), 2.0),  # what is between them comes along
+        (chain(6, Robust(most=1, share=1.0)), 2.5),  # what is left out: 3 is the optimum
+    ],
+)
+def test_known_optima(problem: Problem, best: float) -> None:
+    assert proves(problem, best * LESS)
+    assert not proves(problem, best * (1 + 1e-9))
+
+
+def test_memory_counts() -> None:
+    """A device that holds one node leaves the rest to the other one."""
+    graph = Graph.create(["x", "y", "z"], [(0, 1), (1, 2)], work=1.0, memory=1.0)
+    devices = [Device("a", memory=1.0), Device("b", memory=2.0)]
+    problem = Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(), Memory()])
+    assert proves(problem, 2.0 * LESS)
+    assert not proves(problem.with_constraints([Acyclic()]), 2.0 * (1 + 1e-9))
+
+
+@pytest.mark.parametrize(("spec", "price"), [("buying", 2.2), ("cheapest", 1.5)])
+def test_prices_of_used_devices(spec: str, price: float) -> None:
+    """The least price under a limit of the bottleneck is proved, and no more."""
+    problem = recognised(mtpp_dsl.load(ROOT / f"examples/{spec}.mtpp")).problem
+    assert proves(problem, price * LESS)
+    assert not proves(problem, price * (1 + 1e-9))
+
+
+def test_it_refuses_what_it_is_not_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = chain(3).with_constraints([])
+    with pytest.raises(Refused, match="acyclic plans"):
+        IdealsProof().prove(free, {"target": 1.0}, Limits(time=60.0))
+    monkeypatch.setattr(lattice, "MAX_IDEALS", 3)
+    with pytest.raises(Refused, match="more than 3 ideals"):
+        IdealsProof().prove(chain(6), {"target": 1.0}, Limits(time=60.0))
+    monkeypatch.undo()
+    monkeypatch.setattr(lattice, "MAX_COUNTS", 3)
+    with pytest.raises(Refused, match="numbers of devices"):
+        IdealsProof().prove(chain(6), {"target": 1.0}, Limits(time=60.0))
+    with pytest.raises(UsageError, match="time is not enough"):
+        IdealsProof().prove(chain(6), {"target": 1.0}, Limits(time=0.0))
