@@ -6,7 +6,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from mtpp_dsl.core.constraints import InOrder
+from mtpp_dsl.core.constraints import InOrder, Memory
 from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.errors import Refused, SolverError
@@ -30,8 +30,8 @@ def solve_under(
 ) -> Result:
     """Solve under the limits of the problem's target, and then without them in what is left of the time.
 
-    The second search starts from the first one's plan, takes at most three times as long (or 5 s), and its results are
-    in ``target`` of the result alone.
+    The second search keeps to the memories of the devices if the first does, starts from the first one's plan, takes at
+    most three times as long (or 5 s), and its results are in ``target`` of the result alone.
 
     Args:
         problem: with a target.
@@ -82,7 +82,9 @@ def _free(
     """Return the result without the limits; None where there is no time for it, or the method does not take it."""
     if left < LEAST_SECONDS:
         return None
-    asked = free_of(problem).asking(problem.objective)
+    free = free_of(problem)
+    kept = [rule for rule in problem.constraints[len(free.constraints) :] if isinstance(rule, Memory)]
+    asked = free.with_constraints([*free.constraints, *kept]).asking(problem.objective)  # memories are no limit of it
     own = {name: value for name, value in options.items() if name not in ("start", "write_model", "checkpoint")}
     inner = Stage(progress, asked.objective, f"without the limits of {problem.target.name}" if problem.target else "")
     try:

@@ -69,6 +69,15 @@ def test_says_what_the_limits_of_a_runtime_cost(problem: Problem) -> None:
     assert mtpp_dsl.verify(free_of(problem), result.plan) == []
 
 
+def test_memories_are_no_limit_of_a_runtime() -> None:
+    """One device is fast and too small for all; without the runtime it is so, too, though the spec does not say it."""
+    small = SPEC.replace("device fast (speed = 2, memory = 16 GB)", "device fast (speed = 9, memory = 8 GB)")
+    result = mtpp_dsl.solve(mtpp_dsl.load(small), target="layers", time_limit=30)
+    within = mtpp_dsl.solve(mtpp_dsl.load(f"{small}constraint memory"), time_limit=30)
+    assert result.target is not None
+    assert result.target.cost == pytest.approx(within.cost)
+
+
 @pytest.mark.parametrize(
     ("under", "free", "share", "least", "most"),
     [
