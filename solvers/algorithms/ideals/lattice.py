@@ -17,6 +17,8 @@ WORD = 60
 
 CHUNK = 20_000
 IDEALS_A_SECOND, MEASURED_A_SECOND = 2e4, 2e4
+USUAL = 50
+"""Supernodes of the graphs that these paces are of; in larger graphs an ideal takes longer."""
 
 
 Small: TypeAlias = NDArray[np.int32]
@@ -103,13 +105,14 @@ def lattice_of(
         before[b, word[a]] |= bit[a]
     keys = np.random.default_rng(0).integers(1, 2**62, size=n, dtype=np.int64)
     store = _Store(width, n)
-    grow = GROW.pick(0.0, say)  # how many ideals there are is not known
+    grow = GROW.pick((n + 1) * (n / USUAL), say)  # how many ideals there are is not known, but that there are n + 1
     done, count, steps = 0, 1, 0
     while done < count:
         if not store.make_room(count + n, steps + n, most_bytes):
             return None
+        portion = max(1, min(CHUNK, GROW.portion(CHUNK * n) * USUAL // n))
         done, count, steps = grow(
-            done, count, steps, done + GROW.portion(CHUNK), before, word, bit, keys,
+            done, count, steps, done + portion, before, word, bit, keys,
             store.bits, store.hashes, store.table, store.start, store.above, store.node,
         )  # fmt: skip
         pause()
