@@ -148,6 +148,7 @@ SOLVERS = {
     "solvers.partition.copies": SEARCHES,
     "solvers.partition.genetic": SEARCHES,
     "solvers.partition.ideals": SEARCHES,
+    "solvers.partition.orders": SEARCHES,
     "solvers.partition.slicing": SEARCHES,
     "solvers.partition.weighted": SEARCHES | {"solvers.partition.annealing"},
     "solvers.schedule": set(),

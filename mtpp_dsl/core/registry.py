@@ -53,6 +53,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "auto": "mtpp_dsl.solvers.methods.auto.auto:Auto",
         "ideals": "mtpp_dsl.solvers.methods.partition:Ideals",
         "branching": "mtpp_dsl.solvers.methods.branching:Branching",
+        "orders": "mtpp_dsl.solvers.methods.orders:Orders",
         "copies": "mtpp_dsl.solvers.methods.copies:CopiesOfChains",
         "decomposition": "mtpp_dsl.solvers.methods.modules:Decomposition",
         "chain-relaxation": "mtpp_dsl.solvers.methods.modules:ChainRelaxation",

@@ -84,8 +84,8 @@ def maximise(
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = -objective, np.zeros(len(objective)), upper
     kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
     lp.integrality_ = [kinds[whole] for whole in integer.astype(int).tolist()]
-    _pass(highs, lp)
-    if not _run_apart(highs, seconds + 5.0, stopped):
+    pass_model(highs, lp)
+    if not run_apart(highs, seconds + 5.0, stopped):
         return MatrixAnswer(infeasible=False, values=None, bound=float("inf"))
     status, info = highs.getModelStatus(), highs.getInfo()
     if status == highspy.HighsModelStatus.kInfeasible:
@@ -128,8 +128,8 @@ def minimise(
     if whole:
         kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
         lp.integrality_ = [kinds[one] for one in integer.astype(int).tolist()]
-    _pass(highs, lp)
-    if not _run_apart(highs, seconds + 5.0, stopped):
+    pass_model(highs, lp)
+    if not run_apart(highs, seconds + 5.0, stopped):
         return MatrixAnswer(infeasible=False, values=None, bound=-INF)
     status, info = highs.getModelStatus(), highs.getInfo()
     if status == highspy.HighsModelStatus.kInfeasible:
@@ -141,7 +141,7 @@ def minimise(
     return MatrixAnswer(infeasible=False, values=values, bound=float(bound) if isfinite(bound) else -INF)
 
 
-def _run_apart(highs: Any, seconds: float, stopped: Callable[[], bool]) -> bool:
+def run_apart(highs: Any, seconds: float, stopped: Callable[[], bool]) -> bool:
     """Run on another thread; return False if it did not stop and was left running."""
     interrupt = Event()
 
@@ -189,7 +189,7 @@ class CoveringProgramme:
         for bound in low.tolist():
             rows.add([], [], low=bound)
         lp = _rowwise(0, rows)
-        _pass(self._highs, lp)
+        pass_model(self._highs, lp)
 
     def add(self, cost: float, rows: Ints, values: Floats) -> None:
         """Add a column."""
@@ -224,6 +224,11 @@ def _rowwise(columns: int, rows: MatrixRows) -> Any:
     return lp
 
 
-def _pass(highs: Any, lp: Any) -> None:
+def pass_model(highs: Any, lp: Any) -> None:
+    """Hand a programme to HiGHS.
+
+    Raises:
+        SolverError: HiGHS refused it.
+    """
     if highs.passModel(lp) == highspy.HighsStatus.kError:
         raise SolverError("HiGHS refused a programme")

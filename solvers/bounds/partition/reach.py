@@ -9,16 +9,14 @@ from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
-from mtpp_dsl.solvers.algorithms.reach.measures import MEMORY, ROOM, Measures, measured
-from mtpp_dsl.solvers.algorithms.reach.states import Reach
+from mtpp_dsl.solvers.algorithms.reach.measures import measured
+from mtpp_dsl.solvers.algorithms.reach.targets import DETAIL, NONE, raise_bound
 from mtpp_dsl.solvers.algorithms.reach.trade_off import Unfinished
 from mtpp_dsl.solvers.bounds.partition.bound_instance import finished
 
 NAME = "reach"
-STAGES = ((1 << 10, 2e-3), (1 << 13, 2e-4))
-"""How many values of a measure are told apart, and, relatively, how near to a target that is not refuted to go."""
-FIRST_STEP = 0.02
-"""Relative: how far above what is proved the first target lies."""
+PAIRS_A_SECOND = 1e8
+"""So many pairs of nodes are counted in a second, about: what is before a node, and what depends on it."""
 
 
 def reach(problem: Problem, limits: Limits, progress: Progress) -> Result:
@@ -26,67 +24,22 @@ def reach(problem: Problem, limits: Limits, progress: Progress) -> Result:
     simple = least_load(problem, limits, progress)
     if simple.infeasibility is not None or simple.bound is None:
         return progress.result(NAME, limits, simple.termination, infeasibility=simple.infeasibility)
-    measures = measured(problem)
-    if simple.bound.cost <= 0 or not (measures.room < measures.total[MEMORY]).any():
-        return finished(NAME, limits, progress, simple.bound, complete=True)
-    search = _Search(measures, simple.bound, limits, progress)
+    best = simple.bound
+    if limits.remaining < problem.graph.n**2 / PAIRS_A_SECOND:
+        return finished(NAME, limits, progress, best, complete=False)
+
+    def report(cost: float) -> None:
+        nonlocal best
+        best = Bound(cost, method=NAME, proof="checked", by="mtpp", detail=DETAIL)
+        progress.report_bound(best)
+
     try:
-        complete = all(search.raised(cells, near) for cells, near in STAGES)
-    except Unfinished:
-        complete = False
-    if search.none:
-        clash = tuple(str(rule) for rule in problem.of(Memory))
-        reason = "no chain of ideals fits into the memories, whatever the order of the devices"
-        return progress.result(NAME, limits, "infeasible", infeasibility=Infeasibility(reason, clash))
-    return finished(NAME, limits, progress, search.bound, complete)
-
-
-class _Search:
-    """The search for the largest target that is refuted.
-
-    Attributes:
-        bound: the best so far.
-        none: whether every target is refuted: there is no plan.
-    """
-
-    def __init__(self, measures: Measures, simple: Bound, limits: Limits, progress: Progress) -> None:
-        self.bound, self.none = simple, False
-        self._measures, self._limits, self._progress = measures, limits, progress
-        graph = measures.graph
-        self._most = float(graph.time.max(axis=1, initial=0.0).sum()) * (1 + ROOM)
-
-    def raised(self, cells: int, near: float) -> bool:
-        """Raise the bound by targets until one next to it is not refuted; return False if stopped before.
-
-        Raises:
-            Unfinished: stopped within a target.
-        """
-        table = Reach(self._measures, cells, self._stopped)
-        high, step = inf, FIRST_STEP if self.bound.method != NAME else near
-        while not self.none and high - self.bound.cost > near * self.bound.cost:
-            if self._stopped():
-                return False
-            low = self.bound.cost
-            target = min(low * (1 + step), (low + high) / 2, max(self._most, low))
-            if not table.refutes(target):
-                high = target
-                continue
-            step *= 2
-            self.none = target >= self._most
-            self._report(target)
-        return True
-
-    def _stopped(self) -> bool:
-        return self._progress.stopped or self._limits.remaining <= 0
-
-    def _report(self, target: float) -> None:
-        if self.none:
-            return
-        self.bound = Bound(
-            target * (1 - ROOM),
-            method=NAME,
-            proof="checked",
-            by="mtpp",
-            detail="no chain of ideals has its loads below this within the memories, whatever the order of the devices",
+        low = raise_bound(
+            measured(problem), simple.bound.cost, report, lambda: progress.stopped or limits.remaining <= 0
         )
-        self._progress.report_bound(self.bound)
+    except Unfinished:
+        return finished(NAME, limits, progress, best, complete=False)
+    if low == inf:
+        clash = tuple(str(rule) for rule in problem.of(Memory))
+        return progress.result(NAME, limits, "infeasible", infeasibility=Infeasibility(NONE, clash))
+    return finished(NAME, limits, progress, best, complete=True)

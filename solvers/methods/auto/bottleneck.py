@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from mtpp_dsl.core.constraints import Colocate, Linear
 from mtpp_dsl.core.contracts.protocols import Method
@@ -13,12 +14,12 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import built_in
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
-from mtpp_dsl.solvers.methods.auto.lanes import lanes
+from mtpp_dsl.solvers.methods.auto.lanes import by_orders, lanes
 from mtpp_dsl.solvers.methods.auto.parts import bound_parts
 from mtpp_dsl.solvers.methods.auto.policy import BOUNDS_SHARE, EXACT_FIRST, MANY_DEVICES
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip, together
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
-from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
+from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Reach, Simple
 from mtpp_dsl.solvers.methods.branching import Branching
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.methods.shared_scopes import SLICES
@@ -29,7 +30,7 @@ from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
 FIRST: tuple[type[Method], ...] = (Simple,)
-QUICK: tuple[type[Method], ...] = (Node, Anchor, Count)
+QUICK: tuple[type[Method], ...] = (Node, Reach, Anchor, Count)
 QUICK_SHARE, QUICK_SECONDS = 0.05, 2.0
 """Bounds that cost next to nothing, and how long each may take in large graphs all the same."""
 AT_ONCE_SHARE, AT_ONCE_SECONDS, MAX_AT_ONCE = 0.2, 4.0, 5_000
@@ -38,8 +39,8 @@ FEW_SHARE = 0.5
 """Where they turn out to be few, the search of them goes on for this share of the time left: it is near its end."""
 PLAN_SHARE, PLAN_SECONDS = 0.1, 2.0
 """How long a first plan is looked for: bounds need the cost of a good one to aim at."""
-FIRST_SHARE = 0.4
-"""For slices of one order of a large graph."""
+FIRST_SHARE, FIRST_ORDERS_SHARE = 0.4, 0.1
+"""For slices of one order of a large graph; and where a search of the orders of unequal devices follows."""
 SHORT, SLICED_AT_ONCE = 5.0, 400
 """With less time, what needs compiled code comes later: in graphs of up to so many nodes after slices and bounds, which
 need none; in larger ones, where they do, bounds come after plans."""
@@ -87,14 +88,16 @@ class BottleneckRun(Sized):
             self.slice(LEAST_SECONDS, improved=False)
             self.quick(QUICK)
         if not self.large:
-            patience = min(AT_ONCE_SECONDS, max(LEAST_SECONDS, AT_ONCE_SHARE * self.limits.remaining))
+            most = AT_ONCE_SECONDS if small or not self.by_orders else PLAN_SECONDS
+            patience = min(most, max(LEAST_SECONDS, AT_ONCE_SHARE * self.limits.remaining))
             self.ideals(Ideals(patience=patience), FEW_SHARE)
         plans_first = self.large or (short and not small)
         if not plans_first:
             self.quick(QUICK)
-        self.plan()
-        if plans_first:
-            self.quick(QUICK)
+        if not (self.large and self.by_orders):  # orders has most of the time, and bounds of its own
+            self.plan()
+            if plans_first:
+                self.quick(QUICK)
         self.whole()
         self.each_part()
         if self.exact_first:
@@ -114,6 +117,11 @@ class BottleneckRun(Sized):
     def large(self) -> bool:
         """Whether the graph is so large that a plan has to come before anything that takes time for each node."""
         return self.problem.graph.n > MAX_AT_ONCE
+
+    @cached_property
+    def by_orders(self) -> bool:
+        """Whether the search of orders of unequal devices is expected to get furthest."""
+        return by_orders(self.problem)
 
     def quick(self, bounds: Sequence[type[Method]]) -> None:
         """Take bounds that cost next to nothing."""
@@ -172,10 +180,9 @@ class BottleneckRun(Sized):
     def slice_as_it_is(self) -> None:
         """Slice one order of the problem itself: a large graph takes longer to reduce than a first plan may."""
         if not self.closed:
+            share = FIRST_ORDERS_SHARE if self.by_orders else FIRST_SHARE
             itself = Reduced(self.problem, self.problem, identity, self.progress)
-            self._slice(
-                itself, together(self.problem), SliceGraph(orders=1, starts=0), FIRST_SHARE * self.limits.remaining
-            )
+            self._slice(itself, together(self.problem), SliceGraph(orders=1, starts=0), share * self.limits.remaining)
 
     def _slice(self, reduced: Reduced, counted: Problem, method: SliceGraph, seconds: float) -> bool:
         """Slice *counted* under the constraints that slicing can honour, and keep what satisfies the others too.

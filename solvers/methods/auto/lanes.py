@@ -11,6 +11,7 @@ from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.policy import BOUNDS_FIRST, TURNS
 from mtpp_dsl.solvers.methods.bounds import Configuration
 from mtpp_dsl.solvers.methods.branching import Branching
+from mtpp_dsl.solvers.methods.orders import Orders
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 
@@ -18,6 +19,10 @@ WHOLE = 2.0
 """How long the turn of what searches everything is, beside those of searches and bounds."""
 FEW_DEVICES, FEW_NODES = 4, 62
 """With so few devices, or in graphs of so few nodes, a search of everything gets far."""
+ORDERS_SHARE = 0.1
+"""Of the time on one core, what a search for plans has before that of orders of unequal devices."""
+MANY_NODES = 400
+"""In larger graphs ideals that were not few at first are not searched beside the orders of unequal devices."""
 SHARE = 0.4
 """Of the time, what a search for plans has before a second proof takes its core."""
 
@@ -49,8 +54,11 @@ def lanes(
     bounds = _accepting(problem, Configuration())
     ordered = ordered and not any(problem.of(Linear))  # without the rows nothing searches everything
     branching = _accepting(problem, Branching()) if ordered else []
+    orders = [Orders()] if by_orders(problem) else []
     seed = 1 if any(method.name in searched for method in plans) else 0
     whole = branching or (_accepting(problem, Ideals()) if ordered and ideals else [])
+    if orders:
+        return _with_orders(problem, orders[0], plans, whole, bounds, seed, cores)
     if cores == 1:
         return _in_turn(plans, whole, bounds, seed, BOUNDS_FIRST if bounds_first else TURNS)
     sure = [Configuration(step=0.15, share=0.25)] if branching and bounds else []
@@ -63,6 +71,32 @@ def lanes(
         searches = [LaneTask(method, seed=seed + number) for number in range(cores) for method in plans]
         groups = [[task] for task in (*searches[:1], *map(LaneTask, (*bounds, *whole, *sure)), *searches[1:])]
     return [lane for lane in groups if lane][:cores]
+
+
+def by_orders(problem: Problem) -> bool:
+    """Return whether the search of orders is expected to get furthest: devices differ, and memories may be short."""
+    memory = problem.memory_limit
+    differ = bool((memory != memory[0]).any() or (problem.time != problem.time[:, :1]).any())
+    short = bool((memory < problem.graph.memory.sum()).any())
+    return differ and short and not any(problem.of(Linear)) and Orders().accepts(problem) is None
+
+
+def _with_orders(
+    problem: Problem,
+    orders: Method,
+    plans: list[Method],
+    whole: list[Method],
+    bounds: list[Method],
+    seed: int,
+    cores: int,
+) -> list[list[LaneTask]]:
+    """Return lanes in which most of the time is for the search of orders, which finds plans and proves bounds."""
+    later = whole if problem.graph.n <= MANY_NODES else []
+    if cores == 1:
+        turns = [*(LaneTask(method, ORDERS_SHARE, seed=seed) for method in plans), *(LaneTask(m, SHARE) for m in later)]
+        return [[*turns, LaneTask(orders)]]
+    searching = [*(LaneTask(method, SHARE if later else 1.0, seed=seed) for method in plans), *map(LaneTask, later)]
+    return [lane for lane in ([LaneTask(orders), *map(LaneTask, bounds)], searching) if lane]
 
 
 def _in_turn(

@@ -25,6 +25,7 @@ WHY: Mapping[str, str] = {
     "m-sct": "a large graph keeps much of the schedule that a search begins with",
     "milp-split": "few tensors join modules that can be solved",
     "moirai": "one model of everything",
+    "orders": "the devices are unequal, and their memories tight",
     "path-hull": "a bound along a path",
     "series-bound": "a bound by modules in a row",
     "slicegraph": "it slices good orders of the nodes",

@@ -31,7 +31,7 @@ MODELS = (
 SECONDS = 60.0
 UNSLICED = (Colocate, InOrder, Linear, Replicate, Robust, Separate)
 """Of a problem with these ``auto`` may slice what is left without them."""
-MOMENTS = {"single-device", "simple", "node", "anchor", "count", "critical-path"}
+MOMENTS = {"single-device", "simple", "node", "reach", "anchor", "count", "critical-path"}
 MOMENTS |= {"greedy", "met", "peft", "cpop", "etf", "published-greedy"}
 
 

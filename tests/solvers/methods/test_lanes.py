@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mtpp_dsl.core.constraints import Acyclic, Linear, Load
+from mtpp_dsl.core.constraints import Acyclic, Linear, Load, Memory
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Bound
 from mtpp_dsl.core.problem.devices import Device, Shared
@@ -36,6 +36,19 @@ def problem_of(nodes: int, k: int, *constraints: object, unequal: bool = False) 
 def test_two_cores(problem: Problem, first: list[str]) -> None:
     """One searches, and then proves what it can; the other bounds."""
     assert names(problem, 2) == [first, ["configuration"]]
+
+
+def test_orders_of_unequal_devices_with_tight_memories() -> None:
+    """They have a core of their own; on one core they come after a short search for plans."""
+    graph = regal(100, "ws")
+    share = float(graph.memory.sum()) / 4
+    devices = [Device(f"d[{i}]", speed=1.0 + i, memory=2 * share) for i in range(4)]
+    problem = Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(), Memory()])
+    assert names(problem, 2) == [["orders", "configuration"], ["annealing", "ideals"]]
+    assert names(problem, 1) == [["annealing", "ideals", "orders"]]
+    ample = [Device(f"d[{i}]", speed=1.0 + i, memory=9 * share) for i in range(4)]
+    loose = Problem.create(graph, ample, Shared(1.0), constraints=[Acyclic(), Memory()])
+    assert all("orders" not in lane for lane in names(loose, 2))
 
 
 def test_one_core_takes_turns() -> None:
