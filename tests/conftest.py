@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
+from functools import cache
 from os import environ
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -29,7 +32,7 @@ EXAMPLES = {"quick": 0.1, "usual": 0.2, "all": 10.0}
 QUICK_CASES = 1
 """Of a test with many parameters, quick runs try so many."""
 LONGEST = (
-    "test_conformance", "test_cpsat", "test_docs", "test_auto", "test_to_spec", "test_lexicographic", "test_hf",
+    "test_conformance", "test_hf", "test_docs", "test_cpsat", "test_auto", "test_to_spec", "test_lexicographic",
     "test_symmetry", "test_random_specs", "test_portfolio", "test_answers", "test_branching", "test_signals",
     "test_installed", "test_running", "test_auto_schedule", "test_decomposition", "test_ideals_lazy",
     "test_cpsat_batches", "test_custom_constraints", "test_hierarchy", "test_front", "test_list", "test_layers",
@@ -80,6 +83,40 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if is_hypothesis_test(test) and id(test) not in scaled:
             scaled.add(id(test))
             _scale(test, EXAMPLES[amount])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Import the packages that a test needs, or skip it: to import them takes seconds, and not every process has to."""
+    for mark in item.iter_markers("needs"):
+        for name in mark.args:
+            pytest.importorskip(name, reason=f"{name} is not installed")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the tests of a file in one process, and in one all files that need torch, which takes long to import."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return "torch" if 'pytest.mark.needs("torch"' in _text(ROOT / file) else file
+
+    return Together(config, log)
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def pytest_collection_finish() -> None:
+    """Have the collector of garbage run less often, and pass over modules and tests; compile later than for users."""
+    from mtpp_dsl.core.base import compiling
+
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    compiling.LONGER = 1.0  # of many small problems in one process, not all runs are long if one is
 
 
 def _scale(test: object, by: float) -> None:

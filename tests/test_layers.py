@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.core import registry
-from tests.tree import ROOT, files
+from tests.tree import ROOT, files, statements
 
 MODULES = {name: path for path, name in files().items()}
 ROOMS = {  # what each room may import of the others
@@ -176,9 +176,15 @@ CP_SAT = {
 SOLVER_PACKAGES = {"highspy", "pyscipopt", "gurobipy", "ortools", "cplex", "xpress"}
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return a file as a tree."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path) -> Iterator[str]:
     """Yield what a file imports, wherever in it."""
-    return imported(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return imported(statements(parsed(path)))
 
 
 def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
@@ -317,7 +323,7 @@ def test_registry_names_what_is_there() -> None:
 
 def named(path: Path) -> Iterator[str]:
     """Yield the modules of ours that the strings of a file name, with or without an object in them."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             module = node.value.partition(":")[0]
             if module in MODULES:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,15 @@ def files() -> dict[Path, str]:
             parts = path.relative_to(ROOT / folder).with_suffix("").parts
             found[path] = ".".join((package, *parts)).removesuffix(".__init__")
     return found
+
+
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield a module and the statements in it, at any depth, and nothing of what is in expressions."""
+    left = [tree]
+    while left:
+        yield (node := left.pop())
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            left.extend(getattr(node, field, ()))
 
 
 def packages() -> set[str]:

@@ -11,8 +11,7 @@ import pytest
 from mtpp_dsl.cli.run import run
 from tests.onnx_models import light
 
-pytest.importorskip("onnx", reason="onnx is not installed")
-pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+pytestmark = pytest.mark.needs("onnx", "onnxruntime")
 
 SPEC = """mtpp 1
 graph from "model.json" (group_by = operator)

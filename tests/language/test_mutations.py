@@ -92,7 +92,7 @@ def test_mutated_specs(text: str, seed: int, changes: int) -> None:
     check(mutated(text, seed, changes))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("text", SPECS)
 def test_many_mutated_specs(text: str) -> None:

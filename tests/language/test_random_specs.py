@@ -26,9 +26,9 @@ SECONDS = 10.0
 """No answer takes as long; a machine that is busy must not turn one into another."""
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, part(COUNT, 2), BLOCK))
+@pytest.mark.parametrize("first", range(0, part(COUNT, 4), BLOCK))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_specs(family: str, first: int, tmp_path: Path) -> None:
     """Each instance is read as it is meant, and answered by one method, in turns; nothing is wrong."""

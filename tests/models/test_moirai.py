@@ -206,7 +206,7 @@ TIMED = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("constraint", TIMED, ids=lambda c: f"{c.terms} {c.sense} {c.rhs}")
 def test_rows_with_times(constraint: Linear) -> None:
     """Law: rows over starts, ends and the makespan are kept, with exact times, and the best plan is found."""

@@ -6,7 +6,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import rankdata, wilcoxon
 
 from mtpp_dsl.sweeps.tables.comparison import greater, holm
 
@@ -16,6 +15,8 @@ def test_against_all_signs(seed: int) -> None:
     """With ties and zeros, the chance is the share of all ways to give the ranks signs."""
     given = np.random.default_rng(seed).integers(-3, 5, 10).astype(float)
     left = given[given != 0]
+    from scipy.stats import rankdata
+
     ranks = rankdata(np.abs(left))
     reached = ranks[left > 0].sum()
     sums = np.array([*product((0, 1), repeat=len(left))]) @ ranks
@@ -26,6 +27,8 @@ def test_against_all_signs(seed: int) -> None:
 def test_against_scipy(number: int) -> None:
     given = np.random.default_rng(number).normal(0.3, 1, number)
     method = "exact" if number <= 50 else "auto"
+    from scipy.stats import wilcoxon
+
     expected = wilcoxon(given, alternative="greater", correction=True, method=method).pvalue
     assert greater(given) == pytest.approx(expected, rel=1e-9)
 

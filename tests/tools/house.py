@@ -23,6 +23,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tests.tree import statements
+
 FOLDERS = {"mtpp_dsl": "mtpp_dsl", "models": "mtpp_dsl.models", "solvers": "mtpp_dsl.solvers"}
 PAGE = Path("CONTRIBUTING.md")
 HEADING = "### What it is made of\n"
@@ -56,7 +58,7 @@ class House:
     def imports(self, path: Path) -> set[str]:
         """Return the modules of ours that a module imports, wherever in it."""
         found = set()
-        for node in ast.walk(self.trees[path]):
+        for node in statements(self.trees[path]):
             if isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):

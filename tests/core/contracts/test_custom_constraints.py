@@ -70,7 +70,7 @@ def answers(problem: Problem, method: str, best: float | None, start: Plan | Non
     return result
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [name for i, name in enumerate(VERIFIED) if i % 3 == 0])
 @pytest.mark.parametrize("custom", [Remainders(at_most=1), Remainders(at_most=2), Unruled(at_most=1)], ids=str)
 def test_models_find_the_optimum_under_it(name: str, custom: CustomConstraint) -> None:
@@ -129,7 +129,7 @@ def test_fixed_placements_are_verified_by_its_own_check() -> None:
 METHODS = sorted(method_names())
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_keeps_it_or_refuses(method: str) -> None:
     """No method gives a plan that may break it; bounds that are dropped from it stay bounds."""

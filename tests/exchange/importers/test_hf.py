@@ -15,9 +15,10 @@ from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Amount
 from mtpp_dsl.exchange.model.sizes import value
 
-pytest.importorskip("torch", reason="torch is not installed")
-pytest.importorskip("transformers", reason="transformers is not installed")
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning:transformers", "ignore::FutureWarning:torch")
+pytestmark = [
+    pytest.mark.needs("torch", "transformers"),
+    pytest.mark.filterwarnings("ignore::FutureWarning:transformers", "ignore::FutureWarning:torch"),
+]
 
 SIZES = {
     "hidden_size": 64,

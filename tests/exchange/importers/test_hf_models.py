@@ -10,9 +10,8 @@ from mtpp_dsl.exchange.model.grouping import group
 from mtpp_dsl.exchange.model.sizes import value
 from tests.exchange.importers.families import DECODERS, OTHERS
 
-pytest.importorskip("torch", reason="torch is not installed")
-pytest.importorskip("transformers", reason="transformers is not installed")
 pytestmark = [
+    pytest.mark.needs("torch", "transformers"),
     pytest.mark.long,
     pytest.mark.filterwarnings("ignore::FutureWarning:transformers", "ignore::FutureWarning:torch"),
 ]

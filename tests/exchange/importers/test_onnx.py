@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.cli.run import run
+from mtpp_dsl.core.base.lazy import LazyModule
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.onnx.importer import from_onnx
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.model_json import read
 from mtpp_dsl.exchange.model.sizes import value
 
-onnx = pytest.importorskip("onnx", reason="the extra onnx is not installed")
+onnx: Any = LazyModule("onnx")
+pytestmark = pytest.mark.needs("onnx")
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1, "own" : 1]>\n'
 LIGHT = {  # operators, operations, bytes of weights
     "bvlc_alexnet": (24, 1_309_120_768, 243_860_896),
@@ -54,7 +56,7 @@ def flop(model: Model, **symbols: int) -> int:
 @pytest.mark.parametrize("name", LIGHT)
 def test_light_models_import(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The nine models that come with the package import without a warning, by the command line as well."""
-    path = Path(onnx.__file__).parent / f"backend/test/data/light/light_{name}.onnx"
+    path = Path(onnx.__path__[0]) / f"backend/test/data/light/light_{name}.onnx"
     if not path.is_file():
         pytest.skip("this build of onnx comes without its light models")
     assert run(["import", "onnx", str(path), "-o", str(tmp_path / "model.json")]) == 0

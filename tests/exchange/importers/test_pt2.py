@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.cli.run import run
+from mtpp_dsl.core.base.lazy import LazyModule
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, size_of, symbol
 from mtpp_dsl.exchange.importers.pt2.importer import from_pt2
@@ -18,7 +19,8 @@ from mtpp_dsl.exchange.importers.pt2.srepr import amount_of
 from mtpp_dsl.exchange.model.model_json import read
 from mtpp_dsl.exchange.model.sizes import value
 
-torch = pytest.importorskip("torch", reason="the extra torch is not installed")
+torch: Any = LazyModule("torch")
+pytestmark = pytest.mark.needs("torch")
 
 
 def network() -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mtpp_dsl.core.base.lazy import LazyModule
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.torch_inputs import Input, formulas_given, read_input, tensors_for
 from mtpp_dsl.exchange.importers.torch_model import from_torch, import_torch, made_by, model_of
@@ -15,7 +16,8 @@ from mtpp_dsl.exchange.model.parts import Source
 from mtpp_dsl.exchange.model.sizes import value
 from tests.exchange.importers import torch_modules
 
-torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+torch: Any = LazyModule("torch")
+pytestmark = pytest.mark.needs("torch")
 SHAPES = {"ids": ("batch", "seq")}
 
 

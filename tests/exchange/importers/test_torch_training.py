@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mtpp_dsl.core.base.lazy import LazyModule
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.torch_model import from_torch
 from mtpp_dsl.exchange.importers.torch_training import training_of
@@ -13,7 +14,8 @@ from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.sizes import value
 from tests.exchange.importers import torch_modules
 
-torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+torch: Any = LazyModule("torch")
+pytestmark = pytest.mark.needs("torch")
 AT = {"batch": 2, "seq": 16}
 SHAPES = {"ids": ("batch", "seq")}
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.core.base.lazy import LazyModule
 from mtpp_dsl.core.constraints import Colocate
 from mtpp_dsl.core.contracts.targets import Stamp
 from mtpp_dsl.core.plans.plan import Plan
@@ -19,9 +20,9 @@ from mtpp_dsl.solving.answers.again import under_target
 from tests.exchange.importers.families import DECODERS, OTHERS
 from tests.runtimes.execution.splits import problem_of
 
-torch = pytest.importorskip("torch", reason="torch is not installed")
-pytest.importorskip("accelerate", reason="accelerate is not installed")
+torch: Any = LazyModule("torch")
 pytestmark = [
+    pytest.mark.needs("torch", "accelerate"),
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"),
 ]
@@ -78,7 +79,7 @@ def some_plan(problem: Problem, random: Random) -> Plan:
     return Plan.create(problem, [places[home] for home in homes])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("kind", [*DECODERS, *OTHERS])
 def test_families_of_hugging_face(kind: str, tmp_path: Path) -> None:
     """Each has something of its own: shared tables, norms between layers, weights of modules around others."""

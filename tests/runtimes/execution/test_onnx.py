@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mtpp_dsl.core.base.lazy import LazyModule
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.runtimes.execution.run_options import RunOptions
 from tests.onnx_models import light
 from tests.runtimes.execution.splits import cut, placed, problem_of
 
-onnx = pytest.importorskip("onnx", reason="onnx is not installed")
-pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+onnx: Any = LazyModule("onnx")
+pytestmark = [pytest.mark.needs("onnx", "onnxruntime"), pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,10 @@ from mtpp_dsl.runtimes.execution.run_options import RunOptions
 from mtpp_dsl.runtimes.execution.run_report import RunReport
 from tests.runtimes.execution.splits import cut, placed, problem_of
 
-torch = pytest.importorskip("torch", reason="torch is not installed")
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+pytestmark = [
+    pytest.mark.needs("torch"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"),
+]
 
 CODE = "tests.runtimes.execution.torch_models"
 FEW = RunOptions(repeats=1, microbatches=2)
@@ -54,7 +56,7 @@ def assert_equal(report: RunReport) -> None:
     assert report.sound
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", ["gpt", "rotary"])
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("by", ["layer", "operator"])

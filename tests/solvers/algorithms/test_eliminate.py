@@ -54,7 +54,7 @@ def load(nets: ChangingNets, time: np.ndarray, pays: np.ndarray, kind: int, insi
     return float(time[list(inside), kind].sum()) + (cut if pays[kind] else 0.0)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(120))
 def test_a_group_taken_out_spares_every_split(seed: int) -> None:
     """Every split of all groups becomes one of the others of no larger bottleneck, wherever the group was."""

@@ -64,7 +64,7 @@ def blocks(depth: int = 3, width: int = 4, carry: float = 3.0, *, exclusive: boo
 def test_no_bound_is_above_the_optimum(name: str) -> None:
     """Mixtures of all features: a bound is at most the optimum, and proved again from its certificate."""
     reached = 0
-    for seed in range(part(120, 2)):
+    for seed in range(part(120, 4)):
         problem, best = makespan_problem(seed), best_of(seed)
         result = bounded(name, problem)
         if best is None:
@@ -77,12 +77,12 @@ def test_no_bound_is_above_the_optimum(name: str) -> None:
             assert result.bound.certificate is not None
             assert proved(problem, result.bound.certificate.data) >= result.bound.cost * (1 - 1e-9)
     often = {"simple": 60, "critical-path": 60, "interval": 80}[name]
-    assert reached > (often if stride(2) == 1 else 0.45 * often)
+    assert reached > (often if stride(2) == 1 else 0.22 * often)
 
 
 def test_no_optimum_is_refuted() -> None:
     """However many nodes count where edges meet, a makespan that some schedule has is never refuted."""
-    for seed in range(part(120, 2)):
+    for seed in range(part(120, 4)):
         best = best_of(seed)
         for most in (1, 2, 100):
             if best is not None:
@@ -94,7 +94,7 @@ def test_forged_certificates_prove_nothing_false() -> None:
     """Whatever number of a certificate is changed, what it proves is not above the optimum."""
     random = np.random.default_rng(0)
     lies = [0.0, 0.5, 1.0 + 1e-6, 1.1, 2.0, 10.0]
-    for seed in range(part(100, 2)):
+    for seed in range(part(100, 4)):
         problem, best = makespan_problem(seed), best_of(seed)
         bound = bounded("interval", problem).bound
         if best is None or bound is None or bound.certificate is None:
@@ -233,7 +233,7 @@ def test_classes_without_links_have_no_plan() -> None:
 
 def test_infeasible_is_infeasible() -> None:
     """What counting or windows call infeasible has no plan."""
-    for seed in range(part(120, 2)):
+    for seed in range(part(120, 4)):
         problem, best = makespan_problem(seed), best_of(seed)
         if best is not None:
             assert quick(problem) is None

@@ -54,8 +54,8 @@ def bounded(problem: Problem, **limits: float) -> Result:
 def test_no_bound_is_above_the_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mixtures of all features, and rows of modules, with modules as they are and with several taken as one."""
     reached = 0
-    cases = [(makespan_problem(seed), best_of(seed)) for seed in range(part(24, 4))]
-    rows = [row_of_modules(seed) for seed in range(part(16, 4))]
+    cases = [(makespan_problem(seed), best_of(seed)) for seed in range(part(24, 8))]
+    rows = [row_of_modules(seed) for seed in range(part(16, 8))]
     for problem, best in [*cases, *((row, optimum(row)) for row in rows)]:
         for most in (4_000, 2):
             monkeypatch.setattr(module_kinds, "MAX_MODULES", most)
@@ -65,7 +65,7 @@ def test_no_bound_is_above_the_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
             assert result.bound is not None
             assert result.bound.cost <= best * (1 + 1e-9)
             reached += most > 2 and result.bound.cost >= best * (1 - 1e-6)
-    assert reached > 0.5 * part(24, 4)
+    assert reached > 0.5 * part(24, 8)
 
 
 def equal_modules() -> Problem:
@@ -104,8 +104,8 @@ def test_joined_plans_are_plans() -> None:
     """With every feature and any ends, what is found is a plan, and no better than the best."""
     count = 0
     cases = [
-        *(row_of_modules(seed) for seed in range(100, 100 + part(8, 2))),
-        *map(makespan_problem, range(part(12, 2))),
+        *(row_of_modules(seed) for seed in range(100, 100 + part(8, 4))),
+        *map(makespan_problem, range(part(12, 4))),
     ]
     for problem in cases:
         plan = Series(1, 5).solve(problem, Limits(), Progress()).plan

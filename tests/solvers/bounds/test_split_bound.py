@@ -117,7 +117,7 @@ def modular(seed: int) -> tuple[Problem, list[int]]:
     return Problem.create(graph, devices, links, Objective("makespan"), constraints), np.cumsum(sizes)[:-1].tolist()
 
 
-@pytest.mark.parametrize("seed", range(part(36, 2)))
+@pytest.mark.parametrize("seed", range(part(36, 4)))
 def test_never_above_the_makespan(seed: int, pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """On modular graphs with strong and weak dependence, no bound exceeds the optimum, and some meet it."""
     problem, cuts = modular(seed)

@@ -57,7 +57,7 @@ def unrelated(seed: int, kind: str) -> tuple[Problem, float]:
 METHODS = [name for name in method_names() if name not in ("expert", "milp-split", "split-bound", "decomposition")]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("kind", FLAT)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_on_unrelated_times(method: str, kind: str) -> None:

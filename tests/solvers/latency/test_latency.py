@@ -41,7 +41,7 @@ def msr(data: Path, name: str, rule: str = "contiguous") -> Problem:
     )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(1000, 1025))
 def test_search_finds_optima_of_small_problems(seed: int) -> None:
     """On problems of up to five nodes, with everything on and off, the best plan is that of brute force."""
@@ -55,7 +55,7 @@ def test_search_finds_optima_of_small_problems(seed: int) -> None:
     assert result.bound.cost <= best
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(2000, 2150))
 def test_no_plan_is_below_the_bound(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound along a path is at most the optimum, and its certificate proves it again; so is that of anchors."""

@@ -44,7 +44,7 @@ def timed_problem(seed: int, n: int | None = None, k: int | None = None) -> Prob
     )
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("method", ["auto", "annealing"])
 @pytest.mark.parametrize("seed", range(18))
 def test_small_problems(seed: int, method: str) -> None:

@@ -58,7 +58,7 @@ def check(problem: Problem, best: float | None, method: str, solver: str | None,
             assert proved == pytest.approx(found.bound.cost, rel=1e-6)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", [*range(28), 226, 268])
 def test_models_and_bounds_keep_to_the_optimum(seed: int) -> None:
     """The mixed-integer programme is exact; bounds are not above the optimum; one split for all nodes is a plan."""

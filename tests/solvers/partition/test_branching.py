@@ -100,14 +100,14 @@ def test_small_problems_are_solved_to_the_optimum() -> None:
 @pytest.mark.usefixtures("_without_plans")
 def test_it_finds_plans_by_itself() -> None:
     """The same without a plan to begin with."""
-    statuses = Counter(check(random_problem(seed)) for seed in range(1000, 1000 + part(100, 2)))
+    statuses = Counter(check(random_problem(seed)) for seed in range(1000, 1000 + part(100, 4)))
     assert set(statuses) == {"optimal", "infeasible"}
 
 
 @pytest.mark.usefixtures("_without_plans")
 def test_two_devices_are_searched_in_two_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ideals by minimum cuts and chains by weights find the same optimum, that of trying everything."""
-    problems = [stages(random_problem(seed).graph, 2) for seed in range(2000, 2000 + part(60, 2))]
+    problems = [stages(random_problem(seed).graph, 2) for seed in range(2000, 2000 + part(60, 4))]
     for problem in problems:
         check(problem)
     monkeypatch.setattr(halves_run, "halved", lambda _: False)
@@ -244,7 +244,7 @@ def test_no_heavier_block_is_missed(seed: int) -> None:
     assert set(walk.block[: walk.at[COUNT]].tolist()) == {b for b, heavy in weights_of.items() if heavy > floor}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_weights_hold_for_the_blocks_of_every_plan(seed: int) -> None:
     """No block of a plan below the cap weighs more than its position may, wherever the chain leaves it."""

@@ -122,7 +122,7 @@ def consecutive(assignment: Ints, order: Ints) -> bool:
     return int((along[1:] != along[:-1]).sum()) + 1 == len(set(along.tolist()))
 
 
-@pytest.mark.parametrize("seed", range(part(40, 2)))
+@pytest.mark.parametrize("seed", range(part(40, 4)))
 def test_dpl_finds_the_best_split_of_its_order(seed: int) -> None:
     """One order: no plan whose blocks follow one another in it costs less."""
     problem = random_problem(seed)

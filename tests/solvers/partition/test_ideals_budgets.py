@@ -47,7 +47,7 @@ def budgeted(seed: int) -> Problem:
     return Problem.create(graph, problem.devices, problem.interconnect, Objective("bottleneck"), rules)
 
 
-@pytest.mark.parametrize("seed", range(part(40, 2)))
+@pytest.mark.parametrize("seed", range(part(40, 4)))
 def test_brute_force(seed: int) -> None:
     """The least bottleneck of all plans within the budgets, proved."""
     problem = budgeted(seed)

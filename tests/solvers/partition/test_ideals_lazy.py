@@ -94,17 +94,17 @@ def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_no_lattice", "_compiled")
 def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
     """Mixtures of CPUs, memory, overflow, unsupported nodes, colocation, pins: the optimum or the proof of none."""
-    statuses = Counter(check(random_problem(seed)) for seed in range(3000, 3000 + part(200, 2)))
+    statuses = Counter(check(random_problem(seed)) for seed in range(3000, 3000 + part(200, 4)))
     assert set(statuses) == {"optimal", "infeasible"}
-    assert min(statuses.values()) > part(20, 2)
+    assert min(statuses.values()) > part(20, 4)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_no_lattice", "_compiled")
 def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
     """Mixtures with backward nodes: never a wrong bound; mostly the optimum."""
-    statuses = Counter(check(random_problem(seed, training=True)) for seed in range(4100 - part(100, 2), 4100))
-    assert statuses["optimal"] > part(65, 2)
+    statuses = Counter(check(random_problem(seed, training=True)) for seed in range(4100 - part(100, 4), 4100))
+    assert statuses["optimal"] > part(65, 4)
 
 
 @pytest.mark.slow
@@ -113,10 +113,10 @@ def test_replicas_are_found_and_bounded() -> None:
     """Mixtures with stages on several devices: the optimum, or the proof of none."""
     statuses = Counter(
         test_replicas.check(test_replicas.random_problem(seed, training=False))
-        for seed in range(7000, 7000 + part(80, 2))
+        for seed in range(7000, 7000 + part(80, 4))
     )
     assert set(statuses) <= {"optimal", "infeasible"}
-    assert statuses["optimal"] > part(50, 2)
+    assert statuses["optimal"] > part(50, 4)
 
 
 @pytest.mark.usefixtures("_no_lattice")
@@ -143,7 +143,7 @@ def test_it_agrees_with_the_lattice(seed: int, monkeypatch: pytest.MonkeyPatch) 
     assert found.cost == pytest.approx(best.cost, rel=2e-6)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(12))
 def test_bounds_hold_whenever_it_is_stopped(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped after any number of looks at the clock: what was reported until then is true."""
@@ -160,7 +160,7 @@ def test_bounds_hold_whenever_it_is_stopped(seed: int, monkeypatch: pytest.Monke
         assert result.infeasibility is None
 
 
-@pytest.mark.parametrize("seed", range(part(40, 2)))
+@pytest.mark.parametrize("seed", range(part(40, 4)))
 def test_bounds_hold_with_hardly_any_memory(seed: int) -> None:
     """Where nothing fits it gives up target after target; it proves nothing by that."""
     problem = random_problem(6000 + seed)

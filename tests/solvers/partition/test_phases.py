@@ -172,7 +172,7 @@ def test_networks(seed: int) -> None:
         assert cost <= optimum * 2 + 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_bounds_of_parts(seed: int) -> None:
     """Every bound on a phase, or on the weighted sum of all, gives a bound that is no larger than the optimum."""

@@ -20,7 +20,7 @@ from tests.weighted_problems import all_costs, random_problem
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("seed", range(part(40, 2)))
+@pytest.mark.parametrize("seed", range(part(40, 4)))
 def test_annealing_finds_the_best_of_small_problems(seed: int) -> None:
     """On problems of a few nodes the search meets the optimum, and finds no plan only where there is none."""
     problem = random_problem(seed, rows=2, linear=seed % 2 == 0)

@@ -148,7 +148,7 @@ def test_shortest_way_is_the_least_over_all_states(seed: int) -> None:
             assert through[pair] == least
 
 
-@pytest.mark.parametrize("seed", range(part(30, 2)))
+@pytest.mark.parametrize("seed", range(part(30, 4)))
 def test_canonical_forms_tell_equal_modules(seed: int) -> None:
     """Renumbering changes no form; changing one time does, and leaves the form of the graph as it was."""
     random = np.random.default_rng(seed)
@@ -214,7 +214,7 @@ def check_arrangement(piece: ModulePiece, found: Arrangement, first: int, last: 
     assert (np.bincount(found.device, piece.memory, piece.k) <= piece.limit).all()
 
 
-@pytest.mark.parametrize("seed", range(part(40, 2)))
+@pytest.mark.parametrize("seed", range(part(40, 4)))
 def test_decomposition_is_exact(seed: int, pool: ProcessPool) -> None:
     """Without memories that bind, the settled modules give the least makespan by trying everything; else a bound."""
     problem, best = makespan_problem(seed), best_of(seed)
@@ -307,7 +307,7 @@ def test_a_balance_sees_what_lies_beside_a_chain() -> None:
     assert "beside the chain included" in result.bound.detail
 
 
-@pytest.mark.parametrize("seed", range(part(24, 2)))
+@pytest.mark.parametrize("seed", range(part(24, 4)))
 def test_methods_bound_below_the_optimum_and_verify(seed: int) -> None:
     """Both methods answer with verified plans and true bounds; ``decomposition`` with the optimum, memories aside."""
     problem, best = makespan_problem(seed), best_of(seed)

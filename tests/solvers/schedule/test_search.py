@@ -75,7 +75,7 @@ def test_plans_of_mixtures_are_plans(method: Method) -> None:
 @pytest.mark.parametrize("informed", [True, False])
 def test_the_tree_holds_every_optimum(informed: bool) -> None:
     """Without a plan to beat, and without bounds on what follows, the whole tree finds the optimum, or that none is."""
-    for seed in range(part(120, 2)):
+    for seed in range(part(120, 4)):
         problem, best = makespan_problem(seed), best_of(seed)
         instance = ScheduleInstance.of(problem)
         field = sample_field_of(instance)

@@ -142,7 +142,7 @@ def test_between_cut_nodes_it_is_exact(seed: int) -> None:
     assert any("exact" in note for note in result.notes)
 
 
-@pytest.mark.parametrize("seed", range(part(24, 2)))
+@pytest.mark.parametrize("seed", range(part(24, 4)))
 def test_plans_and_bounds_of_any_problem(seed: int) -> None:
     """Plans break nothing, bounds are never above the optimum, and what is called optimal is."""
     problem = makespan_problem(seed)

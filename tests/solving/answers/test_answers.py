@@ -273,7 +273,7 @@ def test_answers_of_schema_1(name: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert "penalties" in capsys.readouterr().err
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPECS)
 def test_every_change_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -430,7 +430,7 @@ def test_what_is_proved_and_what_is_claimed(tmp_path: Path, capsys: pytest.Captu
     assert "computed again, it is" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("seed", range(part(40, 2)))
+@pytest.mark.parametrize("seed", range(part(40, 4)))
 def test_figures_are_counted_in_two_ways(seed: int) -> None:
     """The figures of devices that the evaluation gives are those that the verification counts, for any plan."""
     for problem in (random_batches(seed), *random_loads(seed)):

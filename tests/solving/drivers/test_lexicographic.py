@@ -47,8 +47,8 @@ def test_best_plans_in_order(seed: int) -> None:
         assert found.verified
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("seed", range(part(150, 5)))
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("seed", range(part(150, 10)))
 def test_optima_in_order(seed: int) -> None:
     """By the exact model every objective of the order is proved, and no bound is above the best plan."""
     problem = loosened(random_problem(seed, objectives=2 + seed % 2, soft=0.7), seed)
