@@ -234,9 +234,10 @@ def _checked(
         broken = verify(problem, made)
         checked += 1
         if broken:
-            all_broken.update({violation.constraint for violation in broken})
+            names = {statement_named(violation.constraint) for violation in broken}
+            all_broken.update(names)
             if costs[0] < evaluation.cost - SAME * abs(evaluation.cost):
-                forbidden.update({violation.constraint for violation in broken})
+                forbidden.update(names)
             continue
         ties += abs(costs[0] - evaluation.cost) <= SAME * abs(evaluation.cost)
         of_kind = sum(one.change.kind == change.kind for one in kept)
@@ -254,6 +255,17 @@ def _checked(
         dict(all_broken.most_common()),
         problem.timed,
     )
+
+
+def statement_named(constraint: str) -> str:
+    """Return what a constraint is called with the other rows of its statement.
+
+    >>> statement_named("first[3] (a.mtpp:9)"), statement_named("memory (a.mtpp:7)"), statement_named("few")
+    ('first (a.mtpp:9)', 'memory (a.mtpp:7)', 'few')
+    """
+    name, opening, place = constraint.rpartition(" (")
+    label = (name if opening else place).partition("[")[0]
+    return f"{label}{opening}{place}" if opening else label
 
 
 def _busiest_devices(evaluation: Evaluation) -> frozenset[int]:

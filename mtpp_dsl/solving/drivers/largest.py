@@ -17,7 +17,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.growth import why_not_larger
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solving.api import DEFAULT_TIME, solve
+from mtpp_dsl.solving.api import DEFAULT_TIME, find_method, solve
 from mtpp_dsl.solving.drivers.stage import Stage
 
 SHARE = 0.6
@@ -60,12 +60,15 @@ def largest(
         options: other arguments of :func:`mtpp_dsl.solve`, such as ``seed``.
 
     Raises:
-        UsageError: there is no value in the range.
+        UsageError: there is no value in the range, or the method gives no plans.
         Refused: the method cannot honour the problem.
     """
     low, high, limit = whole("low", low, 0), whole("high", high, 0), seconds_of("time_limit", time_limit)
     if low > high:
         raise UsageError(f"{param} = {low}..{high} has no value in it: write the least first")
+    method = find_method(method) if isinstance(method, str) else method
+    if method.gives == "bound":
+        raise UsageError(f"the largest {param} needs plans, and method {method.name!r} gives bounds alone")
     search = _Bisection(problem_at, param, low, high, method, limit, progress or Progress(), told, options)
     search.run()
     found = LargestValue(
@@ -91,7 +94,7 @@ class _Bisection:
         param: str,
         low: int,
         high: int,
-        method: str | Method,
+        method: Method,
         limit: float | None,
         progress: Progress,
         told: Told | None,

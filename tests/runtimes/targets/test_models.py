@@ -52,7 +52,7 @@ def plan_for(name: str, problem: Problem, random: Random) -> Plan:
 
 
 @pytest.mark.parametrize("model", [small_models.gpt(), small_models.llama()], ids=["gpt", "llama"])
-@pytest.mark.parametrize("group_by", ["layer", "operator"])
+@pytest.mark.parametrize("group_by", ["layer", "part", "operator"])
 def test_plans_of_models_are_read_back(model: Model, group_by: str, tmp_path: Path) -> None:
     problem, random = problem_of(model, tmp_path, group_by), Random(group_by)
     for name in forms():

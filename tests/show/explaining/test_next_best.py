@@ -158,3 +158,21 @@ def test_says_of_the_only_neighbour_what_it_breaks(tmp_path: Path) -> None:
     problem = mtpp_dsl.load(tmp_path / "pinned.mtpp")
     explained = mtpp_dsl.explain(problem, mtpp_dsl.solve(problem, "ideals"), only=["next"], time_limit=5)
     assert "the only neighbouring plan is not allowed: it breaks memory (" in "\n".join(explained.words())
+
+
+def test_rows_of_one_statement_are_counted_together() -> None:
+    text = """
+    graph {
+      node a[4] (work = 1 ms, output = 1 kB)
+      edge a[i] -> a[i + 1] for i in 0..2
+    }
+    device d[2]
+    interconnect shared (bandwidth = 1 GB/s)
+    minimize latency
+    constraint here: on(a[i], d[0]) == 1 for i in 0..3
+    """
+    problem = mtpp_dsl.load(text)
+    result = mtpp_dsl.solve(problem, time_limit=10)
+    shown = "\n".join(mtpp_dsl.explain(problem, result, only=["next"], time_limit=5).words())
+    assert shown.count("break here") == 1, shown
+    assert "here[" not in shown

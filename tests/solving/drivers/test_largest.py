@@ -144,6 +144,7 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["--largest", "sec=1..4"], "has no param 'sec'; did you mean 'seq'"),
         (["--largest", "seq=1..4", "-D", "seq=3"], "both say what seq is"),
         (["--largest", "seq=1..4", "--start", "a.json"], "--start does not go with --largest"),
+        (["--largest", "seq=1..4", "--method", "simple"], "needs plans, and method 'simple' gives bounds alone"),
         (["--largest", "seq=1..4", "--sweep", "layers=2..3"], "--largest"),
     ],
 )
