@@ -38,9 +38,10 @@ class IdealsProof:
 
     The devices of an acyclic plan have an order in which what the first of them hold is an ideal: with a node it has
     all that the node needs. So a plan is a chain of ideals, and a device's block is what one ideal has more than the
-    one before. For every ideal, in the order of size, the checker notes which numbers of devices of each kind can hold
-    it with loads below T (tarnawski2020, 5.1.1). If none can hold the whole graph, no plan is below T. With
-    ``constraint stages`` over all devices, their order is the given one.
+    one before. Of a training graph these are ideals of the forward part. For every ideal, in the order of size, the
+    checker notes which numbers of devices of each kind can hold it with loads below T (tarnawski2020, 5.1.1). If none
+    can hold the whole graph, no plan is below T. With ``constraint stages`` over all devices, their order is the given
+    one.
 
     Where used devices have prices, the same with loads up to the bottleneck that a row allows: the least price of
     numbers of devices that can hold the whole graph is T or more.
@@ -56,12 +57,12 @@ class IdealsProof:
         """Return the target; see :class:`mtpp_dsl.contracts.Checker`."""
         target = number(data, "target")
         prices = None if problem.objective.quantity == "bottleneck" else prices_of(problem)
-        if not problem.acyclic or problem.graph.backward.any():
-            raise Refused("chains of ideals are acyclic plans for inference")
+        if not problem.acyclic:
+            raise Refused("only acyclic plans are chains of ideals")
         rules = [rule for rule in problem.constraints if not isinstance(rule, Linear)]
         reading = ProofReading(problem.asking(Objective("bottleneck"), rules), work_alone=True)
         most = target if prices is None else _most_allowed(problem)
-        blocks = _Blocks(reading, *_ideals(reading, limits), most, limits)
+        blocks = _Blocks(reading, _ideals(reading, limits), most, limits)
         order = next((rule for rule in problem.of(InOrder) if _names_all(rule, problem.k)), None)
         if prices is not None:
             held = _in_any_order(blocks, reading)
@@ -116,10 +117,10 @@ def _names_all(rule: InOrder, k: int) -> bool:
     return rule.devices is None or len(set(rule.devices)) == k
 
 
-def _ideals(reading: ProofReading, limits: Limits) -> tuple[list[int], list[int]]:
-    """Return the ideals of the graph of groups as sets of bits, smaller ones first, and the place of every group.
+def _ideals(reading: ProofReading, limits: Limits) -> list[int]:
+    """Return the ideals of the graph of groups as sets of bits, smaller ones first.
 
-    Groups that wait for each other come together; places are in a topological order, the same for those.
+    The graph has the edges of the forward part. Groups that wait for each other come together.
 
     Raises:
         Refused: there are too many ideals.
@@ -129,16 +130,13 @@ def _ideals(reading: ProofReading, limits: Limits) -> tuple[list[int], list[int]
     graph.add_edges_from((reading.group[u], reading.group[v]) for u, v in reading.edges(backward=False))
     graph.remove_edges_from(nx.selfloop_edges(graph))
     joined = nx.condensation(graph)
-    place_of = {group: i for i, s in enumerate(nx.topological_sort(joined)) for group in joined.nodes[s]["members"]}
-    places = [place_of[group] for group in range(len(reading.members))]
-    units = [0] * len(joined)  # by place, the groups there
-    needs, readers = [0] * len(joined), [0] * len(joined)  # by place, places
-    for group, place in enumerate(places):
-        units[place] |= 1 << group
-    for u, v in graph.edges:
-        if places[u] != places[v]:
-            needs[places[v]] |= 1 << places[u]
-            readers[places[u]] |= 1 << places[v]
+    unit_of = joined.graph["mapping"]
+    units, needs, readers = ([0] * len(joined) for _ in range(3))  # of each unit its groups, and units
+    for group, unit in unit_of.items():
+        units[unit] |= 1 << group
+    for a, b in joined.edges:
+        needs[b] |= 1 << a
+        readers[a] |= 1 << b
     level, ideals = {0: sum(1 << i for i, need in enumerate(needs) if not need)}, [0]  # and what could come next
     for _ in units:
         if limits.remaining <= 0:
@@ -154,7 +152,7 @@ def _ideals(reading: ProofReading, limits: Limits) -> tuple[list[int], list[int]
         ideals += larger
         if len(ideals) > MAX_IDEALS or len(ideals) * max(len(units), len(reading.tensors)) > MAX_ENTRIES:
             raise Refused(f"the graph has more than {MAX_IDEALS:,} ideals, or they take too much memory")
-    return [sum(units[i] for i in _bits(ideal)) for ideal in ideals], places
+    return [sum(units[i] for i in _bits(ideal)) for ideal in ideals]
 
 
 def _bits(number: int) -> Iterator[int]:
@@ -170,19 +168,17 @@ class _Blocks:
 
     Args:
         ideals: as sets of bits, smaller ones first.
-        places: of the groups, in a topological order.
         target: in the problem's unit of time.
     """
 
-    def __init__(
-        self, reading: ProofReading, ideals: Sequence[int], places: Sequence[int], target: float, limits: Limits
-    ) -> None:
+    def __init__(self, reading: ProofReading, ideals: Sequence[int], target: float, limits: Limits) -> None:
         self.count, self._limits, self._target = len(ideals), limits, target
         groups = len(reading.members)
-        width = (groups + 7) // 8
+        width = 8 * ((groups + 63) // 64)  # in bytes: whole words
         packed = np.frombuffer(b"".join(ideal.to_bytes(width, "little") for ideal in ideals), np.uint8)
-        self._packed = packed.reshape(self.count, width)
-        inside = np.unpackbits(self._packed, axis=1, bitorder="little")[:, :groups].astype(np.float64)
+        self._packed = packed.view(np.uint64).reshape(self.count, width // 8)
+        bits = np.unpackbits(packed.reshape(self.count, width), axis=1, bitorder="little")
+        inside = bits[:, :groups].astype(np.float64)
         self._memory = inside @ np.array(reading.memory)
         self._params = inside @ np.array(reading.params)
         self._bandwidth = reading.bandwidth
@@ -191,22 +187,18 @@ class _Blocks:
         self._barred = inside @ (~np.isfinite(times)).T.astype(np.float64)
         least = times.min(axis=0, initial=inf)
         self._least = inside @ np.where(np.isfinite(least), least, 0.0)
-        self._tensors(reading, inside, places)
+        self._tensors(reading, inside)
 
-    def _tensors(self, reading: ProofReading, inside: Floats, places: Sequence[int]) -> None:
-        """Note of each ideal the tensors that it makes, how many groups in it they touch, and which leave it.
-
-        A tensor is made by the first of its pins, or by one that is in every ideal in which the first is.
-        """
+    def _tensors(self, reading: ProofReading, inside: Floats) -> None:
+        """Note of each ideal how many pins of each tensor it has, and which tensors it has in part."""
         pins = list(reading.tensors)
-        makers = [min(sets, key=places.__getitem__) for sets in pins]
         member = np.zeros((len(reading.members), len(pins)))
-        for e, sets in enumerate(pins):
-            member[list(sets), e] = 1.0
-        self._costs = np.array([reading.tensors[sets] for sets in pins])
+        for e, groups in enumerate(pins):
+            member[list(groups), e] = 1.0
+        self._costs = np.array([reading.tensors[groups] for groups in pins])
         self._touched = (inside @ member).astype(np.int32)
-        self._leaves = (inside[:, makers] > 0) & (self._touched < member.sum(axis=0))
-        self._leaving = self._leaves @ self._costs
+        self._parted = (self._touched > 0) & (self._touched < member.sum(axis=0))
+        self._border = self._parted @ self._costs
 
     def from_(self, i: int, kinds: Sequence[DeviceKind]) -> tuple[Ints, list[Bools]]:
         """Return the larger ideals that one more device may reach, and for each kind which of them it can."""
@@ -233,16 +225,17 @@ class _Blocks:
         return larger, able
 
     def _crossing(self, i: int, larger: Ints) -> Floats:
-        """Return the cost of what enters or leaves the block from an ideal to each of some larger ones, rounded down.
+        """Return the cost of what crosses the border of the block from an ideal to each of some larger ones, or less.
 
-        Those that leave the larger one leave the block, unless the smaller one makes them. Of what leaves the smaller
-        one, all that the block reads enters it. So only what leaves the smaller one is looked at one by one.
+        A tensor of which the smaller ideal has no pin crosses it if the larger one has some and not all. One of which
+        the smaller ideal has some and not all crosses it if the larger one has more: so only these few are looked at
+        one by one. One of which the smaller ideal has all pins does not.
         """
-        alive = np.flatnonzero(self._leaves[i])
-        read = self._touched[np.ix_(larger, alive)] != self._touched[i, alive]
-        passes = self._leaves[np.ix_(larger, alive)]
-        leaving: Floats = self._leaving[larger]
-        crossing: Floats = leaving * (1 - SUMMED) + (read.astype(np.float64) - passes) @ self._costs[alive]
+        parted = np.flatnonzero(self._parted[i])
+        more = self._touched[np.ix_(larger, parted)] != self._touched[i, parted]
+        still = self._parted[np.ix_(larger, parted)]
+        border: Floats = self._border[larger]
+        crossing: Floats = border * (1 - SUMMED) + (more.astype(np.float64) - still) @ self._costs[parted]
         return crossing
 
 
