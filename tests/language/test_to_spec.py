@@ -76,7 +76,7 @@ def assert_said(problem: Problem) -> None:
     assert not [*differences(again, mtpp_dsl.load(again.to_spec()))], text
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("spec", SPECS, ids=lambda path: path.stem)
 def test_examples(spec: Path) -> None:
     """Every example of the repository is said."""
@@ -96,7 +96,7 @@ SMALLER: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", BUILTIN[GENERATORS])
 def test_generators(name: str) -> None:
     """Every generator's graph is said, of a small one of those whose usual size is large."""

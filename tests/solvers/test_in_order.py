@@ -46,7 +46,7 @@ def hold(method: str, kind: str, seeds: range) -> None:
     assert taken > 0
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("method", "kind"), [(method, kind) for method, kinds in SOLVED.items() for kind in KINDS if kind in kinds]
 )
@@ -78,7 +78,7 @@ def test_annealing_keeps_the_order(kind: str) -> None:
     assert best_found >= possible - 1
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_auto_takes_every_kind(kind: str) -> None:
     """Auto has a plan where there is one, and proves it but for phases on networks, which it bounds."""
@@ -94,7 +94,7 @@ def test_auto_takes_every_kind(kind: str) -> None:
         assert found.bound.cost <= best + 1e-6 * abs(best)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_bound_is_above_the_optimum(kind: str) -> None:
     """Bounds that leave the order out are bounds with it, and methods that do not know it refuse."""

@@ -165,7 +165,7 @@ def renamed(reading: TextReading, line: int, column: int, new: str) -> str:
     return edited(reading.text, edits)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.mtpp")), ids=lambda path: path.stem)
 def test_a_renamed_spec_means_the_same(path: Path) -> None:
     """Every name of every example gets another one; the problem stays the same up to the name."""

@@ -79,7 +79,7 @@ def some_plan(problem: Problem, random: Random) -> Plan:
     return Plan.create(problem, [places[home] for home in homes])
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", [*DECODERS, *OTHERS])
 def test_families_of_hugging_face(kind: str, tmp_path: Path) -> None:
     """Each has something of its own: shared tables, norms between layers, weights of modules around others."""

@@ -30,7 +30,7 @@ def unequal(graph: Graph, *constraints: object, memory: float | None = None) -> 
     return Problem.create(graph, devices, links, MAKESPAN, constraints)  # type: ignore[arg-type]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_small_problems_without_cp_sat(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

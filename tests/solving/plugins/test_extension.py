@@ -73,7 +73,7 @@ CASES: list[tuple[type, str, int]] = [
 ]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("case", range(len(CASES)), ids=[f"{base.__name__}, {name}" for base, name, _ in CASES])
 def test_an_extension_is_solved_as_it_stands(case: int) -> None:
