@@ -31,8 +31,8 @@ SERIES_SHARE = 0.35
 """Of the time left, for the bound by modules in a row, and then for a plan of them."""
 SERIES_RACE = 0.7
 """The same where they go on side by side in large graphs, in which moves of single nodes change little."""
-STACK_SHARE = 0.9
-"""Of the time left, for stacks of layers, which are bounded and scheduled by their modules at once."""
+STACK_SHARE, STACK_NODES = 0.9, 20_000
+"""Of the time left, for stacks of layers, which are bounded and scheduled by their modules at once, and their nodes."""
 SERIES_NODES = 5_000
 """Graphs of no more are left to ``decomposition`` where cut nodes leave modules that it can solve."""
 LIST_SHARE = 0.25
@@ -195,7 +195,7 @@ class ScheduleRun(AutoSteps):
     @cached_property
     def stacked(self) -> bool:
         """Whether a graph that is not given to CP-SAT by modules is a stack of layers, that is, suits ``lifted``."""
-        if self.problem.graph.n <= MODEL_NODES or self.decomposed:
+        if not MODEL_NODES < self.problem.graph.n <= STACK_NODES or self.decomposed:
             return False
         method = load(METHODS, "lifted")()
         return method.accepts(self.problem) is None and suits(self.problem)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf
 
@@ -16,6 +16,7 @@ from mtpp_dsl.core.views.tasks import ScheduleInstance
 from mtpp_dsl.solvers.algorithms.windows.module_kinds import ModuleKinds
 from mtpp_dsl.solvers.algorithms.windows.module_times import ModuleTimes
 from mtpp_dsl.solvers.schedule.lifted.classes import class_graph
+from mtpp_dsl.solvers.schedule.lifted.generator import ANNEAL
 from mtpp_dsl.solvers.schedule.lifted.joining import cut_apart, joined
 from mtpp_dsl.solvers.schedule.lifted.module_search import ModuleSchedule, ModuleSearch
 from mtpp_dsl.solvers.schedule.lifted.programme import ModuleBound
@@ -34,7 +35,7 @@ MOVES = 10
 """Moves of these per node and device, at most."""
 DOUBLINGS = 4
 """How often annealings become twice as long, at most."""
-TEMPERATURES = (0.02, 0.005, 0.00125, 0.01)
+TEMPERATURES = (0.005, 0.02, 0.002, 0.01)
 """First temperatures of annealings in turn, as shares of the length of the module."""
 PATIENCE = 24
 """Annealings of a pair without a shorter schedule after which it is left alone."""
@@ -81,7 +82,7 @@ class ModuleRow:
         bound: bool = True,
         seed: int = 0,
     ) -> None:
-        self._pause, self._seed = pause, seed
+        self._pause, self._say, self._seed = pause, say, seed
         row = ModuleKinds.of(problem, pause, kept=kept, edges=edges, bound=bound)
         graphs = [class_graph(kind) for kind in row.kinds]
         self.tables = RowTables(row, graphs, interchangeable(problem))
@@ -109,21 +110,38 @@ class ModuleRow:
         """How many nodes the largest module has, with its ends."""
         return self.tables.row.largest
 
-    def start(self) -> None:
-        """Schedule every kind with all nodes on one device, for all devices of both ends; anneal small ones."""
-        tables = self.tables
-        for c, search in enumerate(self.searches):
-            n = len(search.kind.time)
-            for i, j in np.ndindex(tables.upper[c].shape):
-                if tables.upper[c][i, j] < inf:
-                    continue  # a device that can be swapped with this one had its turn
+    def start(self) -> Iterator[None]:
+        """Schedule every kind with all nodes on one device, for all devices of both ends; anneal small ones.
+
+        Yields after a first round, in which both ends of a module, and all between, are on one device: a plan at once.
+        """
+        tables, kinds = self.tables, self.tables.row.kinds
+        pairs = [(c, i, j) for c, table in enumerate(tables.upper) for i, j in np.ndindex(table.shape)]
+        for pair in pairs:
+            ends = [d for d in tables.ends(pair) if d is not None]
+            if len({*ends}) < 2:
                 self._pause()
-                ends = tables.ends((c, i, j))
-                near = [d for d in dict.fromkeys(ends) if d is not None]
-                steps = SMALL_STEPS if n <= SMALL else 0
-                for d in range(tables.k) if n <= SMALL or not near else near:
-                    hot = TEMPERATURES[0] * float(tables.lower[c][i, j]) if steps else 0.0
-                    tables.keep((c, i, j), search.schedule(ends, np.full(n, d), steps=steps, hot=hot))
+                self._try(pair, ends[0] if ends else 0, 0)
+        yield
+        steps = [SMALL_STEPS if len(kind.time) <= SMALL else 0 for kind in kinds]
+        sizes = [len(kind.time) + len(kind.net.tail) for kind in kinds]
+        ANNEAL.pick(sum((1 + steps[c]) * sizes[c] for c, _, _ in pairs), self._say)
+        done = set[EndPair]()
+        for pair in pairs:
+            if pair in done:
+                continue  # a device that can be swapped with this one had its turn
+            done.update(tables.alike(pair))
+            self._pause()
+            near = [d for d in dict.fromkeys(tables.ends(pair)) if d is not None]
+            for d in range(tables.k) if steps[pair[0]] or not near else near:
+                self._try(pair, d, steps[pair[0]])
+
+    def _try(self, pair: EndPair, device: int, steps: int) -> None:
+        """Keep the schedule that starts with everything on a device."""
+        hot = TEMPERATURES[0] * float(self.tables.lower[pair[0]][pair[1:]]) if steps else 0.0
+        search = self.searches[pair[0]]
+        everywhere = np.full(len(search.kind.time), device)
+        self.tables.keep(pair, search.schedule(self.tables.ends(pair), everywhere, steps=steps, hot=hot))
 
     def cut(self, plan: Plan) -> None:
         """Keep the schedules of the modules of a plan, each begun when its entry ends."""
@@ -188,7 +206,7 @@ class ModuleRow:
             device=again if anew and again is not None else known.device,
             key=None if anew else known.key,
             steps=max(SMALL_STEPS, min(WORK // (nodes + edges), MOVES * nodes * tables.k) << min(turn // 4, DOUBLINGS)),
-            hot=TEMPERATURES[0 if anew else turn // 2 % len(TEMPERATURES)] * known.length,
+            hot=TEMPERATURES[turn // 2 % len(TEMPERATURES)] * known.length,
             seed=self._seed + self._turns,
         )
 

@@ -110,23 +110,41 @@ class ModuleSearch:
         return ModuleSchedule(best.device, best.key, best.start, best.sent, least)
 
     def decoded(self, counts: ClassCounts) -> Ints:
-        """Return [nodes] devices that use up the counts of classes, and of edges as far as that goes by itself.
+        """Return [nodes] devices that use up the counts of classes, and of edges as far as that goes.
 
-        Nodes are taken in their order; each goes where its class still has a count, and where most of its edges have.
+        From the first node of a component on, every neighbour goes where most edges of its class to a node that has its
+        device are left. Where components are trees, all counts are met.
         """
-        graph, net = self.graph, self.kind.net
+        net, node_class = self.kind.net, self.graph.node_class
         nodes, edges = counts.nodes.copy(), counts.edges.copy()
-        device = np.zeros(len(self.kind.time), np.int64)
-        for v in net.order.tolist():
-            into = net.before[net.before_at[v] : net.before_at[v + 1]]
-            classes, froms = graph.edge_class[into], device[net.tail[into]]
-            own = nodes[graph.node_class[v]]
-            fits = (edges[classes, froms] > 0).sum(axis=0) + own / (1.0 + own.sum())
-            usable = np.isfinite(self.kind.time[v]) & ((own > 0) | (own.max() <= 0))
-            d = int(np.where(usable, fits, -1.0).argmax())
-            device[v] = d
-            own[d] -= 1
-            np.subtract.at(edges, (classes, froms, np.full(len(into), d)), 1)
+        device = np.full(len(self.kind.time), -1)
+
+        def put(v: int, left: Ints) -> None:
+            own = nodes[node_class[v]]
+            fits = np.where(np.isfinite(self.kind.time[v]), np.maximum(left, 0) + (own > 0), -1)
+            device[v] = int(fits.argmax())
+            own[device[v]] -= 1
+
+        shared = self.graph.count[node_class] == 1
+        for v in [*np.flatnonzero(shared).tolist(), *np.flatnonzero(~shared).tolist()]:
+            if device[v] >= 0:
+                continue
+            put(v, nodes[node_class[v]])
+            reached = [] if shared[v] else [v]
+            while reached:
+                u = reached.pop()
+                for e in net.after[net.after_at[u] : net.after_at[u + 1]].tolist():
+                    w, left = int(net.head[e]), edges[self.graph.edge_class[e], device[u]]
+                    if device[w] < 0:
+                        put(w, left)
+                        reached.append(w)
+                        left[device[w]] -= 1
+                for e in net.before[net.before_at[u] : net.before_at[u + 1]].tolist():
+                    w, left = int(net.tail[e]), edges[self.graph.edge_class[e], :, device[u]]
+                    if device[w] < 0:
+                        put(w, left)
+                        reached.append(w)
+                        left[device[w]] -= 1
         return device
 
     def _rest(self, first: int | None, last: int | None) -> Floats:

@@ -107,9 +107,11 @@ class LiftedRun:
         row = self._row(edges=_edges(self._problem.graph), bound=True)
         self._prove()
         if self._scheduled:
-            row.start()
-            if self._incumbent.plan is not None:
-                row.cut(self._incumbent.plan)
+            start = self._incumbent.plan
+            for _ in row.start():
+                self._plan()
+            if start is not None:
+                row.cut(start)
             self._plan()
         self._deepen(row)
 
@@ -133,7 +135,8 @@ class LiftedRun:
         chain = chain_of(problem.graph, weight, (FINE,))
         if len(chain.anchors) > 1:
             row = self._row(kept=chain.kept, edges=chain.edges, bound=False)
-            row.start()
+            for _ in row.start():
+                pass
             self._deepen(row)
 
     def _search(self) -> None:

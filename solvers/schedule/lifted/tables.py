@@ -126,6 +126,10 @@ class RowTables:
                 self.schedules[image] = own
         return True
 
+    def alike(self, pair: EndPair) -> list[EndPair]:
+        """Return the pairs that swapped devices make of one, and itself."""
+        return [image for image, _ in self._images(pair)]
+
     def _images(self, pair: EndPair) -> Iterator[tuple[EndPair, np.ndarray]]:
         """Yield the pairs that swapped devices make of one, and [k] the new name of each device."""
         c, i, j = pair
