@@ -130,10 +130,11 @@ def list_library(name: str | None, *, quiet: bool = False) -> int:
     types = [entry for entry in matching if entry.kind == "type"]
     links = [entry for entry in matching if entry.kind != "type"]
     if types:
-        print_table(("type", "memory", "bandwidth", "peak in TFLOP/s"), [_row(entry) for entry in types], quiet=quiet)
+        rows = [_row(entry) for entry in types] if quiet else _without_repeats(types)
+        print_table(("type", "memory", "bandwidth", "peak in TFLOP/s"), rows, quiet=quiet)
     if links:
-        rows = [(entry.name, entry.file, _value(entry)) for entry in links]
-        print_table(("name", "file", "value"), rows, quiet=quiet)
+        values = [(entry.name, entry.file, _value(entry)) for entry in links]
+        print_table(("name", "file", "value"), values, quiet=quiet)
     if not quiet:
         say(_remedy(types or links), stderr=True)
     return 0
@@ -154,6 +155,20 @@ def _row(entry: LibraryEntry) -> tuple[str, ...]:
     """Return name, memory, bandwidth and peaks of a type."""
     peaks = ", ".join(f"{kind} {rate}" for kind, rate in _PEAK.findall(entry.text))
     return entry.name, _option(entry, "memory"), _option(entry, "bandwidth"), peaks or "-"
+
+
+def _without_repeats(types: Sequence[LibraryEntry]) -> list[tuple[str, ...]]:
+    """Return the rows of types; two names of one device, as ``h200`` and ``h200_sxm``, share a row."""
+    rows: list[tuple[str, ...]] = []
+    for name, *figures in map(_row, types):
+        other = rows[-1][0] if rows else ""
+        words, others = set(name.split("_")), set(other.split("_"))
+        if rows and [*rows[-1][1:]] == figures and (words < others or others < words):
+            short, long = sorted((name, other), key=len)
+            rows[-1] = (f"{short}, {long}", *figures)
+        else:
+            rows.append((name, *figures))
+    return rows
 
 
 def _option(entry: LibraryEntry, option: str) -> str:

@@ -13,6 +13,8 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["devices"]) == 0
     out = capsys.readouterr().out
     assert "rtx_4090                    24 GB       1008 GB/s    fp32 82.6, tf32 82.6, fp16 165.2" in out
+    assert "\na100_80gb, a100_sxm_80gb " in out  # two names of one device share a row
+    assert "\na100_pcie_40gb " in out
     assert run(["devices", "-q"]) == 0
     types = [name for name, entry in entries().items() if entry.kind == "type"]
     assert capsys.readouterr().out.split() == types
