@@ -61,6 +61,15 @@ SITUATIONS = (
         ("configuration", "anchor"),
     ),
     Situation(
+        "a pipeline on unequal devices with tight memories",
+        SHARED.replace("device gpu[3]", "device fast (memory = 24 MiB, speed = 2)\ndevice gpu[2]")
+        + "constraint acyclic\n",
+        ("slicegraph",),
+        ("orders", "annealing"),
+        ("ideals", "orders"),
+        ("reach",),
+    ),
+    Situation(
         "labelled constraints such as `few: sum(on(v, d) …) <= 2`",
         SHARED + "constraint acyclic\n" + NAMED,
         ("annealing",),

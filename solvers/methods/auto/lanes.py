@@ -19,8 +19,9 @@ WHOLE = 2.0
 """How long the turn of what searches everything is, beside those of searches and bounds."""
 FEW_DEVICES, FEW_NODES = 4, 62
 """With so few devices, or in graphs of so few nodes, a search of everything gets far."""
-ORDERS_SHARE = 0.1
-"""Of the time on one core, what a search for plans has before that of orders of unequal devices."""
+BEFORE_ORDERS, IDEALS_BEFORE_ORDERS = 0.1, 0.25
+"""Of the time on one core, what a search for plans has before that of orders of unequal devices, and what all ideals
+have of the rest."""
 MANY_NODES = 400
 """In larger graphs ideals that were not few at first are not searched beside the orders of unequal devices."""
 SHARE = 0.4
@@ -93,8 +94,8 @@ def _with_orders(
     """Return lanes in which most of the time is for the search of orders, which finds plans and proves bounds."""
     later = whole if problem.graph.n <= MANY_NODES else []
     if cores == 1:
-        turns = [*(LaneTask(method, ORDERS_SHARE, seed=seed) for method in plans), *(LaneTask(m, SHARE) for m in later)]
-        return [[*turns, LaneTask(orders)]]
+        turns = [LaneTask(method, BEFORE_ORDERS, seed=seed) for method in plans]
+        return [[*turns, *(LaneTask(method, IDEALS_BEFORE_ORDERS) for method in later), LaneTask(orders)]]
     searching = [*(LaneTask(method, SHARE if later else 1.0, seed=seed) for method in plans), *map(LaneTask, later)]
     return [lane for lane in ([LaneTask(orders), *map(LaneTask, bounds)], searching) if lane]
 
