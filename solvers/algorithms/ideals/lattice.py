@@ -110,7 +110,7 @@ def lattice_of(
     while done < count:
         if not store.make_room(count + n, steps + n, most_bytes):
             return None
-        portion = max(1, min(CHUNK, GROW.portion(CHUNK * n) * USUAL // n))
+        portion = max(1, min(CHUNK, GROW.portion(CHUNK * n) * USUAL // max(1, n)))
         done, count, steps = grow(
             done, count, steps, done + portion, before, word, bit, keys,
             store.bits, store.hashes, store.table, store.start, store.above, store.node,
