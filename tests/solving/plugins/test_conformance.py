@@ -19,7 +19,7 @@ from tests.small_models import llama
 from tests.tools.golden.__main__ import OPTIONS
 
 LONG = ("annealing", "auto", "configuration", "ea", "lns", "milp-split", "placeto", "split-bound")
-"""Methods that take long for each sample: tried on one of sixteen, others on one of six; in make test-all on all."""
+"""Methods that take long for each sample: tried on one of sixteen, others on one of five; in make test-all on all."""
 SAMPLES = {"msr": MSR, "moirai": MOIRAI, "model": json.loads(text_of(llama(1)))}
 
 
@@ -39,7 +39,7 @@ def test_formulations(name: str) -> None:
 def test_methods(name: str) -> None:
     """A method's plans are plans and its bounds bounds; it stops when it should. In make test with little patience."""
     method = registry.load(METHODS, name)(**({} if stride(2) == 1 else OPTIONS.get(name, {})))
-    every, every_claim = (stride(16), stride(192)) if name in LONG else (stride(6), stride(48))
+    every, every_claim = (stride(16), stride(192)) if name in LONG else (stride(5), stride(40))
     testing.check_method(method, every=every, every_claim=every_claim)
     if hasattr(method, "available") and not method.available().ok:
         pytest.skip(f"{name} is not installed ({method.available().install}): only its messages were checked")
