@@ -105,7 +105,8 @@ class WeightedRun(AutoSteps):
         cheapest first that can do the work.
         """
         method, relaxed = self._relaxed(range(self.problem.k))
-        if self.closed or (method.accepts(relaxed) is None and self.tells(method.name)):
+        slices = isinstance(method, SliceGraph)  # the search is told where it is given the whole problem
+        if self.closed or (method.accepts(relaxed) is None and self.tells(*[method.name] * slices)):
             return
         if self.progress.plan is None:
             self._spread(range(self.problem.k), min(EVEN_SECONDS, EVEN_SHARE * self.limits.remaining))

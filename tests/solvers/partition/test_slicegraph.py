@@ -360,7 +360,7 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.solvers.methods.partition import SliceGraph
 graph = Graph.create([str(v) for v in range(7)], [(v, v + 1) for v in range(6)], work=1.0)
-SliceGraph().solve(Problem.create(graph, [Device("a"), Device("b")], Shared(1.0)), Limits(), Progress())
+SliceGraph(moves=1_000).solve(Problem.create(graph, [Device("a"), Device("b")], Shared(1.0)), Limits(), Progress())
 assert "numba" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)
