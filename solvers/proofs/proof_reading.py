@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.core.constraints import Acyclic, BatchSizes, Colocate, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.core.constraints import Acyclic, BatchSizes, Colocate, Contiguous, Forbid, Memory, Pin, StageMemory
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Floats
@@ -100,7 +100,8 @@ class ProofReading:
                 limit = room + TOLERANCE * device.memory  # as the check of plans allows
             pays = isinstance(problem.interconnect, Shared) or (problem.is_split and device.pays_io)
             overflow = pays and getattr(problem.interconnect, "overflow", False)
-            streams = overflow and device.memory is not None and not hard
+            kept = hard or any(c.devices is None or d in c.devices for c in problem.of(StageMemory))
+            streams = overflow and device.memory is not None and not kept
             barred = barred_nodes(problem, d)
             groups = range(len(self.members))
             kind = DeviceKind(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from random import Random
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mtpp_dsl
-from mtpp_dsl.core.constraints import Acyclic, Colocate, InOrder, Memory, Pin, Robust
+from mtpp_dsl.core.constraints import Acyclic, Colocate, InOrder, Memory, Pin, Robust, StageMemory
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.counting import recognised
@@ -18,6 +19,7 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs import lattice
 from mtpp_dsl.solvers.proofs.lattice import IdealsProof
+from mtpp_dsl.solvers.proofs.proof_reading import ProofReading
 from tests.networks import random_problem
 from tests.oracle import optimum
 from tests.order_problems import KINDS, ordered_problem
@@ -110,6 +112,17 @@ def test_prices_of_used_devices(spec: str, price: float) -> None:
     problem = recognised(mtpp_dsl.load(ROOT / f"examples/{spec}.mtpp")).problem
     assert proves(problem, price * LESS)
     assert not proves(problem, price * (1 + 1e-9))
+
+
+def test_memory_of_stages_is_not_streamed() -> None:
+    """Where stages must fit, nothing is streamed, and so no time for it is proved."""
+    graph = Graph.create(["x", "y"], [(0, 1)], work=1.0, params=2.0)
+    devices = [Device(name, memory=2.0) for name in "ab"]
+    link = Shared(1.0, overflow=True)
+    rule = StageMemory(microbatches=2, schedule="gpipe")
+    problem = Problem.create(graph, devices, link, constraints=[Acyclic(), rule])
+    assert [kind.free for kind in ProofReading(problem).kinds] == [inf]
+    assert [kind.free for kind in ProofReading(problem.with_constraints([Acyclic()])).kinds] == [2.0]
 
 
 def test_it_refuses_what_it_is_not_about(monkeypatch: pytest.MonkeyPatch) -> None:
