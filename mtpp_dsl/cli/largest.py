@@ -68,8 +68,9 @@ class LargestCall:
             raise UsageError(f"--largest {call.largest} has no value in it: write the least first")
         spec, values = read(call.spec, call.include), key_values(call.define, "-D")
         if param not in spec.params:
-            known = f"it has {', '.join(spec.params)}" if spec.params else "it has none"
-            raise UsageError(f"{call.spec} has no param {param!r}{did_you_mean(param, spec.params)}; {known}")
+            known = f"its params are {', '.join(spec.params)}" if spec.params else "it has none"
+            near = did_you_mean(param, spec.params)
+            raise UsageError(f"{call.spec} has no param {param!r}{near or f'; {known}'}")
         if param in values:
             raise UsageError(f"-D {param}={values[param]} and --largest {call.largest} both say what {param} is")
         return cls(spec, values, call.scenario, call.target, param, low, high)

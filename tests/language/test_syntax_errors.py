@@ -111,6 +111,8 @@ def test_errors_in_blocks() -> None:
     [
         ("let k = 3\nasert k > 2", "there is no statement 'asert'; did you mean 'assert'?"),
         ("device d\nvar x = 3", "there is no statement 'var'; did you mean 'let'?"),
+        ("let a = 7 mod 3", "a remainder is written mod(i, 3)"),
+        ("let a = k div 3", "a whole quotient is written floor(i / 3)"),
         ("node a (work = 3 ms)", "'node' stands in a graph: graph { node a }"),
         ("input x = a", "'input' stands in a block: block layer { input in = a }"),
         ("for i in 0..3 { node a }", "a loop stands behind a statement"),

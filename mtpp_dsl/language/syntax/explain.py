@@ -18,6 +18,10 @@ from mtpp_dsl.language.syntax.tables import END, Failure, Token
 _INSIDE = {"item": "graph { ", "block_item": "block b { "}
 
 
+BETWEEN = {"mod": "a remainder is written mod(i, 3)", "div": "a whole quotient is written floor(i / 3)"}
+"""What other languages write between two numbers, and how it is written here."""
+
+
 def explain(source: Source, failure: Failure, start: str, begin: int, stop: int) -> Diagnostic:
     """Return a message for a syntax error in the statement, item or expression at *begin* to *stop*.
 
@@ -53,6 +57,9 @@ def explain(source: Source, failure: Failure, start: str, begin: int, stop: int)
     written = misplaced(source, failure, token, opened, word)
     if written:
         return syntax_message(written, span)
+    between = next((BETWEEN[one] for one in (token.text, _word_before(source, begin, at)) if one in BETWEEN), "")
+    if between:
+        return syntax_message(between, span)
     hint = _hint(failure, token)
     exact, near = _from_table(failure, token, start, word)
     alone = _begins_line_of_its_own(source, failure, token, start, opened)
