@@ -21,6 +21,7 @@ from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import regal
+from mtpp_dsl.solvers.methods.mip import mip_method
 from tests.oracle import optimum
 from tests.solvers.proofs.test_chain import pipelines
 
@@ -157,8 +158,9 @@ def test_a_cpu_pays_no_tensor() -> None:
 
 
 @pytest.mark.parametrize("name", ["superblock", "guess"])
-def test_superblocks_are_proved_again(name: str) -> None:
+def test_superblocks_are_proved_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A block with its share of the work costs as much wherever it stands: by other code, without a solver."""
+    monkeypatch.setattr(mip_method, "PROOF_SECONDS", 30.0)  # on a busy machine, too
     graph = regal(nodes=24, model="ws", reading="own-memory", seed=3)
     problem = Problem.create(graph, [Device(f"d{d}") for d in range(4)], Shared(1.0), constraints=[Acyclic()])
     bound = registry_formulation(name).solve(problem, Limits(time=30.0, threads=1), Progress()).bound
