@@ -15,7 +15,7 @@ STEPS = {
     "draw": "draw the sample anew",
     "methods": "run every single method",
     "auto": "run auto",
-    "take": "write the figures of a database into results/",
+    "take": "write the figures of a database into results/, beside those of other runs",
     "page": "write docs/regret.md",
 }
 
@@ -32,13 +32,14 @@ def main() -> None:
     if asked.what == "draw":
         sample.write(sample.draw(library.records.read().values()))
         return
-    drawn = [one for one in sample.read()[: asked.count] if one.name in library.runs]
+    drawn = [one for one in sample.read()[asked.skip : asked.count] if one.name in library.runs]
     name = page.METHODS if asked.what == "methods" else asked.label
     with Store.open(asked.db / f"{name}.sqlite") as store:
         if asked.what == "take":
             figures.write(store.rows(), [one.name for one in drawn], figures.FOLDER / f"{name}.csv")
         elif asked.what == "methods":
-            recording.of_methods(library, store, drawn, sorted(set(method_names()) - set(recording.LEFT_OUT)))
+            names = asked.only or sorted(set(method_names()) - set(recording.LEFT_OUT))
+            recording.of_methods(library, store, drawn, names)
         else:
             recording.of_auto(library, store, drawn, limits=asked.limits, cold=asked.cold, busy=asked.busy)
 
@@ -52,6 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("what", choices=STEPS)
     parser.add_argument("--count", type=int, default=sample.COUNT, metavar="N", help="only the first N problems")
+    parser.add_argument("--skip", type=int, default=0, metavar="N", help="leave out the first N of these")
+    parser.add_argument("--only", nargs="+", metavar="METHOD", help="run these methods alone")
     parser.add_argument("--db", type=Path, default=HERE, metavar="FOLDER", help="where the databases are (here)")
     parser.add_argument("--label", default=page.NOW, help="name of the database of auto, such as a revision (auto)")
     parser.add_argument("--limits", type=float, nargs="+", default=recording.LIMITS, help="of auto, in s (1 5 20)")

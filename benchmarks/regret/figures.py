@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from benchmarks.regret import sample
 from benchmarks.regret.recording import LIMITS
 from mtpp_dsl.sweeps.store.rows import RunRow
 
@@ -48,40 +49,58 @@ def _at(row: RunRow, limit: float) -> tuple[float | None, float | None]:
 
 
 def write(rows: Iterable[RunRow], order: Sequence[str], path: Path) -> None:
-    """Write the figures of rows of a database as CSV, in the order of the problems."""
-    place = {name: i for i, name in enumerate(order)}
-    lines = []
-    for row in rows:
-        if row.problem not in place:
-            continue
-        fields = {name: getattr(row, name) for name in _OF_RUN}
-        fields |= {name: round(getattr(row, name) or 0.0, 2) for name in _MEASURED}
-        for limit in LIMITS:
-            fields[f"plan_{limit:g}"], fields[f"bound_{limit:g}"] = _at(row, limit)
-        lines.append(fields)
-    lines.sort(key=lambda line: (place[line["problem"]], line["label"], line["time_limit"]))
+    """Write the figures of rows of a database as CSV, in the order of the problems; other runs in the file stay.
+
+    Args:
+        rows: those of problems outside *order* are left out.
+        order: names of problems.
+        path: the file.
+    """
+    wanted = set(order)
+    lines = {_run_of(line): line for line in _lines(path)} if path.exists() else {}
+    lines |= {_run_of(line): line for line in (_line(row) for row in rows if row.problem in wanted)}
+    place = {drawn.name: i for i, drawn in enumerate(sample.read())}
+    ordered = sorted(lines.values(), key=lambda line: (place[line["problem"]], *_run_of(line)[1:]))
     path.parent.mkdir(exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(lines)
+        writer.writerows(ordered)
+
+
+def _line(row: RunRow) -> dict[str, Any]:
+    """Return a line of the CSV."""
+    fields = {name: getattr(row, name) for name in _OF_RUN}
+    fields |= {name: round(getattr(row, name) or 0.0, 2) for name in _MEASURED}
+    for limit in LIMITS:
+        fields[f"plan_{limit:g}"], fields[f"bound_{limit:g}"] = _at(row, limit)
+    return fields
+
+
+def _run_of(line: dict[str, Any]) -> tuple[str, str, float]:
+    """Return what tells the run of a line from others: the problem, the method and the limit."""
+    return line["problem"], line["label"], float(line["time_limit"])
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def read(path: Path) -> list[Figures]:
     """Return what :func:`write` wrote."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return [
-            Figures(
-                row["problem"],
-                row["label"],
-                float(row["time_limit"]),
-                row["status"],
-                row["sense"] == "maximize",
-                {limit: _number(row[f"plan_{limit:g}"]) for limit in LIMITS},
-                {limit: _number(row[f"bound_{limit:g}"]) for limit in LIMITS},
-            )
-            for row in csv.DictReader(file)
-        ]
+    return [
+        Figures(
+            line["problem"],
+            line["label"],
+            float(line["time_limit"]),
+            line["status"],
+            line["sense"] == "maximize",
+            {limit: _number(line[f"plan_{limit:g}"]) for limit in LIMITS},
+            {limit: _number(line[f"bound_{limit:g}"]) for limit in LIMITS},
+        )
+        for line in _lines(path)
+    ]
 
 
 def _number(text: str) -> float | None:

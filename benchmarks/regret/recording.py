@@ -26,7 +26,18 @@ from mtpp_dsl.sweeps.store.store import Store
 LIMITS = (1.0, 5.0, 20.0)
 """Seconds at which ``auto`` is compared with the best of the single methods."""
 MEMORY = "6 GB"
-PROVERS = ("ideals", "copies", "decomposition", "latency-search", "branching", "exact", "moirai", "batched", "latency")
+PROVERS = (
+    "ideals",
+    "orders",
+    "copies",
+    "decomposition",
+    "latency-search",
+    "branching",
+    "exact",
+    "moirai",
+    "batched",
+    "latency",
+)
 """These go first: where one proves its plan, the others need no longer time than that took."""
 SOLVERS = ("highs", "cp-sat")
 LEFT_OUT = ("auto", "expert", "fig3", "moirai-printed", "batched-printed")
