@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.labelled_rows import rows_of
 from mtpp_dsl.solvers.algorithms.mending import Mender, linear_in_places
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto.auto import Auto
 from mtpp_dsl.solvers.partition.annealing import one_annealing, ordered_annealing
 from mtpp_dsl.solvers.partition.annealing.one_annealing import charged
 from mtpp_dsl.solvers.partition.annealing.split_state import instance_of, state_of
@@ -31,9 +33,10 @@ from mtpp_dsl.solvers.schedule.search import schedule_annealing
 from mtpp_dsl.solving.api import find_method, load, method_names, solve
 from tests.row_problems import best_cost, larger_problem, small_problem
 
-FEW, MANY = 12, 120
+FEW, MANY = 8, 120
 """Problems of each kind; a quarter of the methods answers each."""
 SECONDS = 0.3
+TOWERS = Path(__file__).resolve().parents[2] / "examples" / "towers.mtpp"
 
 
 def taking_rows(kind: str) -> list[str]:
@@ -75,9 +78,10 @@ def test_every_method_that_takes_rows_keeps_them(kind: str, seeds: range) -> Non
             if found.status == "optimal":
                 assert found.cost == pytest.approx(best), case
     gives = {name for name in names if "plan" in find_method(name).gives}
-    assert sum(answers[name] > 0 for name in gives) > len(gives) / 2, answers
+    assert sum(answers[name] > 0 for name in gives) > len(gives) / (2 if len(seeds) > FEW else 4), answers
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["free", "ordered", "makespan"])
 def test_annealing_compiled_and_plain_walk_the_same_way_under_rows(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same numbers lead to the same plan, which keeps the rows and is better than what it started from."""
@@ -177,3 +181,8 @@ def test_auto_closes_a_mixture_of_experts(rest: str) -> None:
     device = dict(zip(problem.graph.names, found.plan.assignment.tolist(), strict=True))
     assert max(sum(device[f"expert[{i}]"] == d for i in range(5)) for d in range(3)) <= 2
     assert device["expert[0]"] != device["expert[1]"] != device["expert[2]"]
+
+
+def test_what_keeps_rows_comes_first_in_auto() -> None:
+    """Slices and ideals know no rows: under a short limit they would leave a small problem without a plan."""
+    assert Auto().outline(load(TOWERS))[:2] == ("annealing", "exact")

@@ -84,6 +84,7 @@ class BottleneckRun(Sized):
             self.slice_as_it_is()
         else:
             self.first_split()
+        self.under_rows()
         if short and small:
             self.slice(LEAST_SECONDS, improved=False)
             self.quick(QUICK)
@@ -98,7 +99,6 @@ class BottleneckRun(Sized):
             self.plan()
             if plans_first:
                 self.quick(QUICK)
-        self.whole()
         self.each_part()
         if self.exact_first:
             self.exact(EXACT_FIRST.share)
@@ -163,7 +163,12 @@ class BottleneckRun(Sized):
         seconds = max(LEAST_SECONDS, min(PLAN_SECONDS, PLAN_SHARE * self.limits.remaining))
         if not self.orderless:
             self.slice(seconds)
-        elif not self.tells(Annealing.name):
+        else:
+            self.anneal(seconds)
+
+    def anneal(self, seconds: float) -> None:
+        """Search for plans of the smaller problem for a while."""
+        if not self.tells(Annealing.name):
             self.progress.say(f"annealing {self.problem.graph.n} nodes")
             self.tried.add(Annealing.name)
             start = self.reduced.best_plan if self.large else self.limits.start
@@ -212,13 +217,19 @@ class BottleneckRun(Sized):
         if not self.closed and self.told is None and parts_fit(self.problem):
             bound_parts(self.problem, self.limits, self.progress, lambda *call: BottleneckRun(*call).result())
 
-    def whole(self) -> None:
-        """Solve a small problem under labelled rows by CP-SAT: it gets further there than anything else."""
-        problem = self.reduced.problem
-        if self.closed or not problem.hard_rows or self.too_many or not availability().ok:
-            return
+    def under_rows(self) -> None:
+        """Search and solve a small problem under labelled rows, which slices, ideals and bounds do not know.
+
+        A short annealing keeps the rows, and finds a plan to start from; one model of CP-SAT then gets further than
+        anything else.
+        """
+        problem = self.reduced.problem if not self.closed and self.problem.hard_rows and not self.too_many else None
         method: Method = built_in("mtpp_dsl.solvers.methods.cp_sat:Splitting")("exact")
-        if method.accepts(problem) is not None or self.tells(method.name):
+        if problem is None or not availability().ok or method.accepts(problem) is not None:
+            return
+        if Annealing().accepts(self.together) is None:
+            self.anneal(max(LEAST_SECONDS, min(PLAN_SECONDS, PLAN_SHARE * self.limits.remaining)))
+        if self.closed or self.tells(method.name):
             return
         limits = self.limits.within(WHOLE_SHARE * self.limits.remaining, start=self.reduced.best_plan)
         self.progress.begin(method.name, limits.remaining, "solving everything as one model of CP-SAT")
