@@ -27,7 +27,7 @@ except ModuleNotFoundError as error:
     )
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = {"quick": 0.1, "usual": 0.2, "all": 10.0}
+EXAMPLES = {"quick": 0.1, "usual": 0.12, "all": 10.0}
 """By the amount of testing, how many random examples there are for each that a test is written with."""
 QUICK_CASES = 1
 """Of a test with many parameters, quick runs try so many."""

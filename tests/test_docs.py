@@ -58,6 +58,8 @@ from tests.tree import files
 REFERENCE = "methods/reference.md"
 FAMILIES = [f"methods/{page.name}" for page in sorted((DOCS / "methods").glob("*.md")) if page.name != "reference.md"]
 EXAMPLES = sorted((ROOT / "examples").glob("*.mtpp"))
+LONG_PAGES = ("adding-a-solver.md", "explain.md", "gallery.md", "sweeps.md")
+"""What these tell a reader to do takes longest, and is done in make test-all alone."""
 CASES = sorted((ROOT / "examples" / "cases").glob("*.mtpp"))
 OUTSIDE = re.compile(r"https://[a-z0-9-]+(\.[a-z0-9-]+)+(/[\w./~%+-]*)?(\?[\w=&%.-]+)?(#[\w./-]+)?")
 
@@ -179,7 +181,11 @@ class Reader:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.long) if page.name in LONG_PAGES else page for page in PAGES],
+    ids=lambda page: page.name,
+)
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that a page tells a reader to do works, in the order in which it tells it."""
     monkeypatch.chdir(tmp_path)

@@ -342,6 +342,7 @@ def test_core_starts_light() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [["solve", "quickstart"], ["solve", "unequal"], ["check", "quickstart"], ["methods"]]

@@ -30,6 +30,7 @@ def test_a_chain_has_the_bottleneck_that_all_orders_of_devices_give(
     assert found.cost == pytest.approx(least_of_chain(instance, overlap=overlap), rel=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["densenet121-op@home3", "gpt2-xl-prefill@2x4"])
 def test_no_planner_has_a_better_plan(name: str, data: Path, tmp_path: Path) -> None:
     instance = instances(data)[name]
@@ -45,6 +46,7 @@ SAME = {"deepspeed-parameters": 27, "pipeedge": 15, "parallax-greedy": 22}
 """Instances on which a rule written again makes the stored plan, where that is not all of them."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.stored)
 def test_rules_make_the_stored_plans(rule: Rule, data: Path) -> None:
     """Rules written again make the plans of the programs; where they differ, as the page says, none is far off."""

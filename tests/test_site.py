@@ -132,6 +132,7 @@ class Counts(HTMLParser):
             self.found[tag] += 1
 
 
+@pytest.mark.sampled(13)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
@@ -184,7 +185,7 @@ def test_it_opens_from_files(site: Path, browser: Any) -> None:
     assert found.errors == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_pictures_are_dark_on_the_dark_page(site: Path, browser: Any) -> None:
     """Pictures of plans, drawn on white, change light and dark on the dark page, and stay as they are on the light."""
     of = "[...document.querySelectorAll('article img')].map((each) => getComputedStyle(each).filter)"
@@ -194,6 +195,7 @@ def test_pictures_are_dark_on_the_dark_page(site: Path, browser: Any) -> None:
             assert filters == ({"invert(1) hue-rotate(180deg)"} if dark else {"none"})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "dark"), [("methods", True), ("tutorial", False)])
 def test_pages_are_accessible(site: Path, browser: Any, name: str, dark: bool) -> None:

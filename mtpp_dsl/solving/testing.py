@@ -87,7 +87,7 @@ def fresh_limits(**options: Any) -> Limits:
 
 
 def check_formulation(
-    formulation: Formulation | FormulationFamily, solver: str = "highs", *, every_claim: int = 1
+    formulation: Formulation | FormulationFamily, solver: str = "highs", *, every: int = 1, every_claim: int = 1
 ) -> None:
     """Check a formulation by solving it with *solver*, each thing that it claims by a problem of its own.
 
@@ -99,7 +99,8 @@ def check_formulation(
     Args:
         formulation: to check.
         solver: with which its models are solved.
-        every_claim: of so many problems about one claim each, such as a backward part, one is solved.
+        every: of so many problems that it accepts one is solved.
+        every_claim: the same of those about one claim each, such as a backward part.
     """
     family = isinstance(formulation, FormulationFamily)
     _law(family or isinstance(formulation, Formulation), f"{formulation!r} lacks a part of the contract Formulation")
@@ -118,7 +119,7 @@ def check_formulation(
         _law(not wrong, f"{name}: {wrong}")
         return own_optimum(formulation, solver, name)
 
-    results = _check_solving(formulation, lambda: mip(formulation, solver), best_of, every_claim=every_claim)
+    results = _check_solving(formulation, lambda: mip(formulation, solver), best_of, every, every_claim)
     for name, result in results.items():
         best, known = best_of(name)
         broken = result.plan is not None and broken_rows(formulation, solver, sample(name), result.plan)

@@ -159,6 +159,7 @@ constraint colocate b1, b3
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("text", "rule", "value"),
     [

@@ -179,6 +179,7 @@ def test_a_node_behind_one_that_is_too_far_along() -> None:
     assert found((2, 1, 0)) == ("stages (spec:9)", "pin (spec:5)", "pin (spec:6)")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_contradicting_pins_are_found_in_chains(seed: int) -> None:
     """Of chains under an order of devices, counting finds exactly those whose pins leave no plan, and what clashes."""

@@ -146,6 +146,7 @@ MOMENTS = [0.15, 0.4, 0.8, 1.3]
 """A full sweep is ``python -m tests.tools.sweep_signals``."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_at_any_moment(name: str, tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ def test_a_second_signal_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (len(stopped), left) == (1, [(signal.SIGTERM, "terminated: quit at once")])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:
     """With nothing left behind; test_cli.py has what a first one does."""
@@ -192,6 +193,7 @@ def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:
     assert left(started, 5.0) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 @pytest.mark.parametrize(
@@ -231,6 +233,7 @@ def test_a_pipe_that_ends(command: list[str]) -> None:
     assert "Traceback" not in err
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
 def test_closed_streams(closed: str, tmp_path: Path) -> None:
     """With closed streams the answer is written all the same, and nothing else gets into it."""

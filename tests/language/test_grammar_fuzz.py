@@ -111,6 +111,7 @@ def holds(text: str) -> None:
     assert format_spec(Source("x", formatted)) == formatted
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_what_the_grammar_makes_is_read(seed: int) -> None:
     """Round trips, no crash, and no text that takes more than two seconds of processor time."""
@@ -129,6 +130,7 @@ def test_what_hypothesis_makes_of_the_grammar_is_read(data: st.DataObject) -> No
     holds(data.draw(from_lark(lark(), start="statement", explicit=spaced)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_broken_has_errors_with_places(seed: int) -> None:
     """Within the text, each with a code; nothing crashes, and nothing takes long."""
@@ -143,6 +145,7 @@ def test_what_is_broken_has_errors_with_places(seed: int) -> None:
                 assert 0 <= found.span.start <= found.span.stop <= len(text)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_what_the_grammar_makes_means_something_or_not(seed: int) -> None:
     """Whatever a statement says of a sound spec, only our own errors come out."""

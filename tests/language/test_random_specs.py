@@ -116,6 +116,7 @@ def test_wrong_readings_are_found(family: str, tmp_path: Path) -> None:
         assert list(differences(other, problem))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_failures_are_made_small(family: str, tmp_path: Path) -> None:
     """An instance written plainly is read as the same, with its optimum; what a failure does not need is left out."""

@@ -96,7 +96,7 @@ SMALLER: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", BUILTIN[GENERATORS])
 def test_generators(name: str) -> None:
     """Every generator's graph is said, of a small one of those whose usual size is large."""
@@ -106,6 +106,7 @@ def test_generators(name: str) -> None:
     assert_said(Problem.create(graph, devices, Links(np.ones((2, 2)), np.zeros((2, 2))), Objective("makespan")))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_random_specs(family: str, tmp_path: Path) -> None:
@@ -364,7 +365,7 @@ def test_unsaid(change: dict[str, object], message: str) -> None:
         replace(small()["chain"], **change).to_spec()  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_published_graphs(data: Path) -> None:
     """Graphs of published files, with times by type of device and in mixed units, are said."""
     read = 0

@@ -29,6 +29,7 @@ from mtpp_dsl.models.formulations.moirai_as_published import MoiraiAsPublished
 from mtpp_dsl.solvers.backends.mip.highs import Highs
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from mtpp_dsl.solving.plugins.samples import small
+from tests.amount import part
 from tests.batch_problems import barrier_optimum, random_batches
 from tests.batched_cases import built, cases
 from tests.oracle import optimum, plans
@@ -68,6 +69,7 @@ def test_reference_cases(data: Path) -> None:
             assert printed.cost == pytest.approx(case["opt_printed"], rel=1e-9), name
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("unit", [1.0, 1e-9, 1e9])
 def test_the_programmes_find_the_optima(unit: float) -> None:
     """Law: plan and bound are the optimum found by trying everything; as published, the optimum of the barrier."""
@@ -92,7 +94,7 @@ def test_the_programmes_find_the_optima(unit: float) -> None:
 def test_windows_never_cut_off_the_optimum() -> None:
     """Law: told the optimum's own cost the programme still has its plan, which is a start that its binaries make."""
     started = 0
-    for seed in range(25):
+    for seed in range(part(25, 3)):
         problem = random_batches(seed)
         found = list(plans(problem))
         if not found:
@@ -111,7 +113,7 @@ def test_windows_never_cut_off_the_optimum() -> None:
         assert outcome.objective is not None
         assert outcome.objective * model.cost_scale == pytest.approx(cost, rel=1e-6, abs=1e-9)
         started += 1
-    assert started > 12
+    assert started > part(12, 3)
 
 
 @settings(max_examples=15)
@@ -135,6 +137,7 @@ def alike(seed: int, kinds: int, groups: bool) -> Problem:
     return problem
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kinds", "groups"), [(1, False), (1, True), (2, True)])
 def test_symmetry_never_cuts_off_the_optimum(kinds: int, groups: bool) -> None:
     """Law: with and without, by every measure and in every scope, the optimum is the same; starts keep to the order."""
@@ -153,6 +156,7 @@ def test_symmetry_never_cuts_off_the_optimum(kinds: int, groups: bool) -> None:
     assert rows > 5
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("by", MEASURES)
 def test_symmetry_of_a_makespan(by: Any) -> None:
     """Law: equal devices in order, and the makespan's optimum as before."""
@@ -225,6 +229,7 @@ def test_sizes_make_no_constants() -> None:
     assert all(isinstance(c, BatchSizes | BreakSymmetry) for c in problem.constraints)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [name for name in BUILTIN[BACKENDS] if load(BACKENDS, name)().available().ok])
 def test_every_solver(name: str) -> None:
     """Law: every solver that is there finds the optima of both programmes."""

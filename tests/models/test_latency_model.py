@@ -38,6 +38,7 @@ def check(problem: Problem, result: Result) -> None:
     assert result.bound.cost == pytest.approx(best, rel=1e-5, abs=1e-9)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3000, 3022))
 def test_programme_has_the_optimum(seed: int) -> None:
     """With devices that differ, CPUs, memory, colocation, nodes apart, pins and up to two subgraphs."""
@@ -45,6 +46,7 @@ def test_programme_has_the_optimum(seed: int) -> None:
     check(problem, solved(problem))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3100, 3108))
 def test_a_plan_to_start_from_cuts_nothing_off(seed: int) -> None:
     """Told what a plan costs, by a search or a bad one, the programme still finds and proves the optimum."""
@@ -53,6 +55,7 @@ def test_a_plan_to_start_from_cuts_nothing_off(seed: int) -> None:
     check(problem, solved(problem, start=start))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(3200, 3206))
 @pytest.mark.parametrize("pieces", [1, 2])
 def test_nothing_takes_any_time(seed: int, pieces: int) -> None:

@@ -83,7 +83,7 @@ def test_moirai_finds_the_optimum(seed: int) -> None:
     timed(seed)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(21)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 200))
 def test_more_optima(seed: int) -> None:

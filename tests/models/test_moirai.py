@@ -153,6 +153,7 @@ def row(*terms: tuple[Any, float], sense: Any, rhs: float) -> Linear:
     return Linear(label="row", terms=terms, sense=sense, rhs=rhs)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "constraint",
     [
@@ -206,7 +207,7 @@ TIMED = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("constraint", TIMED, ids=lambda c: f"{c.terms} {c.sense} {c.rhs}")
 def test_rows_with_times(constraint: Linear) -> None:
     """Law: rows over starts, ends and the makespan are kept, with exact times, and the best plan is found."""

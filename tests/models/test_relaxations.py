@@ -102,6 +102,7 @@ def test_training_graphs_and_hosts_are_refused() -> None:
     assert Guess().accepts(Problem.create(one, [Device("x")], Host(1.0), constraints=[Acyclic()]))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("edges", "work", "output", "bandwidth", "k"),
     [

@@ -42,7 +42,7 @@ def worst(problem: Problem, plan: Plan) -> float:
     return found
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(21)
 @pytest.mark.parametrize("seed", range(40))
 def test_all_cases(seed: int) -> None:
     """The largest load is that of the worst case; the optimum by rows is that of all plans, and no bound exceeds it."""

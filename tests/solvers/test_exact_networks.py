@@ -65,6 +65,7 @@ def assert_optimal(problem: Problem) -> None:
     assert not verify(problem, result.plan)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", [*range(14), *(pytest.param(s, marks=pytest.mark.long) for s in range(14, 40))])
 def test_exact_is_brute_force(seed: int) -> None:
     """On links and trees of every sort, with rows, several objectives, and through text too."""

@@ -46,7 +46,7 @@ def hold(method: str, kind: str, seeds: range) -> None:
     assert taken > 0
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("method", "kind"), [(method, kind) for method, kinds in SOLVED.items() for kind in KINDS if kind in kinds]
 )
@@ -63,6 +63,7 @@ def test_least_of_many(method: str, kind: str) -> None:
     hold(method, kind, range(14, 90))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"iteration", "stages", "training", "part"}))
 def test_annealing_keeps_the_order(kind: str) -> None:
     """Annealing finds plans, most of them the best."""
@@ -78,7 +79,7 @@ def test_annealing_keeps_the_order(kind: str) -> None:
     assert best_found >= possible - 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", KINDS)
 def test_auto_takes_every_kind(kind: str) -> None:
     """Auto has a plan where there is one, and proves it but for phases on networks, which it bounds."""
@@ -94,7 +95,7 @@ def test_auto_takes_every_kind(kind: str) -> None:
         assert found.bound.cost <= best + 1e-6 * abs(best)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_bound_is_above_the_optimum(kind: str) -> None:
     """Bounds that leave the order out are bounds with it, and methods that do not know it refuse."""

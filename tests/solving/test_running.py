@@ -256,7 +256,7 @@ def test_no_process_is_left() -> None:
     assert not children() - before
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @LINUX
 def test_program_that_ends_leaves_no_process() -> None:
     """A program that ends without waiting for a search ends, and so do the processes of the search."""
@@ -280,7 +280,7 @@ def test_program_that_ends_leaves_no_process() -> None:
     assert not [number for number in numbers if Path(f"/proc/{number}").exists()]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_within_a_running_loop_beside_ortools() -> None:
     """In a notebook an event loop runs already, and ortools may have been imported first: both calls work."""
     code = (

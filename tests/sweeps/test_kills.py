@@ -11,7 +11,7 @@ from tests.tools.kill_sweeps import kill_rounds
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_some_kills() -> None:
     found = kill_rounds(2, seed=6, problems=4, limit=0.3)
     assert found.wrong == []

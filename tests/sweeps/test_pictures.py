@@ -33,6 +33,7 @@ RUNS = Runs(
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_drawn_the_same_each_time(kind, tmp_path):
     texts = []

@@ -62,7 +62,7 @@ def essence(outcome: RunOutcome) -> tuple[Any, ...]:
     return outcome.status, outcome.termination, outcome.value, outcome.bound, json.loads(outcome.answer)["plan"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_answers_are_those_of_a_fresh_process(worker: Channel) -> None:
     """Solvers with other threads, caches and generators of random numbers in between change nothing."""
     runs: list[tuple[str, str, dict[str, Any]]] = [

@@ -171,6 +171,7 @@ def test_leases_of_a_process_that_was_killed_are_free_at_once(store: Store) -> N
     assert store.claim([a_run().key]) == [a_run().key]
 
 
+@pytest.mark.long
 def test_ten_thousand_rows_are_read_at_once(store: Store) -> None:
     """Columns of 10,000 rows take some hundredths of a second, all of them with their logs less than a second."""
     store.put(a_run(), an_outcome(log=tuple((float(i), 1.0, None) for i in range(5))))

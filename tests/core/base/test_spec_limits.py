@@ -51,7 +51,7 @@ BEYOND = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("text", "message"), BEYOND, ids=[message for _, message in BEYOND])
 def test_beyond_a_limit(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is refused by the limit that it breaks, in its place."""

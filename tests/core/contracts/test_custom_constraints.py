@@ -70,7 +70,7 @@ def answers(problem: Problem, method: str, best: float | None, start: Plan | Non
     return result
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("name", [name for i, name in enumerate(VERIFIED) if i % 3 == 0])
 @pytest.mark.parametrize("custom", [Remainders(at_most=1), Remainders(at_most=2), Unruled(at_most=1)], ids=str)
 def test_models_find_the_optimum_under_it(name: str, custom: CustomConstraint) -> None:
@@ -81,6 +81,7 @@ def test_models_find_the_optimum_under_it(name: str, custom: CustomConstraint) -
         answers(problem, method, best)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["diamond", "chain", "host", "training", "makespan", "latency", "anything goes"])
 def test_cut_is_exact(name: str) -> None:
     """``cut(u, d)`` is 1 or 0 whatever pushes it, also for tensors that cost nothing and devices that pay nothing."""
@@ -90,6 +91,7 @@ def test_cut_is_exact(name: str) -> None:
             answers(problem, method, best_of(problem))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", ["diamond", "host", "overflow", "training", "makespan", "batch throughput"])
 def test_load_is_exact_where_rows_push_it_up(name: str) -> None:
     """``load(d) >= 3`` is no reason to call a load higher than it is."""
@@ -129,7 +131,7 @@ def test_fixed_placements_are_verified_by_its_own_check() -> None:
 METHODS = sorted(method_names())
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_keeps_it_or_refuses(method: str) -> None:
     """No method gives a plan that may break it; bounds that are dropped from it stay bounds."""
@@ -146,6 +148,7 @@ def test_every_method_keeps_it_or_refuses(method: str) -> None:
             assert result.bound is None or best is None or result.bound.cost <= best * (1 + 1e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("types", ["AB", "BA"])
 @pytest.mark.parametrize("objective", ["bottleneck", "makespan"])
 @pytest.mark.parametrize("nodes", [(0,), (1, 2), (0, 2)])
@@ -187,6 +190,7 @@ def test_engines_with_models_of_their_own_refuse(form: str, solver: str) -> None
         solve(problem, form, solver=solver)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["diamond", "training", "host", "anything goes", "makespan", "latency", "together"])
 def test_auto(name: str) -> None:
     """By default a problem with such a constraint is solved by the models that keep it."""
@@ -385,6 +389,7 @@ class Partial(Remainders):
         return [message for message in super().violations(problem, plan) if message]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("custom", [Remainders(at_most=2), Unruled(), Few(), Spread(least=1.0)], ids=str)
 def test_the_suite_of_laws(custom: CustomConstraint, monkeypatch: pytest.MonkeyPatch) -> None:
     """The public suite accepts what keeps the contract."""

@@ -84,7 +84,7 @@ def test_a_worker_that_dies_ends_its_processes(cluster: Dask) -> None:
     one.tell(("processes", None))
     pid, worker = one.hear(10)
     os.kill(worker, signal.SIGKILL)
-    with pytest.raises(Ended, match=r"worker \d of the cluster was lost"):
+    with pytest.raises(Ended, match=r"worker (\d of the cluster )?was lost"):
         one.hear(30)
     until = monotonic() + 10
     while _runs(pid) and monotonic() < until:
@@ -152,6 +152,7 @@ def test_lanes_of_auto_run_on_it(cluster: Dask) -> None:
     assert cores(Limits(executor=cluster, threads=9)) == 2
 
 
+@pytest.mark.long
 def test_a_bound_survives_workers_that_die(cluster: Dask) -> None:
     """The guess whose worker is killed is solved again elsewhere, and the answer is the same."""
     problem, killed = load(STAGES), []
@@ -175,6 +176,7 @@ async def _die() -> None:
     os._exit(1)
 
 
+@pytest.mark.long
 def test_a_sweep_gives_the_same_rows(cluster: Dask, tmp_path: Path) -> None:
     """Each run has the status, value and bound that it has on this machine, also where its worker dies on the way."""
     runs = [Run(f"{seed:064}", "s", "p", STAGES, DIGEST, "random", "random", seed=seed) for seed in range(2)]

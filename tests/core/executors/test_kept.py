@@ -125,6 +125,7 @@ ENDS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", ENDS)
 def test_it_ends_with_whoever_started_it(how: str) -> None:
     """However that ends; and the interpreter says nothing about it."""

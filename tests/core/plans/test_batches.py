@@ -161,6 +161,7 @@ def test_a_missing_link_forbids_to_send() -> None:
         timed(problem, np.array([[0] * 4, [1] * 4]), np.array([[0, 0], [1, 1]]))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [name for name in small() if small()[name].objective.batch is not None])
 def test_plans_read_back_as_written(name: str) -> None:
     """The JSON of every plan is valid, and means the same plan; a timeline has a bar for every batch and transfer."""

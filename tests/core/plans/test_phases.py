@@ -136,7 +136,7 @@ constraint memory
     }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("seed", range(40))
 def test_plans_cost_what_is_counted_by_hand(seed: int) -> None:
     """The evaluation, the check and a third count agree on every goal, through text too."""

@@ -41,6 +41,7 @@ def tight(sizes: list[float], memory: float, reserve: float, *, links: bool) -> 
     return Problem.create(graph, devices, Shared(1.0), constraints=[Memory(), Acyclic()])
 
 
+@pytest.mark.sampled(13)
 @pytest.mark.parametrize(("sizes", "memory", "reserve"), TIGHT)
 @pytest.mark.parametrize(("method", "links"), [*((m, True) for m in ON_LINKS), *((m, False) for m in ON_SHARED)])
 def test_what_just_fits_is_found(method: str, links: bool, sizes: list[float], memory: float, reserve: float) -> None:

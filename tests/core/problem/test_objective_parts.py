@@ -156,7 +156,7 @@ def test_auto_solves_it(constraints: list[Constraint]) -> None:
     assert result.cost == pytest.approx(optimum(problem))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_auto_solves_a_published_training_graph(data: Path) -> None:
     """On a published layer graph the plan is proved, and no cheaper than the usual bottleneck."""
     from mtpp_dsl.exchange.formats.msr import Msr
@@ -213,6 +213,7 @@ OBJECTIVE
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", ["minimize bottleneck", "maximize throughput"])
 def test_the_command_line_answers(objective: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,6 +29,7 @@ from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solving.answers.json import result_to_json
 from mtpp_dsl.solving.api import find_method, method_names
 from mtpp_dsl.solving.api import solve as solve_any
+from tests.amount import part
 from tests.oracle import optimum, plans
 from tests.solvers.partition.test_ideals import check, solve
 from tests.strategies import mixed_graph
@@ -76,17 +77,17 @@ def random_problem(seed: int, *, training: bool) -> Problem:
 
 @pytest.mark.slow
 def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
-    """160 mixtures: the optimum over assignments and replicas, or the proof that there is no plan."""
-    statuses = Counter(check(random_problem(seed, training=False)) for seed in range(160))
+    """Mixtures: the optimum over assignments and replicas, or the proof that there is no plan."""
+    statuses = Counter(check(random_problem(seed, training=False)) for seed in range(part(160)))
     assert set(statuses) == {"optimal", "infeasible"}
-    assert statuses["optimal"] > 125
+    assert statuses["optimal"] > part(125)
 
 
 @pytest.mark.slow
 def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
-    """90 mixtures with backward nodes: never a wrong bound; mostly the optimum."""
-    statuses = Counter(check(random_problem(seed, training=True)) for seed in range(1000, 1090))
-    assert statuses["optimal"] > 65
+    """Mixtures with backward nodes: never a wrong bound; mostly the optimum."""
+    statuses = Counter(check(random_problem(seed, training=True)) for seed in range(1000, 1000 + part(90)))
+    assert statuses["optimal"] > part(65)
 
 
 def pipedream(work: Sequence[float], weights: Sequence[float], k: int, bandwidth: float) -> float:

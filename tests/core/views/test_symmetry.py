@@ -54,7 +54,7 @@ def test_numbering_changes_names_alone(problem: Problem, random: st.DrawFn) -> N
         assert [d for d in again.order if d in members] == sorted(members)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_annealing_numbers_stages_as_data_flow() -> None:
     """Equal stages are 0, 1, 2, … along the pipeline; one that a constraint names keeps its number."""
     stages = [Device(f"s[{i}]") for i in range(5)]
@@ -165,6 +165,7 @@ def some_plans(inside: float) -> list[Plan]:
     return list(plans(pairs_of(1.0, name="----", inside=inside)))[::9]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["AABB", "ABAB", "ABBA", "----", "AAB-"])
 def test_every_plan_can_be_ordered(name: str) -> None:

@@ -102,7 +102,7 @@ def asked(reading: TextReading, line: int, column: int, limit: float) -> None:
 SPECS = [BASE, SPEC, NAMES, (ROOT / "examples" / "towers.mtpp").read_text(encoding="utf-8")]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("seed", range(8))
 def test_no_edit_makes_a_feature_fail(seed: int) -> None:
     """Eight edits on top of each other, then the next spec; half of the readings have the meaning of an older text."""

@@ -57,6 +57,7 @@ def test_fixes_are_those_of_the_place() -> None:
     assert all_safe(reading_of(SPEC)) is None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_formatting_is_that_of_the_command(path: Path) -> None:
     """The changes lead to what ``mtpp fmt`` writes, and are of spaces alone."""

@@ -97,6 +97,7 @@ ODD = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ODD)
 def test_odd_texts_are_answered(session: Session, name: str) -> None:
     """Whatever a text is, no request fails."""
@@ -164,7 +165,7 @@ def test_an_unknown_method_is_an_error_and_no_end(session: Session) -> None:
     session.log = b""  # which has the error of the message that makes no sense
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_long_text_is_waited_for_by_nobody(session: Session) -> None:
     """While a megabyte is formatted, other requests are answered; a request that is cancelled is answered as such."""
     uri = "untitled:long"

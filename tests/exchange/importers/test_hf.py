@@ -128,6 +128,7 @@ def test_experts_are_counted_for_the_tokens_that_reach_them() -> None:
             assert float(read) == pytest.approx(held / 8 * count)
 
 
+@pytest.mark.long
 def test_a_window_limits_caches() -> None:
     mistral = {**LLAMA, "model_type": "mistral", "sliding_window": 32}
     model = from_hf(mistral, "prefill,decode", batch=BATCH, seq=SEQ, dtype="bf16")
@@ -227,6 +228,7 @@ def test_states_that_nobody_counts_are_named(said: dict[str, Any], phase: str, l
         from_hf({**TINY, **said}, phase)
 
 
+@pytest.mark.long
 def test_experts_in_fp32_are_counted() -> None:
     said = {**TINY, **HEADS, "model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2}
     model = from_hf(said, "decode")
@@ -236,6 +238,7 @@ def test_experts_in_fp32_are_counted() -> None:
     ) == (2 * 2 * 3 * 32 * 64)
 
 
+@pytest.mark.long
 def test_attention_with_sinks_is_one_operator_that_reads_them() -> None:
     """The sinks of gpt-oss, a number for each head, are weights of the fused attention in both phases."""
     said = {**LLAMA, "model_type": "gpt_oss", "num_local_experts": 4, "num_experts_per_tok": 2, "head_dim": 16}

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.core.base.lazy import LazyModule
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.onnx.importer import from_onnx
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.model_json import read
 from mtpp_dsl.exchange.model.sizes import value
+from tests.late import late
 
-onnx: Any = LazyModule("onnx")
+onnx: Any = late("onnx")
 pytestmark = pytest.mark.needs("onnx")
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1, "own" : 1]>\n'
 LIGHT = {  # operators, operations, bytes of weights
@@ -53,6 +53,7 @@ def flop(model: Model, **symbols: int) -> int:
     return int(sum(value(each.flop, symbols) for each in model.operators))  # type: ignore[arg-type]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LIGHT)
 def test_light_models_import(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The nine models that come with the package import without a warning, by the command line as well."""

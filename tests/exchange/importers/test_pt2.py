@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.core.base.lazy import LazyModule
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, size_of, symbol
 from mtpp_dsl.exchange.importers.pt2.importer import from_pt2
 from mtpp_dsl.exchange.importers.pt2.srepr import amount_of
 from mtpp_dsl.exchange.model.model_json import read
 from mtpp_dsl.exchange.model.sizes import value
+from tests.late import late
 
-torch: Any = LazyModule("torch")
+torch: Any = late("torch")
 pytestmark = pytest.mark.needs("torch")
 
 

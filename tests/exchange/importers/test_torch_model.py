@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from mtpp_dsl.core.base.lazy import LazyModule
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.torch_inputs import Input, formulas_given, read_input, tensors_for
 from mtpp_dsl.exchange.importers.torch_model import from_torch, import_torch, made_by, model_of
@@ -15,8 +14,9 @@ from mtpp_dsl.exchange.model.operator_names import Names
 from mtpp_dsl.exchange.model.parts import Source
 from mtpp_dsl.exchange.model.sizes import value
 from tests.exchange.importers import torch_modules
+from tests.late import late
 
-torch: Any = LazyModule("torch")
+torch: Any = late("torch")
 pytestmark = pytest.mark.needs("torch")
 SHAPES = {"ids": ("batch", "seq")}
 
@@ -46,6 +46,7 @@ def test_flop_is_the_analytic_figure(gpt: Model, rotary: Model) -> None:
         )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("make", [torch_modules.gpt, torch_modules.rotary])
 def test_formulas_give_what_an_export_with_numbers_gives(make: Any, request: pytest.FixtureRequest) -> None:
     """At one more point, and where batch is 1, which torch keeps apart."""
@@ -196,6 +197,7 @@ def made_of(module: Any, given: Input, **values: int) -> Model:
     return model_of(module, tensors_for([given], values, "cpu"), source=Source("torch"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("kind", "options", "matrices"),
     [

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from mtpp_dsl.core.base.lazy import LazyModule
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.torch_model import from_torch
 from mtpp_dsl.exchange.importers.torch_training import training_of
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.sizes import value
 from tests.exchange.importers import torch_modules
+from tests.late import late
 
-torch: Any = LazyModule("torch")
+torch: Any = late("torch")
 pytestmark = pytest.mark.needs("torch")
 AT = {"batch": 2, "seq": 16}
 SHAPES = {"ids": ("batch", "seq")}
@@ -106,6 +106,7 @@ def test_state_of_the_optimizer(optimizer: Any, each: int) -> None:
     assert half.weights[0].state == 32 * (2 + 2 + 4 + 8)  # with a copy in fp32
 
 
+@pytest.mark.long
 def test_a_stated_ratio() -> None:
     model = train(torch_modules.rotary, backward_ratio=1.5)
     assert model.source.arguments == {"phase": "train", "optimizer": "adam", "backward_ratio": 1.5}

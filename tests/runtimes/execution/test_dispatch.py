@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.core.base.lazy import LazyModule
 from mtpp_dsl.core.constraints import Colocate
 from mtpp_dsl.core.contracts.targets import Stamp
 from mtpp_dsl.core.plans.plan import Plan
@@ -18,9 +17,10 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.runtimes.targets.device_map import DeviceMap
 from mtpp_dsl.solving.answers.again import under_target
 from tests.exchange.importers.families import DECODERS, OTHERS
+from tests.late import late
 from tests.runtimes.execution.splits import problem_of
 
-torch: Any = LazyModule("torch")
+torch: Any = late("torch")
 pytestmark = [
     pytest.mark.needs("torch", "accelerate"),
     pytest.mark.slow,
@@ -28,6 +28,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["gpt", "rotary"])
 def test_dispatch(name: str, tmp_path: Path) -> None:
     """Bit for bit, with the first layers on the CPU and the others on disk."""
@@ -79,7 +80,7 @@ def some_plan(problem: Problem, random: Random) -> Plan:
     return Plan.create(problem, [places[home] for home in homes])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", [*DECODERS, *OTHERS])
 def test_families_of_hugging_face(kind: str, tmp_path: Path) -> None:
     """Each has something of its own: shared tables, norms between layers, weights of modules around others."""

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtpp_dsl.core.base.lazy import LazyModule
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.runtimes.execution.run_options import RunOptions
+from tests.late import late
 from tests.onnx_models import light
 from tests.runtimes.execution.splits import cut, placed, problem_of
 
-onnx: Any = LazyModule("onnx")
+onnx: Any = late("onnx")
 pytestmark = [pytest.mark.needs("onnx", "onnxruntime"), pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 
@@ -58,6 +58,7 @@ def test_squeezenet(squeezenet: Path, optimise: bool) -> None:
     assert len(report.stages) == 4
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["densenet121", "inception_v1"])
 def test_branching(name: str, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def assert_equal(report: RunReport) -> None:
     assert report.sound
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["gpt", "rotary"])
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("by", ["layer", "operator"])
@@ -70,7 +70,7 @@ def test_one_process(models: dict[str, Any], name: str, k: int, by: str) -> None
     assert [row.predicted for row in report.stages] == [row.nodes for row in report.stages]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "k"), [("gpt", 2), pytest.param("rotary", 3, marks=pytest.mark.long)])
 def test_processes(models: dict[str, Any], name: str, k: int) -> None:
     """One process for each stage: gloo, and a GPipe schedule of three microbatches."""

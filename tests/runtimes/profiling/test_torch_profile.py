@@ -103,7 +103,7 @@ def test_journal(tmp_path: Path) -> None:
     assert Journal(tmp_path / "other", {}).known == {}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed(rotary: Model, tmp_path: Path) -> None:
     """Killed at any moment, the same command goes on: what it had is kept as it was."""
     write(rotary, tmp_path / "model.json")

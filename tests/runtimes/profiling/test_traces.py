@@ -78,6 +78,7 @@ def test_no_trace(tmp_path: Path) -> None:
             profile_of_trace(tmp_path / "t.json", TWO, "cpu")
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_torchs_own(tmp_path: Path) -> None:
     """A trace that torch's profiler wrote, of two passes over the model."""

@@ -45,6 +45,7 @@ def line_of(target: LlamaCpp, problem: Problem, assignment: list[int]) -> str:
     return text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("objective", ["bottleneck", "latency"])
 def test_the_best_plan_is_the_best_of_all_launch_lines(objective: str) -> None:
     random, target, solved = Random(objective), LlamaCpp(), 0

@@ -17,6 +17,7 @@ from mtpp_dsl.solving import testing
 from tests.runtimes.targets.splits import forms, target_of
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", forms())
 def test_targets_keep_to_the_contract(name: str) -> None:
     testing.check_target(target_of(name))

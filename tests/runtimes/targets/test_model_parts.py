@@ -54,6 +54,7 @@ def manifest_of(problem: Problem, plan: Plan) -> dict[str, Any]:
     return json.loads(str(files["stages.json"]))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("by", ["layer", "module", "operator"])
 def test_round_trip(rotary: Model, k: int, by: str) -> None:
@@ -122,7 +123,7 @@ def test_refused(rotary: Model, squeezenet: Model) -> None:
             TorchStages().read(text, problem)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_standalone(rotary: Model, tmp_path: Path) -> None:
     """The file needs nothing of mtpp, and builds stages that compute what the model computes."""
     import torch

@@ -51,6 +51,7 @@ def plan_for(name: str, problem: Problem, random: Random) -> Plan:
     return Plan.create(problem, [int(v in second) for v in range(problem.graph.n)])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("model", [small_models.gpt(), small_models.llama()], ids=["gpt", "llama"])
 @pytest.mark.parametrize("group_by", ["layer", "part", "operator"])
 def test_plans_of_models_are_read_back(model: Model, group_by: str, tmp_path: Path) -> None:

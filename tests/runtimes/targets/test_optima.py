@@ -52,6 +52,7 @@ def test_the_best_plan_for_a_runtime_is_the_best_of_its_splits(name: str) -> Non
             assert found.status == "infeasible"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["deepspeed", "torchtitan", "vllm"])
 def test_items_that_no_edge_joins_keep_their_order(name: str) -> None:
     """Two parallel layers, two tables before them and two nodes behind them, the head given before the norm."""

@@ -28,6 +28,7 @@ def text_of(target: Target, problem: Problem, plan: Plan) -> str:
     return text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", forms())
 def test_an_exported_plan_is_read_back(name: str, tmp_path: Path) -> None:
     random, target = Random(name), target_of(name)
@@ -192,6 +193,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", forms())
 def test_hostile_texts_are_refused_at_once(name: str) -> None:
     problem, target = stack(Random(3), 2), target_of(name)

@@ -70,6 +70,7 @@ def test_says_so_in_words(problem: Problem) -> None:
     assert "  at least 12 ms: all work spread evenly over all devices, with nothing to send" in words
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_pieces_add_up_and_limits_hold(kind: str) -> None:
     """Nodes add up to the work of a device and tensors to its transfers; no plan is below any limit."""

@@ -33,6 +33,7 @@ from mtpp_dsl.show.explaining.constraint_costs import constraints
 from mtpp_dsl.show.explaining.explain import explain, explain_schema
 from mtpp_dsl.show.explaining.items import supporting
 from mtpp_dsl.show.explaining.question import Question, question_of
+from tests.amount import part
 from tests.hostile_names import hostile_problem
 from tests.oracle import optimum
 from tests.row_problems import random_rows
@@ -108,7 +109,7 @@ def _hold(problem: Problem, found: Clashes) -> None:
 @pytest.mark.slow
 def test_every_part_of_a_clash_is_needed_and_all_of_them_have_no_plan() -> None:
     checked = minimal = several = 0
-    for seed in range(16):
+    for seed in range(part(16, 3)):
         problem = _random(seed)
         if optimum(problem) is not None:
             continue
@@ -121,7 +122,7 @@ def test_every_part_of_a_clash_is_needed_and_all_of_them_have_no_plan() -> None:
         left = found.rest
         assert left in (True, False, None)
         assert found.words()
-    assert checked > 6
+    assert checked > part(7, 3)
     assert minimal > 0.8 * checked
     assert several > 0
 

@@ -11,6 +11,7 @@ from tests.tools.asking.compared import compared
 from tests.tools.asking.trial import asked
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", ["shared", "host", "links", "latency", "batch"])
 def test_what_is_said_holds(family: str) -> None:
     """Clashes clash and are minimal; costs, bounds, ranges and slacks are what brute force finds."""

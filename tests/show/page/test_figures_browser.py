@@ -98,7 +98,7 @@ def test_keys_and_search(layers: Path, open_page: Opening) -> None:
     assert page.locator(".flow.near").count() > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_levels(layers: Path, open_page: Opening) -> None:
     """All levels open to all nodes and fold to nothing, at every width; axe-core finds nothing on the way."""
     page = open_page(layers, 360).page

@@ -67,6 +67,7 @@ def test_names_without_a_font_stay_different(installed: pytest.MonkeyPatch) -> N
     assert short("  a \t b\n", 9) == "a b"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", ["pdf", "svg", "png"])
 @pytest.mark.parametrize("kind", ["loads", "graph"])
 def test_fonts_that_are_installed(installed: pytest.MonkeyPatch, kind: str, form: str) -> None:

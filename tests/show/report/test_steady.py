@@ -119,6 +119,7 @@ def test_no_route_is_refused() -> None:
         steady(problem, plan, evaluate(problem, plan))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(5))
 def test_pipelines_of_replicas_and_shards(seed: int) -> None:
     """Replicas take turns, shards run together, weights are exchanged; each is as busy as its load."""
@@ -135,6 +136,7 @@ def test_pipelines_of_replicas_and_shards(seed: int) -> None:
             assert max(times[device.name], times.get(f"{device.name} exchanges", 0.0)) == pytest.approx(cost.load[d])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(5))
 def test_iterations(seed: int) -> None:
     """The passes of an iteration end when it says; without one, what is computed again is in the loads."""

@@ -79,7 +79,7 @@ def test_ancestors() -> None:
     assert ancestors(5, [(0, 1), (1, 2), (0, 3), (2, 4), (3, 4)]) == [0, 0b1, 0b11, 0b1, 0b1111]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_published_training_graph_with_free_groups_is_closed(data: Path) -> None:
     """BERT-12: the value of tarnawski2020's programme, which ties the free groups, is the optimum without that."""
     path = data / "dnn-partitioning" / "throughput" / "OperatorGraphs" / "bert_L-12_training.json"

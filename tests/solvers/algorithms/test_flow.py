@@ -104,7 +104,7 @@ def test_cheapest_ideal_is_the_smallest_of_all(case: tuple[list[Net], Ints, Ints
     assert all(((inside > 0) <= held).all() for held in ideals if value(held) == least)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_compiled_cuts_are_the_same() -> None:
     """Machine code finds the sets that plain Python finds, one network after another in the same memory."""
     random = np.random.default_rng(0)

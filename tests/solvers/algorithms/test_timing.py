@@ -114,6 +114,7 @@ def test_timed_as_defined(seed: int, exclusive: bool, whole: bool) -> None:
     assert cost_of(problem, again) <= cost_of(problem, plan)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_sweep_is_timing_in_an_order(exclusive: bool, compiled: bool) -> None:
@@ -136,6 +137,7 @@ def test_sweep_is_timing_in_an_order(exclusive: bool, compiled: bool) -> None:
         np.testing.assert_array_equal(times.arrived[moved], plan.schedule.arrived[moved])
 
 
+@pytest.mark.long
 def test_compiled_timing_is_the_same() -> None:
     """Compiled timing gives the bits of the plain one."""
     instance = ScheduleInstance.of(linked(3, 60, 4, exclusive=True))

@@ -90,6 +90,7 @@ def constrained(seed: int) -> Problem:
     )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 40, 10))
 def test_it_finds_and_proves_what_trying_everything_finds(start: int) -> None:
@@ -329,6 +330,7 @@ def test_the_whole_solve_reports_and_repeats() -> None:
     assert stopped.termination == "interrupted"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("formulation", CpSat.formulations)
 def test_what_it_solves_keeps_the_contract_of_methods(formulation: str) -> None:

@@ -140,6 +140,7 @@ def test_a_reference_case_from_the_outside(data: Path, method: str, field: str) 
     assert none.status == "infeasible"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 80, 20))
 def test_it_finds_and_proves_what_trying_everything_finds(start: int) -> None:
@@ -220,6 +221,7 @@ def alike(seed: int, *constraints: Constraint, batch: int | None = 2) -> Problem
     return Problem.create(graph, devices, Links(between, np.zeros((4, 4))), objective, constraints)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("batch", [None, 1, 2])
 def test_symmetry_never_cuts_off_the_optimum(batch: int | None) -> None:
     """Broken by anything, within groups, between them or both, the optimum stays, also from a plan in another order."""

@@ -70,6 +70,7 @@ def in_order(seed: int) -> Problem:
     return Problem.create(graph, devices, links, MAKESPAN, [*asked, *chosen])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("start", range(0, 60, 20))
 def test_it_finds_and_proves_what_trying_everything_finds(start: int) -> None:
     """The optimum in whole numbers is the optimum, its plan breaks nothing, and the bound is no more."""

@@ -56,7 +56,7 @@ def without_rows(seed: int) -> Problem:
 def test_it_is_right_on_small_problems(rows: bool) -> None:
     """What is proved is no more than the optimum, and nearly it; what it finds is a plan that costs as much."""
     seen: Counter[str] = Counter()
-    for seed in range(part(70, 2)):
+    for seed in range(part(70, 5)):
         problem = small_problem(seed, "bottleneck") if rows else without_rows(seed)
         best = best_cost(seed, "bottleneck") if rows else None
         if not rows:
@@ -77,8 +77,8 @@ def test_it_is_right_on_small_problems(rows: bool) -> None:
         again = solve_request(known.request)
         assert again.value is not None, seed
         assert known.scale.cost(again.value) == pytest.approx(best, rel=1e-6, abs=1e-9), seed
-    assert seen["optimal"] > part(30, 2)
-    assert seen["infeasible"] > 1
+    assert seen["optimal"] > part(30, 5)
+    assert seen["infeasible"] > 0
 
 
 def test_no_path_leads_from_one_of_two_colocated_nodes_to_the_other() -> None:

@@ -281,6 +281,7 @@ SENSE
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("sense", ["minimize bottleneck", "maximize throughput"])
 def test_mtpp_verify_checks_bounds(tmp_path: Path, sense: str, capsys: pytest.CaptureFixture[str]) -> None:
     """An answer's bound is proved again from its certificate, and refused when it was tampered with."""
@@ -339,6 +340,7 @@ def test_checkers_share_nothing_with_finders() -> None:
             assert not [line for line in lines if "mtpp_dsl.solvers" in line and "solvers.proofs" not in line]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "known"), [("gnmt_inference", 31.6874), ("bert24_inference", 17.7148)])
 def test_published_workloads(data: Path, name: str, known: float) -> None:
     """Without contiguity, two workloads of tarnawski2020 to within 1e-4 of the best values known, in seconds."""

@@ -39,6 +39,7 @@ def plain(graph: Graph, k: int, bandwidth: float = 1.0) -> Problem:
     return Problem.create(graph, [Device(f"d{d}") for d in range(k)], Shared(bandwidth), constraints=[Acyclic()])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHEAP)
 @settings(max_examples=120)
@@ -53,6 +54,7 @@ def test_pipelines_with_tight_memory_and_streams(name: str, problem: Problem) ->
         assert proved(problem, result.bound) >= result.bound.cost * (1 - 1e-9)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("edges", [[(0, 1), (2, 3)], [(0, 1), (0, 2), (0, 3)], [(0, 3), (1, 3), (2, 3)], []])
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_shapes(edges: list[tuple[int, int]], k: int) -> None:

@@ -31,6 +31,7 @@ def bound_of(problem: Problem) -> float:
     return found.cost
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_plan_is_below_the_bound(seed: int) -> None:
     rng = random.Random(seed)

@@ -221,7 +221,7 @@ def test_weights_that_sets_known_do_not_refute_are_settled() -> None:
     assert best * (1 - 1e-3) <= result.bound.cost <= best * (1 + 1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "share"), [(2, 0.93), (8, 0.9)])
 def test_bounds_of_random_graphs_are_near(k: int, share: float) -> None:
     """On a look-alike of REGAL with 40 nodes the bound is near the best plan in seconds, by compiled code."""

@@ -117,6 +117,7 @@ def modular(seed: int) -> tuple[Problem, list[int]]:
     return Problem.create(graph, devices, links, Objective("makespan"), constraints), np.cumsum(sizes)[:-1].tolist()
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(part(36, 4)))
 def test_never_above_the_makespan(seed: int, pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """On modular graphs with strong and weak dependence, no bound exceeds the optimum, and some meet it."""
@@ -126,6 +127,7 @@ def test_never_above_the_makespan(seed: int, pool: ProcessPool, monkeypatch: pyt
     assert best is None or found.cost <= best * OVER, found.detail
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(100, 110))
 def test_never_above_on_many_devices(seed: int, pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where ends of modules are bounded on all devices together, bounds are bounds too."""
@@ -218,6 +220,7 @@ def test_tight_behind_single_channels(nodes: int, pool: ProcessPool, monkeypatch
     assert best * (1 - 1e-6) <= found.cost <= best * OVER
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", sorted(samples.small()))
 def test_samples(name: str) -> None:
     """Every problem that is accepted gets a bound that is one, or is shown to have no plan."""

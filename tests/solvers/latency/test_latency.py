@@ -160,7 +160,7 @@ def test_parts_of_orders_cost_no_more_than_all_in_a_row(seed: int) -> None:
             assert worth(instance, slot) <= instance.time[np.arange(instance.n), instance.home[free]].sum() + 1e-9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_steps_compiled_and_plain() -> None:
     """One source, twice: the annealing ends at the same arrangement."""
     instance = LatencyInstance.of(latency_problem(4, most=6))
@@ -222,6 +222,7 @@ def test_one_node_and_nothing_to_do() -> None:
     assert search(idle).cost == 0.0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("work", [0.0, 1e-9])
 def test_plans_far_slower_than_what_exceeds_memories(work: float) -> None:
     """Where all that takes next to no time exceeds a memory, a plan is found, whatever its tensors take."""
@@ -242,7 +243,7 @@ def test_greedy_says_that_its_subgraph_is_left_and_entered_again() -> None:
     assert "wait for each other" in result.notes[0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_published_workloads(data: Path) -> None:
     """BERT-24 is proved; others get close to what long searches found, in seconds; more subgraphs do no harm."""
     result = search(msr(data, "LayerGraphs/bert24_inference.json"))

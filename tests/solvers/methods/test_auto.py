@@ -309,7 +309,7 @@ def test_ideals_are_searched_to_their_end_once() -> None:
     """What the search of ideals leaves open when it has ended, it would leave open again: others have the time."""
     problem = Problem.create(layered(45, 4, seed=1), [Device(f"d{i}") for i in range(3)], Shared(1.0))
     problem = problem.with_constraints([Contiguous(), Memory()])
-    result = solve(problem, time_limit=8)
+    result = solve(problem, time_limit=5)
     assert [turn.method for turn in result.turns].count("ideals") == 1
 
 

@@ -28,6 +28,7 @@ def network(modules: int, *constraints: object) -> Problem:
     return Problem.create(graph, devices, links, Objective("throughput", batch=16), rules)  # type: ignore[arg-type]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_small_problems_without_cp_sat(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without OR-tools the mixed-integer programme proves the same optimum, and the user is told of the other."""
@@ -61,7 +62,7 @@ def test_one_model_of_everything_takes_batches(there: bool, monkeypatch: pytest.
         assert run.whole[0].accepts(run.problem) is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_networks_have_a_plan_and_a_bound_in_time() -> None:
     """A network of modules has a verified plan close to its bound when its time is up."""
     result = solve(network(3, Memory()), time_limit=6)

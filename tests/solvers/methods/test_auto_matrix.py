@@ -100,11 +100,14 @@ CONSTRAINTS: list[Constraint] = [
 ]
 
 
-def problems() -> Iterator[Problem]:
-    """Yield small problems of all combinations that make sense, each with up to two constraints and contiguity."""
+def problems(first: int, step: int) -> Iterator[Problem]:
+    """Yield small problems of combinations that make sense, each with up to two constraints and contiguity.
+
+    Of all combinations the one numbered *first* and each *step* after it.
+    """
     settings = product(OBJECTIVES, INTERCONNECTS, (DIAMOND, TRAINING), (UNEQUAL, EQUAL, GROUPS, POOL))
     pairs = [chosen for size in (0, 1, 2) for chosen in combinations(CONSTRAINTS, size)]
-    for (objective, interconnect, graph, devices), chosen in product(settings, pairs):
+    for (objective, interconnect, graph, devices), chosen in islice(product(settings, pairs), first, None, step):
         latency = objective.name == "makespan" and not isinstance(interconnect, Links)
         further = [Contiguous()] if latency and not any(isinstance(c, (Contiguous, Subgraphs)) for c in chosen) else []
         if latency and devices is POOL:
@@ -141,18 +144,18 @@ def check_acceptance(chosen: Iterable[Problem]) -> None:
         reason = auto.accepts(problem)
         assert (reason is None) == bool(can), f"{said(problem)}: {can}, and auto says {reason}"
         count += 1
-    assert count > 500
+    assert count > 150
 
 
 def test_auto_accepts_what_something_can_solve() -> None:
     """Nothing that any method can solve is refused, and nothing accepted that none can."""
-    check_acceptance(islice(problems(), 0, None, 8 * stride(3)))
+    check_acceptance(problems(0, 7 * stride(9)))
 
 
 @pytest.mark.usefixtures("without_cp_sat")
 def test_auto_accepts_what_something_can_solve_without_cp_sat() -> None:
     """The same holds of what is left without OR-tools."""
-    check_acceptance(islice(problems(), 1, None, 8 * stride(3)))
+    check_acceptance(problems(1, 7 * stride(9)))
 
 
 def latency(*constraints: Constraint) -> Problem:

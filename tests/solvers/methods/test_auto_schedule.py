@@ -30,7 +30,7 @@ def unequal(graph: Graph, *constraints: object, memory: float | None = None) -> 
     return Problem.create(graph, devices, links, MAKESPAN, constraints)  # type: ignore[arg-type]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_small_problems_without_cp_sat(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def test_small_problems_without_cp_sat(name: str, monkeypatch: pytest.MonkeyPatc
     assert result.status == "optimal" or "pip install it" in " ".join(result.notes)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_modules() -> None:
     """A chain of modules that intervals do not close is solved by its modules, and proved."""
     graph = rwnn(model="ws", nodes=16, modules=4, seed=1)

@@ -44,7 +44,7 @@ def timed_problem(seed: int, n: int | None = None, k: int | None = None) -> Prob
     )
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(21)
 @pytest.mark.parametrize("method", ["auto", "annealing"])
 @pytest.mark.parametrize("seed", range(18))
 def test_small_problems(seed: int, method: str) -> None:
@@ -58,6 +58,7 @@ def test_small_problems(seed: int, method: str) -> None:
         assert found.bound is None or found.bound.cost <= best + 1e-6 * abs(best)
 
 
+@pytest.mark.long
 def test_cheapest_devices_before_the_model_has_any_plan() -> None:
     """Of a graph that is large for the model the cheapest sets of devices give a plan at once."""
     problem = timed_problem(0, n=60, k=5)

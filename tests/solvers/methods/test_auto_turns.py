@@ -79,6 +79,7 @@ def accepted() -> Iterator[tuple[str, Problem]]:
     return ((name, problem) for name, problem in PROBLEMS.items() if Auto().accepts(problem) is None)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_what_has_ended_by_itself_is_not_started_again(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     """No method that ends by itself is given the same problem with the same seed again, by whatever step."""
@@ -88,6 +89,7 @@ def test_what_has_ended_by_itself_is_not_started_again(monkeypatch: pytest.Monke
         assert len(starts.seen) >= 2, name
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_what_the_time_has_ended_is_given_more(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     """What the time has ended is started again only with twice as much; searches for plans take new seeds."""
@@ -98,6 +100,7 @@ def test_what_the_time_has_ended_is_given_more(monkeypatch: pytest.MonkeyPatch, 
             assert all(later >= 1.9 * sooner for sooner, later in pairwise(given)), (name, method, given)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("termination", ["complete", "time_limit"])
 def test_the_outline_is_what_is_done(monkeypatch: pytest.MonkeyPatch, termination: Termination) -> None:
     """``mtpp check`` names what auto comes to, but for what takes a moment or a part of the problem, without work."""

@@ -56,7 +56,7 @@ def slices(problem: Problem) -> Plan:
     return Plan.create(problem, where)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_time_limit_gives_a_bound_that_is_no_incumbent(hard: Problem) -> None:
     """Law: stopped early, the incumbent and the dual bound are two numbers, and the time is kept."""
     began = monotonic()

@@ -64,6 +64,7 @@ def test_it_tells_that_there_is_no_plan(started: list[str]) -> None:
     assert any("low" in name for name in result.infeasibility.clash)
 
 
+@pytest.mark.long
 def test_building_a_large_model_keeps_the_time_limit() -> None:
     """A model that takes many seconds to build is left with what was known before."""
     graph = regal(1500, "ba", "own-memory", 1)

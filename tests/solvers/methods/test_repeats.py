@@ -58,7 +58,7 @@ def check(problem: Problem, best: float | None, method: str, solver: str | None,
             assert proved == pytest.approx(found.bound.cost, rel=1e-6)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("seed", [*range(28), 226, 268])
 def test_models_and_bounds_keep_to_the_optimum(seed: int) -> None:
     """The mixed-integer programme is exact; bounds are not above the optimum; one split for all nodes is a plan."""
@@ -132,6 +132,7 @@ def test_repeats_beside_what_they_cannot_have() -> None:
         assert "together with 'constraint repeat'" in reason
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["chain2_K2_L4", "fork_K2_L4", "skip_K2_L3"])
 def test_published_cases_keep_their_optima(name: str, data: Path) -> None:
     """With ``repeat up to 1`` the optima are those of the corrected model; with 2 they are no worse."""

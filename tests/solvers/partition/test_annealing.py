@@ -83,6 +83,7 @@ def compiled_already(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ANNEAL, "pick", lambda *_: function)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("training", [False, True])
 def test_random_problems_are_solved_to_the_optimum(training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,6 +196,7 @@ def test_equal_seeds_give_equal_plans() -> None:
     assert (one.plan.assignment == other.plan.assignment).all()
 
 
+@pytest.mark.long
 def test_the_number_of_processors_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """One thread finds what several find."""
     problem = large(3)
@@ -216,6 +218,7 @@ def test_a_start_is_never_made_worse() -> None:
     assert "dropped" in dropped.notes[0]
 
 
+@pytest.mark.long
 def test_it_ends_with_the_bound_the_time_or_a_stop() -> None:
     """A plan that meets the bound ends it, as do the end of the time and a stop, with the best plan so far."""
     problem = large(6)

@@ -93,14 +93,14 @@ def _without_plans(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_small_problems_are_solved_to_the_optimum() -> None:
     """Random problems with memory, overflow, ties, zero weights: the optimum, or the proof of no plan."""
-    statuses = Counter(check(random_problem(seed)) for seed in range(part(150)))
+    statuses = Counter(check(random_problem(seed)) for seed in range(part(150, 12)))
     assert set(statuses) == {"optimal", "infeasible"}
 
 
 @pytest.mark.usefixtures("_without_plans")
 def test_it_finds_plans_by_itself() -> None:
     """The same without a plan to begin with."""
-    statuses = Counter(check(random_problem(seed)) for seed in range(1000, 1000 + part(100, 4)))
+    statuses = Counter(check(random_problem(seed)) for seed in range(1000, 1000 + part(100, 10)))
     assert set(statuses) == {"optimal", "infeasible"}
 
 
@@ -115,6 +115,7 @@ def test_two_devices_are_searched_in_two_ways(monkeypatch: pytest.MonkeyPatch) -
         check(problem)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("model", "seed"), [("er", 1), ("ba", 2), ("ws", 3), ("sbm", 4)])
 def test_graphs_are_halved(model: str, seed: int) -> None:
     """Random graphs of 100 nodes over two devices: the optimum, in a second or two; ever better bounds before."""
@@ -128,7 +129,7 @@ def test_bounds_of_parted_devices_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """With as many nodes as it likes over any devices, memory and overflow: bounds that hold, and mostly a plan."""
     monkeypatch.setattr(method, "MAX_NODES", 0)
     statuses: Counter[str] = Counter()
-    for seed in range(3000, 3000 + part(150)):
+    for seed in range(3000, 3000 + part(150, 12)):
         problem = random_problem(seed)
         best, result = optimum(problem), solve(problem)
         statuses[result.status] += 1
@@ -137,10 +138,10 @@ def test_bounds_of_parted_devices_hold(monkeypatch: pytest.MonkeyPatch) -> None:
         else:
             assert result.infeasibility is None
             assert all(bound <= best * (1 + NEAR) for bound in bounds_of(result))
-    assert statuses["optimal"] > part(75)
+    assert statuses["optimal"] > part(75, 12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_parting_beats_a_share_of_the_work() -> None:
     """On a graph of 100 nodes over four devices the bound of two parts is well above that of the work alone."""
     problem = stages(regal(100, "er", "own-memory", 1), 4)
@@ -156,6 +157,7 @@ def test_plain_problems_are_solved_to_the_optimum(problem: Problem) -> None:
     assert check(problem) == "optimal"
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(6))
 def test_it_agrees_with_ideals(seed: int) -> None:
     """On graphs too large to try everything, both prove the same optimum."""
@@ -166,12 +168,14 @@ def test_it_agrees_with_ideals(seed: int) -> None:
     assert one.cost == pytest.approx(other.cost, rel=1e-9)
 
 
+@pytest.mark.long
 def test_what_ideals_leave_open_is_closed() -> None:
     """A random graph of 30 nodes over eight devices, which a search that does not see later cuts leaves open."""
     result = solve(stages(regal(30, "er", "own-memory", 1), 8), time=60.0)
     assert result.status == "optimal"
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(5))
 def test_bounds_hold_whenever_it_is_stopped(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With hardly any effort allowed at first, and stopped after any number of looks: what was reported is true."""
@@ -244,7 +248,7 @@ def test_no_heavier_block_is_missed(seed: int) -> None:
     assert set(walk.block[: walk.at[COUNT]].tolist()) == {b for b, heavy in weights_of.items() if heavy > floor}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("seed", range(8))
 def test_weights_hold_for_the_blocks_of_every_plan(seed: int) -> None:
     """No block of a plan below the cap weighs more than its position may, wherever the chain leaves it."""
@@ -286,6 +290,7 @@ def test_positions_leave_room_for_every_plan() -> None:
     assert sum(p.count(4) for p in positions(data, 10, total)) == 6
 
 
+@pytest.mark.long
 def test_one_seed_one_answer() -> None:
     """Effort is counted in steps, so two runs agree in plan, bound and all in between."""
     problem = stages(regal(20, "ws", "own-memory", 3), 5)

@@ -69,6 +69,7 @@ def mixture(seed: int) -> tuple[Problem, float | None]:
     return problem, optimum(problem)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHING)
 def test_plans_are_plans(name: str) -> None:
@@ -90,6 +91,7 @@ def test_plans_are_plans(name: str) -> None:
     assert found > part(20 if name == "single-device" else 60)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SEARCHING)
 @given(problem=st.one_of(plain_problems(), memory_problems()))
 def test_plans_of_odd_problems(name: str, problem: Problem) -> None:
@@ -122,6 +124,7 @@ def consecutive(assignment: Ints, order: Ints) -> bool:
     return int((along[1:] != along[:-1]).sum()) + 1 == len(set(along.tolist()))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(part(40, 4)))
 def test_dpl_finds_the_best_split_of_its_order(seed: int) -> None:
     """One order: no plan whose blocks follow one another in it costs less."""
@@ -321,6 +324,7 @@ TABLE = {  # DPL of one order and PipeDream as tarnawski2020's program gives the
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", TABLE)
 def test_published_values(name: str, data: Path) -> None:
     """On published workloads, PipeDream's values are the published ones; those of DPL are, or are better."""

@@ -122,6 +122,7 @@ def check(rng: random.Random, share: str) -> None:
         assert result.cost == pytest.approx(wanted, rel=1e-6, abs=1e-9), (data, share, result)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("share", SHARES)
 def test_small_chains(share: str) -> None:
     rng = random.Random(f"copies {share}")
@@ -166,6 +167,7 @@ def check_on_network(rng: random.Random, share: str) -> None:
         assert result.cost == pytest.approx(wanted, rel=1e-6, abs=1e-9), problem.to_spec()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("share", SHARES)
 def test_networks(share: str) -> None:
     """Unreachable pairs, links that are not the same both ways, channels that several devices share."""
@@ -302,6 +304,7 @@ def check_graph(rng: random.Random, share: str) -> None:
         assert result.cost == pytest.approx(wanted, rel=1e-6, abs=1e-9), (data, result)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("share", ["pipelines", "stages", "any"])
 def test_graphs(share: str) -> None:
     rng = random.Random(f"copies of graphs {share}")

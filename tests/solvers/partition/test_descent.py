@@ -114,6 +114,7 @@ def test_restarts_find_most_optima_of_small_problems() -> None:
     assert hits > 0.7 * total > part(50)
 
 
+@pytest.mark.long
 def test_compiled_and_plain_descend_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiled kernel is the plain one."""
     problem = Problem.create(layered(60, 6, seed=2), [Device(f"d{i}") for i in range(4)], Shared(2.0))
@@ -150,6 +151,7 @@ def test_tight_memory_is_filled() -> None:
     assert "10 of 10 starts" in result.notes[0]
 
 
+@pytest.mark.long
 def test_published_values(data: Path) -> None:
     """Without CPUs or an order, values are near those of Table 1; the largest graph takes seconds, not minutes."""
     folder = data / "dnn-partitioning" / "throughput"

@@ -107,6 +107,7 @@ def check(rng: random.Random, *, chain: bool) -> None:
             assert result.status == "optimal", spec
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("chain", [True, False])
 def test_against_brute_force(*, chain: bool) -> None:
     rng = random.Random(f"free groups {chain}")

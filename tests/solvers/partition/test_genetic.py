@@ -94,6 +94,7 @@ def test_orders_are_those_of_the_priorities() -> None:
         assert order.tolist() == kahn(graph, -row).tolist()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("k", [1, 2, 7, 30, 60])
 def test_slices_are_optimal_on_larger_graphs(k: int) -> None:
@@ -140,6 +141,7 @@ def test_tensors_closed_leave_nothing() -> None:
     assert Random(20).solve(problem, Limits(), Progress()).cost == 1e-3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", [plain_problems(most=5), uneven_problems()])
 @settings(max_examples=40)
 @given(st.data())

@@ -268,6 +268,7 @@ def test_too_many_ideals(monkeypatch: pytest.MonkeyPatch) -> None:
             assert result.cost >= best * (1 - 1e-9)
 
 
+@pytest.mark.long
 def test_many_ideals(monkeypatch: pytest.MonkeyPatch) -> None:
     """What leaves out pairs of ideals where there are many, and giving up: the optimum, or a bound that holds."""
     monkeypatch.setattr(nested_run, "FEW_IDEALS", 1)
@@ -308,6 +309,7 @@ def test_simple_bound_and_evaluation_hold() -> None:
             assert simple_bound(problem)[0] <= cost_of(problem, plan) * (1 + 1e-9)
 
 
+@pytest.mark.long
 def test_compiled_loops_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiled loop gives the costs and bounds of the plain one, also on a chain."""
     path = random_chain(nodes=14, seed=3)

@@ -108,16 +108,16 @@ def random_problem(seed: int, *, training: bool = False) -> Problem:
 @pytest.mark.slow
 def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
     """Mixtures of CPUs, memory, unsupported nodes, colocation, pins: always the optimum, or the proof of none."""
-    statuses = Counter(check(random_problem(seed)) for seed in range(part(400)))
+    statuses = Counter(check(random_problem(seed)) for seed in range(part(400, 12)))
     assert set(statuses) == {"optimal", "infeasible"}
-    assert min(statuses.values()) > part(20)
+    assert min(statuses.values()) > part(20, 12)
 
 
 @pytest.mark.slow
 def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
     """Mixtures with backward nodes: never a wrong bound; mostly the optimum."""
-    statuses = Counter(check(random_problem(seed, training=True)) for seed in range(1000, 1000 + part(300)))
-    assert statuses["optimal"] > part(200)
+    statuses = Counter(check(random_problem(seed, training=True)) for seed in range(1000, 1000 + part(300, 12)))
+    assert statuses["optimal"] > part(200, 12)
 
 
 def test_compiled_loops_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,6 +147,7 @@ def test_problems_with_memory_are_solved_to_the_optimum(problem: Problem) -> Non
     assert check(problem) in ("optimal", "infeasible")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(20))
 def test_weights_of_many_magnitudes_do_not_spoil_the_bound(seed: int) -> None:
     """Tensors from 1e-6 to 1e12 beside work around one: the bound stays below the optimum, and close."""
@@ -406,6 +407,7 @@ def published(path: Path, parts: Acyclic) -> Problem:
     return Problem.create(graph, workload.devices, workload.interconnect, constraints=[parts, Memory(), *together])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_optima(data: Path, name: str) -> None:
     """The values of the dynamic programme of tarnawski2020, Table 1, proved; backward parts hold too."""

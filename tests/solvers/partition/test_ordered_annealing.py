@@ -77,6 +77,7 @@ def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ORDERED, "pick", lambda *_: function)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("_compiled")
 @pytest.mark.parametrize("training", [False, True])
 def test_random_problems_are_solved_to_the_optimum(training: bool) -> None:

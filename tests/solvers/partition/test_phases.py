@@ -21,6 +21,7 @@ from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
 from mtpp_dsl.solving.api import find_method
+from tests.amount import part
 from tests.networks import random_links, random_tree
 from tests.phases import GOALS, Case, best, by_hand, phased_problem, random_case
 
@@ -77,6 +78,7 @@ def test_references(one: Any, method: str) -> None:
     assert result.status == "optimal"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(14))
 def test_ideals_against_brute_force(seed: int) -> None:
     """Labels of both phases give the optimum, a proof, and no plan where there is none."""
@@ -158,7 +160,7 @@ def below(problem: Problem, optimum: float, method: str) -> float | None:
     return result.cost
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(part(6, 3)))
 def test_networks(seed: int) -> None:
     """On links and trees plans are found, and bounds of single phases hold, against brute force."""
     goal = ("separate", "worst", "latency", "sums", "soft")[seed % 5]
@@ -172,7 +174,7 @@ def test_networks(seed: int) -> None:
         assert cost <= optimum * 2 + 1
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(8))
 def test_bounds_of_parts(seed: int) -> None:
     """Every bound on a phase, or on the weighted sum of all, gives a bound that is no larger than the optimum."""
@@ -198,6 +200,7 @@ def test_more_networks_and_bounds(seed: int) -> None:
     test_bounds_of_parts(seed)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("seed", "goal"), [(2, "separate"), (3, "sums"), (9, "worst"), (10, "soft"), (11, "latency")])
 def test_annealing_against_brute_force(seed: int, goal: str) -> None:
     """Moves of nodes find optima of small cases, with and without acyclic, and never less."""

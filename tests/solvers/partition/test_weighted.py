@@ -59,6 +59,7 @@ def test_state_is_kept_move_by_move(seed: int) -> None:
         assert evaluate(problem, plan).cost == pytest.approx(best.cost[0], abs=1e-9)
 
 
+@pytest.mark.long
 def test_unused_devices_are_emptied() -> None:
     """Of devices that cost the more the faster they are, the cheapest pair that meets the deadline is found."""
     graph = Graph.create([f"v{i}" for i in range(24)], [(i, i + 1) for i in range(23)], work=1.0, output=0.0)

@@ -182,7 +182,7 @@ def test_a_closed_gap_ends_all() -> None:
     assert progress.cost == pytest.approx(progress.bound.cost)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="sleeps by the C library")
 def test_one_that_does_not_read_holds_up_nobody() -> None:
     """A process that reads none of what it is told, however much that is, is stopped with the others."""
@@ -209,13 +209,14 @@ def test_files_of_the_working_folder_are_no_modules(tmp_path: Path, monkeypatch:
 def test_time_and_interrupts_end_it() -> None:
     """The time limit and a request to stop are obeyed, and what was found is kept."""
     asked = Progress(lambda progress, _: progress.stop() if progress.plan is not None else None)
-    for progress, limits in ((asked, Limits()), (Progress(), Limits(time=8.0))):
+    for progress, limits in ((asked, Limits()), (Progress(), Limits(time=4.0))):
         began = monotonic()
         run_together(problem_of(), [[LaneTask(Sleeps())]], limits, progress)
         assert monotonic() - began < 30
         assert progress.plan is not None
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("how", "said"), [("raises", "ValueError: no good"), ("dies", "ended with code 3")])
 def test_a_task_that_fails_is_told_of(how: str, said: str) -> None:
     """The others go on, so does the lane, and the results say what failed; a process that dies is started once more."""
@@ -257,6 +258,7 @@ def test_one_killed_once_ends_its_work(tmp_path: Path) -> None:
     assert "it was killed" in notes[0]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
 def test_all_killed_is_not_complete(tmp_path: Path) -> None:
     """Where every process is killed, again and again, the answer is the best until then, and ended by a failure."""
@@ -336,6 +338,7 @@ def test_threads_are_the_number_of_processes() -> None:
     assert cores(Limits()) >= 1
 
 
+@pytest.mark.long
 def test_many_reports_at_once_are_kept_in_order() -> None:
     """Costs only fall and bounds only rise in the log, however the lanes' messages interleave."""
     problem, progress = problem_of(40, 6), Progress()
@@ -367,7 +370,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ortools_imported_first(tmp_path: Path) -> None:
     """Where OR-tools has loaded its own HiGHS, ours solves in a process of its own, as it would here."""
     pytest.importorskip("ortools")

@@ -69,6 +69,7 @@ def network(channels: int = 2, chunks: int = 4, **options: Any) -> Problem:
     return Problem.create(graph, devices, links, Objective("throughput", batch=32), [sizes], **options)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", METHODS)
 def test_plans_are_plans(name: str) -> None:
     """Arbitrary times, sizes, memory, links: a plan breaks nothing and is no better than the best; none is claimed."""
@@ -134,6 +135,7 @@ def test_the_kernel_times_as_plans_are_timed() -> None:
     assert checked > 5
 
 
+@pytest.mark.long
 def test_compiled_or_not_it_is_the_same_search() -> None:
     """Plain Python and machine code come to the same state and the same best."""
     problem = network()
@@ -204,6 +206,7 @@ def test_improving_starts_from_a_plan() -> None:
     assert improve(problem, plan, Limits(), stopped) is plan
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["ea", "annealing"])
 def test_a_start_is_kept(name: str) -> None:
     """The plan that it is given is the worst that it returns, and one that breaks something is dropped and said so."""

@@ -489,7 +489,7 @@ def test_another_solver_is_refused() -> None:
         Decomposition().solve(modular(1, 1, 2, 2), Limits(solver="scip"), Progress())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "best"), [("example-1", 30.0), ("GoogLeNet", 1.24132)])
 def test_published_graphs_are_proved(name: str, best: float, data: Path) -> None:
     """The optimum of the smaller published graphs is found and proved."""

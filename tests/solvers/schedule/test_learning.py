@@ -96,6 +96,7 @@ def test_learning_gets_better() -> None:
     assert np.mean(means[-5:]) < 0.9 * np.mean(means[:5])
 
 
+@pytest.mark.long
 def test_training_on_others_helps() -> None:
     """A policy trained on some graphs places one that it has not seen better than random weights; twice the same."""
     problems = [linked(seed, 20, 3) for seed in range(3)]

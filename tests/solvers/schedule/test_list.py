@@ -166,6 +166,7 @@ def test_heft_agrees_with_another_library(seed: int, monkeypatch: pytest.MonkeyP
             assert solved(Heft, problem).cost == pytest.approx(theirs.makespan, rel=1e-12)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("slack", [1.0, 1.05, 1.3])
 @pytest.mark.parametrize("seed", range(4))
 def test_memory_is_packed_ahead(seed: int, slack: float) -> None:
@@ -259,7 +260,7 @@ def test_completion_by_latest_starts() -> None:
     assert cost_of(problem, scheduled(instance, [0, 0, 1], [1.0, 0.0, 0.0])) == 9.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_compiled_is_plain() -> None:
     """Compiled kernels place as the plain ones do."""
     kernels = (IN_TURN, IN_TURN_FREELY, EARLIEST, EARLIEST_FREELY, FILL, SEARCH)
@@ -439,6 +440,7 @@ def test_classes_keep_to_all_rules() -> None:
             assert len(set(hold.home[list(some)].tolist())) == 3
 
 
+@pytest.mark.long
 def test_fifty_thousand_nodes() -> None:
     """heft places 50,000 nodes on 8 devices in less than ten seconds."""
     n, k = 50_000, 8

@@ -136,7 +136,7 @@ def test_the_optimum_of_small_problems_is_found() -> None:
         assert (result.infeasibility is None) == (best is not None)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_it_improves_and_repeats(exclusive: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Better than the list schedule it starts from, within memory limits; and the same for the same seed."""

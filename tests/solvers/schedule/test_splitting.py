@@ -131,6 +131,7 @@ def _chain_of_diamonds(seed: int, count: int) -> Problem:
     return Problem.create(graph, [Device("a"), Device("b")], links, MAKESPAN)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_between_cut_nodes_it_is_exact(seed: int) -> None:
     """Where every boundary is a cut node the value is the optimum, and called so."""
@@ -180,7 +181,7 @@ def test_modules_that_nothing_joins() -> None:
     assert any("0 channels" in note for note in result.notes)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_the_premise_nothing_is_called_exact() -> None:
     """Where a boundary is no cut node the answer says so, and its own bound is none."""
     result = _solved(makespan_of(rwnn(modules=3, nodes=8, channels=2, dependence="weak", seed=1)), MilpSplit(), 4.0)
@@ -245,7 +246,7 @@ def test_one_process_or_two_give_one_answer() -> None:
     assert one.assignment.tolist() == other.assignment.tolist()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_modules_share_memory_out() -> None:
     """Where modules fit by themselves and not together, every one gets its share, and the plan keeps the limit."""
     graph = rwnn(modules=4, nodes=6, channels=1, seed=2)

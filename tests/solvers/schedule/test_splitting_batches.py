@@ -47,6 +47,7 @@ def walked(problem: Problem, wanted: int) -> tuple[BoundaryWalk, Plan | None]:
     return walk, None if last is None else joined(problem, classes, last)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("transfer", ["per_batch", "per_input"])
 @pytest.mark.parametrize("seed", range(6))
 def test_modules_of_batches_make_a_plan(seed: int, transfer: str) -> None:

@@ -273,7 +273,7 @@ def test_answers_of_schema_1(name: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert "penalties" in capsys.readouterr().err
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPECS)
 def test_every_change_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

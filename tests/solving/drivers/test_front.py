@@ -45,7 +45,7 @@ def truth(problem: Problem) -> list[tuple[float, float]]:
     return found
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(21)
 @pytest.mark.parametrize("seed", range(60))
 def test_whole_front(seed: int) -> None:
     """With points enough the front is that of brute force, and no plan is below the bounds of a point."""

@@ -16,6 +16,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from tests.solvers.partition.test_ideals_priced import priced
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_whole_front(seed: int) -> None:
     """Every point of the front is found and proved, also where times are off."""

@@ -46,6 +46,7 @@ def fits(text: str, seq: int) -> bool:
     return any(not mtpp_dsl.verify(problem, Plan.create(problem, homes)) for homes in every)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_the_largest_of_all(seed: int) -> None:
     random = Random(seed)

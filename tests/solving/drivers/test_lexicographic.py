@@ -32,6 +32,7 @@ def loosened(problem: Problem, seed: int) -> Problem:
     return replace(problem, objective=replace(objective, **changes))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(0, 40, 4 * stride(2)))
 def test_best_plans_in_order(seed: int) -> None:
     """Each objective has the best value over the plans that those before it leave, with and without a tolerance."""
@@ -47,7 +48,7 @@ def test_best_plans_in_order(seed: int) -> None:
         assert found.verified
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("seed", range(part(150, 10)))
 def test_optima_in_order(seed: int) -> None:
     """By the exact model every objective of the order is proved, and no bound is above the best plan."""
@@ -115,6 +116,7 @@ def test_checkpoint_holds_all_objectives(tmp_path: Path) -> None:
     assert data == found.to_dict()
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(30))
 def test_rows_keep_the_plan_they_are_made_of(seed: int) -> None:
     """The row of an objective at the cost of a plan allows that plan, and no plan that costs more than its rounding."""

@@ -73,7 +73,7 @@ CASES: list[tuple[type, str, int]] = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(15)
 @pytest.mark.slow
 @pytest.mark.parametrize("case", range(len(CASES)), ids=[f"{base.__name__}, {name}" for base, name, _ in CASES])
 def test_an_extension_is_solved_as_it_stands(case: int) -> None:
@@ -85,6 +85,7 @@ def test_an_extension_is_solved_as_it_stands(case: int) -> None:
         answers(problem, capped(base, most, devices), best_of_all(problem, most, devices), start)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["diamond", "three devices", "dear tensors", "pinned", "makespan", "batches together"])
 def test_an_extension_may_say_that_it_is_symmetric(name: str) -> None:
     """Where its rows treat devices alike it says so, and keeps the numbering of equal devices and what that tells."""
@@ -97,6 +98,7 @@ def test_an_extension_may_say_that_it_is_symmetric(name: str) -> None:
             answers(problem, form, best_of_all(problem, most), everything(problem)[0][2])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(1000, 1020))
 def test_random_caps_on_random_problems(seed: int) -> None:
     """Whatever the cap, the devices it is on and the plan given, the optimum is that under the cap."""
@@ -129,6 +131,7 @@ def test_a_chain_that_would_rather_stay_together() -> None:
     assert "of the plans that rows of 'capped' allow" in result.bound.detail
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("solver", HERE)
 def test_with_every_solver(solver: str) -> None:
     """Whatever solves it, the plan given and that found by slicing are read through the model of the extension."""

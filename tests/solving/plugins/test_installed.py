@@ -106,10 +106,12 @@ def test_found(site: Path) -> None:
 @pytest.mark.parametrize(
     "check",
     [
-        f"check_formulation(load(FORMULATIONS, 'acme-work')(), every_claim={stride(6)})",
+        pytest.param(
+            f"check_formulation(load(FORMULATIONS, 'acme-work')(), every_claim={stride(6)})", marks=pytest.mark.long
+        ),
         "check_method(load(METHODS, 'acme-first-fit')())",
         "check_generator('acme_star', load(GENERATORS, 'acme_star'))",
-        "check_constraint(load(CONSTRAINTS, 'kinds')(at_most=1))",
+        pytest.param("check_constraint(load(CONSTRAINTS, 'kinds')(at_most=1))", marks=pytest.mark.long),
     ],
 )
 def test_conformance(mtpp: Asks, check: str) -> None:
@@ -128,6 +130,7 @@ constraint acyclic
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", ["acme-first-fit", "acme-work"])
 def test_solve(site: Path, tmp_path: Path, method: str) -> None:
     """A spec may name their generator, and --method their method or formulation."""

@@ -244,7 +244,7 @@ def test_broken_formats_are_caught(tmp_path: Path) -> None:
         testing.check_format(type("Wrong", (Careless,), {"read": lambda *_: 3})(), [sample])
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("name", [name for name, problem in samples.small().items() if samples.verifiable(problem)])
 def test_optima(name: str) -> None:
     """The suite's own optima agree with the test oracle's."""

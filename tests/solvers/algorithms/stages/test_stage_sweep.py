@@ -180,7 +180,7 @@ def _swept(case: Case, aggregate: Aggregate, states: ShapeStates) -> set[tuple[i
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_machine_code_does_the_same() -> None:
     for seed in range(60):
         case = Case(seed)
