@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.lanes import by_orders, lanes
 from mtpp_dsl.solvers.methods.auto.parts import bound_parts
-from mtpp_dsl.solvers.methods.auto.policy import BOUNDS_SHARE, EXACT_FIRST, MANY_DEVICES
+from mtpp_dsl.solvers.methods.auto.policy import BOUNDS_SHARE, CONVEX, EXACT_FIRST, MANY_DEVICES
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip, together
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Reach, Simple
@@ -100,6 +100,7 @@ class BottleneckRun(Sized):
             if plans_first:
                 self.quick(QUICK)
         self.each_part()
+        self.convex()
         if self.exact_first:
             self.exact(EXACT_FIRST.share)
         self.race()
@@ -223,23 +224,37 @@ class BottleneckRun(Sized):
         A short annealing keeps the rows, and finds a plan to start from; one model of CP-SAT then gets further than
         anything else.
         """
-        problem = self.reduced.problem if not self.closed and self.problem.hard_rows and not self.too_many else None
-        method: Method = built_in("mtpp_dsl.solvers.methods.cp_sat:Splitting")("exact")
-        if problem is None or not availability().ok or method.accepts(problem) is not None:
+        few = self.problem.graph.n <= WHOLE_NODES and self.problem.k <= WHOLE_DEVICES
+        if self.closed or not self.problem.hard_rows or not few or not self.by_cp_sat:
             return
         if Annealing().accepts(self.together) is None:
             self.anneal(max(LEAST_SECONDS, min(PLAN_SECONDS, PLAN_SHARE * self.limits.remaining)))
-        if self.closed or self.tells(method.name):
-            return
-        limits = self.limits.within(WHOLE_SHARE * self.limits.remaining, start=self.reduced.best_plan)
-        self.progress.begin(method.name, limits.remaining, "solving everything as one model of CP-SAT")
-        self.take(attempt(method, problem, replace(limits, solver="cp-sat"), self.reduced.listener()))
+        self.whole(WHOLE_SHARE)
 
-    @property
-    def too_many(self) -> bool:
-        """Whether there are too many nodes on too many devices for one model of CP-SAT, or another solver is asked."""
+    def convex(self) -> None:
+        """Solve a problem under ``contiguous`` alone by CP-SAT, if it is not too large: few other proofs know of it."""
+        alone = self.problem.contiguous and not self.problem.acyclic and not self.problem.hard_rows
+        if alone and not self.closed and self.by_cp_sat and self.problem.graph.n * self.problem.k <= CONVEX.size:
+            self.whole(CONVEX.small if self.bounds_first else CONVEX.share)
+
+    @cached_property
+    def by_cp_sat(self) -> bool:
+        """Whether CP-SAT is there, takes the problem, and is no other solver than the one that is asked for."""
         asked = self.limits.solver not in ("highs", "cp-sat")
-        return asked or self.problem.graph.n > WHOLE_NODES or self.problem.k > WHOLE_DEVICES
+        return not asked and availability().ok and self._whole.accepts(self.reduced.problem) is None
+
+    @cached_property
+    def _whole(self) -> Method:
+        method: Method = built_in("mtpp_dsl.solvers.methods.cp_sat:Splitting")("exact")
+        return method
+
+    def whole(self, share: float) -> None:
+        """Solve everything as one model of CP-SAT, for a share of the time left."""
+        if self.closed or self.tells(self._whole.name):
+            return
+        limits = self.limits.within(share * self.limits.remaining, start=self.reduced.best_plan)
+        self.progress.begin(self._whole.name, limits.remaining, "solving everything as one model of CP-SAT")
+        self.take(attempt(self._whole, self.reduced.problem, replace(limits, solver="cp-sat"), self.reduced.listener()))
 
     @property
     def exact_first(self) -> bool:

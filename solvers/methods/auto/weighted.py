@@ -17,6 +17,7 @@ from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, SMALL,
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.bounds import Anchor, Configuration, Count, Node, Simple
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
+from mtpp_dsl.solvers.methods.trivial import SingleDevice
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
@@ -55,13 +56,16 @@ class WeightedRun(AutoSteps):
     4. a split of small loads, then annealing from it;
     5. annealing and the exact model at the same time, from the best plan.
 
-    Before all of these, a split by times alone in large graphs, and the bound that costs next to nothing.
+    Before all of these, everything on one device, a split by times alone in large graphs, and the bound that costs next
+    to nothing.
     """
 
-    minor = frozenset({Simple.name})
+    minor = frozenset({SingleDevice.name, Simple.name})
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
+        self.first(SingleDevice())
+        self.undivided = self.progress.plan
         self.first_split()
         self.run(LaneTask(Simple()))
         fit = Ideals().accepts(self.problem) is None
@@ -108,7 +112,7 @@ class WeightedRun(AutoSteps):
         slices = isinstance(method, SliceGraph)  # the search is told where it is given the whole problem
         if self.closed or (method.accepts(relaxed) is None and self.tells(*[method.name] * slices)):
             return
-        if self.progress.plan is None:
+        if self.progress.plan is self.undivided:
             self._spread(range(self.problem.k), min(EVEN_SECONDS, EVEN_SHARE * self.limits.remaining))
         if not (self.problem.acyclic or self.problem.contiguous):
             return

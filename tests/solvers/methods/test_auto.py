@@ -42,7 +42,7 @@ from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.partition.ideals.flat_run import FlatRun
 from mtpp_dsl.solvers.runtime.incumbent import SearchEnded
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, run_lane
-from mtpp_dsl.solving.api import solve
+from mtpp_dsl.solving.api import find_method, solve
 from tests.oracle import optimum
 from tests.strategies import graphs, memory_problems, plain_problems
 
@@ -302,6 +302,16 @@ def test_a_proof_ends_a_lane_and_what_follows_it() -> None:
     assert run.closed
     assert answer.bound is not None
     assert (answer.termination, answer.bound.method) == ("gap", "rounded")
+
+
+def test_convex_splits_without_an_order_are_proved() -> None:
+    """Bounds know hardly anything of ``contiguous`` alone; one model of everything proves real graphs."""
+    problem = Problem.create(layered(24, 3, seed=1), [Device(f"d{i}") for i in range(3)], Shared(1.0))
+    problem = problem.with_constraints([Contiguous()])
+    turns = find_method("auto").outline(problem)  # type: ignore[attr-defined]
+    assert turns.index("exact") < turns.index("configuration")
+    result = solve(problem, time_limit=30)
+    assert result.status == "optimal"
 
 
 @pytest.mark.slow
