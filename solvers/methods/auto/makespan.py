@@ -51,8 +51,14 @@ SPLIT_NODES = 10_000
 """Of larger graphs no such modules are looked for, which takes a time that grows with the square of the nodes."""
 SPLIT_SHARE, SPLIT_BOUND_SHARE = 0.6, 0.4
 """Of the time left, what they may take, and their bound, before further searches and other bounds."""
-PARTS_SHARE, CHAIN_SHARE = 0.85, 0.65
-"""Of the time left, what the decomposition may take, and the chain relaxation before one model of everything."""
+PARTS_NODES, PARTS_SHARE, LARGE_PARTS_SHARE = 16, 0.75, 0.2
+"""Of the time left, what the decomposition may take where all modules have so few nodes, and where some have more."""
+CHAIN_SHARE = 0.65
+"""The same for the chain relaxation, and the lifted programmes, before one model of everything."""
+LIFTED_NODES = 1_000
+"""Graphs of so few nodes are bounded by lifted programmes whether or not they are stacks."""
+ONE_LIFTED_SHARE, ONE_LNS_SHARE = 0.45, 0.75
+"""The same on one core, for lifted programmes, and then for windows made anew."""
 MODEL_NODES = 400
 """Larger graphs are no work for one model."""
 MODULE_TABLE = 15_000_000
@@ -96,7 +102,8 @@ class ScheduleRun(AutoSteps):
         for task in [*quick, *([*whole, *intervals] if n <= TINY_NODES else [*intervals, *whole])]:
             self.run(task)
         if self.decomposed:
-            self.run(LaneTask(load(METHODS, "decomposition")(), PARTS_SHARE))
+            share = PARTS_SHARE if self.largest <= PARTS_NODES else LARGE_PARTS_SHARE
+            self.run(LaneTask(load(METHODS, "decomposition")(), share))
             if self.nearly:
                 self.run(LaneTask(load(METHODS, "milp-split")(), SPLIT_SHARE))
         self.race()
@@ -245,14 +252,18 @@ class ScheduleRun(AutoSteps):
         proofs = [LaneTask(method, CHAIN_SHARE if model else 1.0) for method in chain] + [
             LaneTask(method) for method in model
         ]
+        lifted = [] if self.stacked or self.problem.graph.n > LIFTED_NODES else [load(METHODS, "lifted")()]
         split = self.by_modules and self.split and not self.under_rows
         if count == 1:
-            turns = (search, *([below, parts] if split else []), *chain, *improve, *model)
-            return [[LaneTask(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
+            longest = [*(LaneTask(method, ONE_LIFTED_SHARE) for method in lifted)]
+            longest += [LaneTask(method, ONE_LNS_SHARE) for method in improve]
+            turns = (search, *([below, parts] if split else []), *chain, *model)
+            return [[*longest, *(LaneTask(method, 1 / (len(turns) - i)) for i, method in enumerate(turns))]]
         first = [LaneTask(search, ANNEALING_SHARE if improve else 1.0), *map(LaneTask, improve)]
         if self.problem.graph.n > SERIES_NODES and self.in_series and not self.stacked:  # what was cut off by its share
             proofs = [*self.open([LaneTask(self.in_series[0], SERIES_RACE)]), *proofs]
             first = [*self.open([LaneTask(self.in_series[1], SERIES_RACE)]), *first]
+        proofs = [*(LaneTask(method, CHAIN_SHARE) for method in lifted), *proofs]
         if split:
             after = first.index(next(task for task in first if task.method is search)) + 1
             first = [*first[:after], LaneTask(parts, SPLIT_SHARE), *first[after:]]

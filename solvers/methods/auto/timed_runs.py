@@ -77,11 +77,13 @@ QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
 SMALL = 120
 """Problems of so few chunks of nodes are given to one model as a whole first."""
-WHOLE_SHARE, WHOLE_SECONDS = 0.35, 20.0
+WHOLE_SHARE, WHOLE_SECONDS = 0.2, 20.0
 MODEL = 4_000
 """Larger problems, in chunks of nodes times devices, are no work for one model."""
 SPLIT_SHARE = 0.7
 """Of the time left, what the modules may take before one model of everything gets it."""
+ONE_LNS_SHARE = 0.55
+"""The same for windows of a plan made anew, on one core."""
 SEARCH_SHARE = 0.4
 """Of the time left, what annealing may take before windows of its plan are made anew."""
 
@@ -141,8 +143,13 @@ class BatchRun(AutoSteps):
         improve = [load(METHODS, "lns")()] if availability().ok else []
         model = self.whole if size <= MODEL or not self.searched else []
         if count == 1:
-            turns = (split, bound, search, *improve, *model)
-            return [[LaneTask(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
+            turns = (split, bound, search, *model)
+            return [
+                [
+                    *(LaneTask(method, ONE_LNS_SHARE) for method in improve),
+                    *(LaneTask(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)),
+                ]
+            ]
         parts = [
             LaneTask(split, SPLIT_SHARE),
             LaneTask(bound, 1.0 if not model else SPLIT_SHARE),
