@@ -99,16 +99,23 @@ class ScheduleRun(AutoSteps):
             quick = [] if self.in_series else [self.quick("critical-path")]
         large = self.stacked or (n > SERIES_NODES and self.in_series)  # whose modules interval sees no better
         intervals = [] if large else [self.intervals()]
-        for task in [*quick, *([*whole, *intervals] if n <= TINY_NODES else [*intervals, *whole])]:
+        for task in quick:
             self.run(task)
-        if self.decomposed:
-            share = PARTS_SHARE if self.largest <= PARTS_NODES else LARGE_PARTS_SHARE
-            self.run(LaneTask(load(METHODS, "decomposition")(), share))
-            if self.nearly:
-                self.run(LaneTask(load(METHODS, "milp-split")(), SPLIT_SHARE))
+        if self.decomposed and n > TINY_NODES and self.largest <= PARTS_NODES:
+            self.parts(PARTS_SHARE)
+        for task in [*whole, *intervals] if n <= TINY_NODES else [*intervals, *whole]:
+            self.run(task)
+        if self.decomposed and self.largest > PARTS_NODES:
+            self.parts(LARGE_PARTS_SHARE)
         self.race()
         self.insist()
         return self.answer()
+
+    def parts(self, share: float) -> None:
+        """Solve the modules between cut nodes for a share of the time, and what rounding has left open by itself."""
+        self.run(LaneTask(load(METHODS, "decomposition")(), share))
+        if self.nearly:
+            self.run(LaneTask(load(METHODS, "milp-split")(), SPLIT_SHARE))
 
     def plans_first(self) -> None:
         """Run one list scheduler to its end, whatever it takes, the cheapest bound, and further ones as time allows.
