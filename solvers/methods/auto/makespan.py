@@ -102,6 +102,7 @@ class ScheduleRun(AutoSteps):
         for task in quick:
             self.run(task)
         if self.decomposed and n > TINY_NODES and self.largest <= PARTS_NODES:
+            self.run(self.quick("interval"))
             self.parts(PARTS_SHARE)
         for task in [*whole, *intervals] if n <= TINY_NODES else [*intervals, *whole]:
             self.run(task)
