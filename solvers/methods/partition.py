@@ -52,14 +52,14 @@ def unmerged(name: str, problem: Problem) -> str | None:
     return None if kept is None else f"{name} does not support constraint {kept}, whose nodes cannot be made one"
 
 
-def cost_of(found: Result) -> float:
-    """Return what the plan of *found* costs; ``inf`` without one."""
-    return float("inf") if found.cost is None else found.cost
+def cost_of(result: Result) -> float:
+    """Return what the plan of *result* costs; ``inf`` without one."""
+    return float("inf") if result.cost is None else result.cost
 
 
-def bound_of(found: Result) -> float:
-    """Return the bound of *found*; ``-inf`` without one."""
-    return float("-inf") if found.bound is None else found.bound.cost
+def bound_of(result: Result) -> float:
+    """Return the bound of *result*; ``-inf`` without one."""
+    return float("-inf") if result.bound is None else result.bound.cost
 
 
 class Ideals(Scoped, MethodBase):

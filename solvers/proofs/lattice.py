@@ -65,8 +65,8 @@ class IdealsProof:
         blocks = _Blocks(reading, _ideals(reading, limits), most, limits)
         order = next((rule for rule in problem.of(InOrder) if _names_all(rule, problem.k)), None)
         if prices is not None:
-            held = _in_any_order(blocks, reading)
-            least = min(_least_prices(held, reading, prices), default=inf)
+            reachable = _in_any_order(blocks, reading)
+            least = min(_least_prices(reachable, reading, prices), default=inf)
             possible = least + problem.objective.constant < target
         elif order is not None:
             possible = _in_order(blocks, reading, range(problem.k) if order.devices is None else order.devices)
@@ -101,13 +101,13 @@ def _most_allowed(problem: Problem) -> float:
     return min((limit * (1 + ALLOWED) for limit in limits if limit > 0), default=inf)
 
 
-def _least_prices(held: Bools, reading: ProofReading, prices: Mapping[str, float]) -> Iterator[float]:
+def _least_prices(reachable: Bools, reading: ProofReading, prices: Mapping[str, float]) -> Iterator[float]:
     """Yield the least price of all numbers of devices of each kind that can hold the whole graph, rounded down."""
     sums = []
     for kind in reading.kinds:
         costs = sorted(prices[name] for name in kind.devices)
         sums.append([fsum(costs[:count]) for count in range(len(costs) + 1)])
-    for counts in np.argwhere(held).tolist():
+    for counts in np.argwhere(reachable).tolist():
         total = fsum(of_kind[count] for of_kind, count in zip(sums, counts, strict=True))
         yield total * (1 - GENEROUS)
 
@@ -244,19 +244,19 @@ def _in_any_order(blocks: _Blocks, reading: ProofReading) -> Bools:
     counts = tuple(len(kind.devices) + 1 for kind in reading.kinds)
     if np.prod(counts, dtype=np.float64) > MAX_COUNTS:
         raise Refused(f"there are more than {MAX_COUNTS:,} numbers of devices of each kind")
-    held = np.zeros((blocks.count, *counts), np.bool_)  # of each ideal, by which numbers of devices of each kind
-    held[(0,) * held.ndim] = True
+    reachable = np.zeros((blocks.count, *counts), np.bool_)  # of each ideal, by which numbers of devices of each kind
+    reachable[(0,) * reachable.ndim] = True
     for i in range(blocks.count - 1):
-        if not held[i].any():
+        if not reachable[i].any():
             continue
         larger, able = blocks.from_(i, reading.kinds)
         for q, fits in enumerate(able):
-            one_more = np.zeros_like(held[i])
+            one_more = np.zeros_like(reachable[i])
             given, taken = [slice(None)] * len(counts), [slice(None)] * len(counts)
             given[q], taken[q] = slice(1, None), slice(None, -1)
-            one_more[tuple(given)] = held[i][tuple(taken)]
-            held[larger[fits]] |= one_more
-    whole: Bools = held[-1]
+            one_more[tuple(given)] = reachable[i][tuple(taken)]
+            reachable[larger[fits]] |= one_more
+    whole: Bools = reachable[-1]
     return whole
 
 

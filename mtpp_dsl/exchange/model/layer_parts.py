@@ -67,12 +67,12 @@ def _reached(named: Sequence[str], nexts: Sequence[Sequence[int]], order: range)
     """Return for each operator the named parts from which it is reached; *nexts* of it stand earlier in *order*."""
     reached: list[frozenset[str]] = [frozenset()] * len(named)
     for v in order:
-        found: set[str] = set()
+        names: set[str] = set()
         for u in nexts[v]:
-            found |= reached[u]
+            names |= reached[u]
             if named[u]:
-                found.add(named[u])
-        reached[v] = frozenset(found)
+                names.add(named[u])
+        reached[v] = frozenset(names)
     return reached
 
 
@@ -83,8 +83,8 @@ def _named(path: str, layer: int | None) -> str:
         return ""
     tail = words[words.index(str(layer)) + 1 :]
     if words[0] == "blk":
-        found = (part for part, pattern in _GGUF.items() if pattern.fullmatch(tail[0] if tail else ""))
-        return next(found, "")
+        matching = (part for part, pattern in _GGUF.items() if pattern.fullmatch(tail[0] if tail else ""))
+        return next(matching, "")
     inside = set(tail)
     if inside & _SHARED:
         return "shared_experts"

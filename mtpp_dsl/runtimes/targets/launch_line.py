@@ -103,7 +103,7 @@ def _options(text: str) -> list[tuple[str, str]]:
         words = shlex.split(text.replace("\\\n", " "))
     except ValueError as error:
         raise UsageError(f"the line cannot be read as a shell does: {error}") from None
-    found: list[tuple[str, str]] = []
+    options: list[tuple[str, str]] = []
     at = 0
     while at < len(words):
         name, joined, value = words[at].partition("=")
@@ -115,8 +115,8 @@ def _options(text: str) -> list[tuple[str, str]]:
             if at == len(words):
                 raise UsageError(f"{name} has no value")
             value, at = words[at], at + 1
-        found.append((option, value))
-    return found
+        options.append((option, value))
+    return options
 
 
 def _overrides(option: str, value: str) -> list[Override]:
@@ -135,7 +135,7 @@ def _overrides(option: str, value: str) -> list[Override]:
                 raise UsageError(f"{value[:20]!r} is no number of layers")
             tensors = EXPERTS_PATTERN if option == "first_experts" else DENSE_PATTERN
             patterns = (re.compile(rf"blk\.{number}{tensors}") for number in range(int(value)))
-            return [Override(found.search, "CPU") for found in patterns]
+            return [Override(pattern.search, "CPU") for pattern in patterns]
     return []
 
 

@@ -18,7 +18,7 @@ from mtpp_dsl.exchange.model.layer_stack import Layout, layout_of
 from mtpp_dsl.runtimes.targets.launch_line import LaunchLine, read_line
 from mtpp_dsl.runtimes.targets.layer_counts import MAX_TEXT, comment
 from mtpp_dsl.runtimes.targets.layer_tensors import PARTS, LayerPart, has_experts, parts_of, pattern
-from mtpp_dsl.runtimes.targets.llama_cpp_devices import Names
+from mtpp_dsl.runtimes.targets.llama_cpp_devices import LlamaCppNames
 from mtpp_dsl.runtimes.targets.overridden import overridden
 from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages, is_cpu, origin_of, rows_in_order
 
@@ -147,7 +147,7 @@ class LlamaCpp(Stages):
         shown = [
             f"{problem.devices[d].name}: {counted(count, 'item')}" for d, count in zip(devices, counts, strict=True)
         ]
-        names = Names(problem, devices[host:])
+        names = LlamaCppNames(problem, devices[host:])
         moved = self._moved(problem, plan)
         notes = [*shown, f"the items are the {layers} layers and, last, the output with the last norm"]
         for (kind, d), numbers in moved.items():
@@ -179,7 +179,7 @@ class LlamaCpp(Stages):
         return dict(sorted(moved.items()))
 
     def _overrides(
-        self, problem: Problem, plan: Plan, moved: Mapping[tuple[str, int], Sequence[int]], names: Names
+        self, problem: Problem, plan: Plan, moved: Mapping[tuple[str, int], Sequence[int]], names: LlamaCppNames
     ) -> str:
         """Return the options for tensors that are apart: a number of layers where the first have experts on the CPU."""
         first, written = "", []
@@ -197,7 +197,7 @@ class LlamaCpp(Stages):
         """Return the split of ``-ts``, ``-ngl`` and ``-ot`` in a launch line, or of the counts alone."""
         line = read_line(text_of(source, MAX_TEXT))
         items, host, devices = self.items(problem), self._on_host(problem), self.devices(problem)
-        names = Names(problem, devices[host:])
+        names = LlamaCppNames(problem, devices[host:])
         order = names.ordered(line.devices)
         counts = self._counts(problem, line, len(items), host)
         homes = items.homes(counts, [*devices[:host], *order])

@@ -1,4 +1,4 @@
-"""How llama.cpp calls the devices of a problem: ``CUDA0``, ``RPC0``, and the memory of each."""
+"""Name the devices of a problem as llama.cpp does: ``CUDA0``, ``RPC0``, and the memory of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BACKENDS = {"devices/amd.mtpp": "ROCm", "devices/apple.mtpp": "MTL", "devices/i
 """The back ends of the library's processors; of all others CUDA."""
 
 
-class Names:
+class LlamaCppNames:
     """The names of GPUs.
 
     A device that is called as llama.cpp calls it, such as ``CUDA1``, has this name. One called by an address, such as
@@ -88,13 +88,13 @@ class Names:
         """
         if listed is None:
             return tuple(sorted(self.gpus, key=lambda d: d not in self.address))
-        found = {self.name[d]: d for d in self.gpus}
-        if sorted(listed) != sorted(found):
-            known = ", ".join(f"{name} is {self.problem.devices[d].name}" for name, d in found.items())
+        by_name = {self.name[d]: d for d in self.gpus}
+        if sorted(listed) != sorted(by_name):
+            known = ", ".join(f"{name} is {self.problem.devices[d].name}" for name, d in by_name.items())
             raise UnsoundSplit(
                 f"--device {','.join(listed)[:80]} is not the GPUs of the spec: {known or 'it has none'}"
             )
-        return tuple(found[name] for name in listed)
+        return tuple(by_name[name] for name in listed)
 
 
 def _backend(device: Device) -> str:

@@ -9,13 +9,13 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.model.layer_stack import Layout
 from mtpp_dsl.runtimes.targets.launch_line import LaunchLine
 from mtpp_dsl.runtimes.targets.layer_tensors import SMALL, LayerPart, rest_of
-from mtpp_dsl.runtimes.targets.llama_cpp_devices import Names
+from mtpp_dsl.runtimes.targets.llama_cpp_devices import LlamaCppNames
 
 EMBEDDING = "token_embd.weight"
 
 
 def overridden(
-    problem: Problem, stack: Layout, parts: Sequence[LayerPart], line: LaunchLine, names: Names
+    problem: Problem, stack: Layout, parts: Sequence[LayerPart], line: LaunchLine, names: LlamaCppNames
 ) -> tuple[dict[int, int], tuple[str, ...]]:
     """Return the devices of nodes whose tensors a line's overrides name, and what should be said of the others.
 

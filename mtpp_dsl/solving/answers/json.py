@@ -223,8 +223,8 @@ def _target(problem: Problem, result: Result) -> dict[str, Any]:
 
 def _largest(result: Result) -> dict[str, Any]:
     """Return what is known of the largest value of a param, by the name of the field; {} where nobody asked."""
-    found = result.largest
-    return {} if found is None else {"largest": {**asdict(found), "proved": found.proved}}
+    largest = result.largest
+    return {} if largest is None else {"largest": {**asdict(largest), "proved": largest.proved}}
 
 
 def _penalties(problem: Problem, result: Result) -> list[dict[str, Any]]:

@@ -71,10 +71,10 @@ def largest(
         raise UsageError(f"the largest {param} needs plans, and method {method.name!r} gives bounds alone")
     search = _Bisection(problem_at, param, low, high, method, limit, progress or Progress(), told, options)
     search.run()
-    found = LargestValue(
+    largest = LargestValue(
         param, low, high, search.fits, search.refuted, search.reason, search.not_monotone(), len(search.problems)
     )
-    return replace(search.best(), largest=found)
+    return replace(search.best(), largest=largest)
 
 
 class _Bisection:
@@ -179,10 +179,10 @@ class _Bisection:
     @property
     def reason(self) -> str:
         """Why the least value that is refuted has no plan; "" where none is."""
-        found = None if self.refuted is None else self.results[self.refuted].infeasibility
-        if found is None:
+        proof = None if self.refuted is None else self.results[self.refuted].infeasibility
+        if proof is None:
             return ""
-        return f"{found.reason}: {', '.join(found.clash)}" if found.clash else found.reason
+        return f"{proof.reason}: {', '.join(proof.clash)}" if proof.clash else proof.reason
 
     def best(self) -> Result:
         """Return the best plan for the largest value that fits, or the answer to the least."""

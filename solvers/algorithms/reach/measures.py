@@ -14,7 +14,7 @@ from mtpp_dsl.core.problem.colocation import ordered_edges, together
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
-from mtpp_dsl.solvers.algorithms.reach.trade_off import Part
+from mtpp_dsl.solvers.algorithms.reach.trade_off import MeasuredPart
 
 BITS = 40
 """All memory, and all work, are between this power of two and half of it in units, unless they are zero."""
@@ -81,20 +81,20 @@ class Measures:
         return np.array(scaled, np.int64)
 
     @cached_property
-    def part(self) -> Part:
+    def part(self) -> MeasuredPart:
         """The supernodes, as ideals hold them."""
         return self._part(self.arcs, self.needs, self.others)
 
     @cached_property
-    def mirrored(self) -> Part:
+    def mirrored(self) -> MeasuredPart:
         """The same with all arcs turned round: as what is outside of ideals holds them."""
         total = self.total[:, None]
         return self._part(self.arcs[:, ::-1], total - self.others, total - self.needs)
 
-    def _part(self, arcs: Ints, needs: Ints, others: Ints) -> Part:
+    def _part(self, arcs: Ints, needs: Ints, others: Ints) -> MeasuredPart:
         order = np.argsort(arcs[:, 1], kind="stable")
         starts = np.concatenate(([0], np.cumsum(np.bincount(arcs[:, 1], minlength=self.n)))).astype(np.int64)
-        return inputs(Part(self.values, needs, others, starts, arcs[order, 0]))
+        return inputs(MeasuredPart(self.values, needs, others, starts, arcs[order, 0]))
 
 
 def measured(problem: Problem) -> Measures:

@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.algorithms.reach.measures import MEMORY, WORK, Measures
 from mtpp_dsl.solvers.algorithms.reach.trade_off import CELLS, TradeOff
 
 
-class Level(NamedTuple):
+class ReachLevel(NamedTuple):
     """Pairs that are reached with so many devices; no ideal so reached exceeds all pairs of its code.
 
     Attributes:
@@ -28,7 +28,7 @@ class Level(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class ReachTables:
     """How far the devices of a problem get.
 
     Devices of one memory and one speed are of one kind. If the order of all devices is given, it is kept.
@@ -83,7 +83,7 @@ class Reach:
         total = self.measures.total
         return not bool(((levels[-1].memory >= total[MEMORY]) & (levels[-1].work >= total[WORK])).any())
 
-    def levels(self, target: float, *, backwards: bool = False) -> list[Level]:
+    def levels(self, target: float, *, backwards: bool = False) -> list[ReachLevel]:
         """Return the pairs reached with 0, 1, ... all devices.
 
         Args:
@@ -94,7 +94,7 @@ class Reach:
         share, room = self.measures.share(target), self.measures.room
         first = np.array([int(np.flatnonzero(self.kind == q)[0]) for q in range(len(self.count))])
         zero = np.zeros(1, np.int64)
-        levels = [Level(zero, zero, zero)]
+        levels = [ReachLevel(zero, zero, zero)]
         line = self.measures.graph.problem.line
         order = None if line is None else (line.devices[::-1] if backwards else line.devices)
         for number in range(len(self.kind)):
@@ -109,7 +109,7 @@ class Reach:
         return levels
 
     @staticmethod
-    def _best(limits: TradeOff, code: Ints, memory: Ints, work: Ints) -> Level:
+    def _best(limits: TradeOff, code: Ints, memory: Ints, work: Ints) -> ReachLevel:
         """Return the pairs as far as ideals go, without those that another one of the same code exceeds."""
         memory, work = np.minimum(memory, limits.total[MEMORY]), np.minimum(work, limits.total[WORK])
         memory, work = limits.narrow(memory, work)
@@ -118,4 +118,4 @@ class Reach:
         group = np.cumsum(np.diff(code, prepend=code[:1]) != 0)
         rank = group * (int(limits.total[WORK]) + 2) + work + 1
         kept = rank > np.concatenate(([0], np.maximum.accumulate(rank)[:-1]))
-        return Level(code[kept], memory[kept], work[kept])
+        return ReachLevel(code[kept], memory[kept], work[kept])

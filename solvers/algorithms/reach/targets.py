@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 from mtpp_dsl.solvers.algorithms.reach.measures import MEMORY, ROOM, Measures
-from mtpp_dsl.solvers.algorithms.reach.states import Reach
+from mtpp_dsl.solvers.algorithms.reach.states import ReachTables
 
 QUICK = (1 << 10, 2e-3)
 STAGES = (QUICK, (1 << 13, 2e-4))
@@ -44,7 +44,7 @@ def raise_bound(
     most = max(float(measures.graph.time.max(axis=1, initial=0.0).sum()) * (1 + ROOM), low)
     step = FIRST_STEP
     for cells, near in stages:
-        table, high = Reach(measures, cells, stopped), inf
+        table, high = ReachTables(measures, cells, stopped), inf
         while high - low > near * low:
             target = min(low * (1 + step), (low + high) / 2, most)
             if not table.refutes(target):

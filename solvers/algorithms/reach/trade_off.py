@@ -31,7 +31,7 @@ PORTION = 20_000_000
 UNKNOWN = -1
 
 
-class Part(NamedTuple):
+class MeasuredPart(NamedTuple):
     """Supernodes, as the kernel takes them; see :class:`~mtpp_dsl.solvers.algorithms.reach.measures.Measures`.
 
     Attributes:
@@ -62,7 +62,7 @@ def _most(
     """Write for each of *cells* the most of the other measure of an ideal with so many *step* of measure *key*.
 
     Where:
-        values, needs, others, starts, before: see :class:`Part`.
+        values, needs, others, starts, before: see :class:`MeasuredPart`.
         key: which measure is limited, 0 or 1.
         step: units to a cell.
         cells: which to fill.
@@ -179,7 +179,7 @@ class TradeOff:
         stopped: whether there is no time left.
     """
 
-    def __init__(self, part: Part, cells: int = CELLS, stopped: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, part: MeasuredPart, cells: int = CELLS, stopped: Callable[[], bool] = lambda: False) -> None:
         self._part, self._stopped = part, stopped
         n, arcs = part.values.shape[1], len(part.before)
         self.total = part.values.sum(axis=1)

@@ -40,10 +40,10 @@ def known(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
             continue
         method: Method = registry.load(registry.METHODS, name)()
         if method.accepts(fewer) is None:
-            found = method.solve(fewer, budget, progress if fewer is problem else Progress()).plan
-            if found is not None and not verify(problem, found):
-                given.append(found)
-                progress.report_plan(found, evaluate(problem, found).cost)
+            listed = method.solve(fewer, budget, progress if fewer is problem else Progress()).plan
+            if listed is not None and not verify(problem, listed):
+                given.append(listed)
+                progress.report_plan(listed, evaluate(problem, listed).cost)
     return min(given, key=lambda plan: evaluate(problem, plan).cost, default=None)
 
 

@@ -59,9 +59,9 @@ class CpSatQuestion(Generic[S]):
         cost = inf
         for plan in [] if answer.solution is None else self.whole.plans(answer.solution):
             if not verify(self.problem, plan) and not self.whole.over(plan):
-                found = evaluate(self.problem, plan).cost
-                if found < cost:
-                    best, cost = plan, found
+                value = evaluate(self.problem, plan).cost
+                if value < cost:
+                    best, cost = plan, value
         settled = answer.status == "infeasible" or (answer.status == "optimal" and best is not None)
         impossible = answer.status == "infeasible" and self.whole.complete
         return CpSatFinding(best, cost, inf if impossible else self.whole.scale.cost(answer.bound), settled)

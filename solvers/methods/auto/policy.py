@@ -23,7 +23,7 @@ class ExactFirst(NamedTuple):
     share: float
 
 
-class Convex(NamedTuple):
+class ConvexFirst(NamedTuple):
     """Where one model of CP-SAT goes before the race: under ``contiguous`` without ``acyclic``.
 
     Attributes:
@@ -39,7 +39,7 @@ class Convex(NamedTuple):
 
 EXACT_FIRST = ExactFirst(devices=2, rows=4_000, share=0.8)
 """It proves layered graphs of 60 nodes in 3 s and of 200 in 7 s, where what else there is took 16 s or left a gap."""
-CONVEX = Convex(size=4_000, share=0.6, small=0.4)
+CONVEX = ConvexFirst(size=4_000, share=0.6, small=0.4)
 """It proves BERT-24 in training, InceptionV3 and a U-Net in 1 to 8 s, where all else left a gap after 20 s."""
 MANY_DEVICES, BOUNDS_SHARE = 4, 0.85
 """On so many devices that need no order, in a graph too small for several processes, bounds go before searches, for

@@ -128,11 +128,11 @@ class StagesSteps(AutoSteps):
             if not iteration:
                 self.take(method.solve(problem, limits, self.progress))
                 continue
-            found = method.solve(problem, limits, Progress()).bound
-            if found is not None:
-                cost = iteration_of(self.problem, found.cost, staged_bounds(self.problem)[1])
-                detail = f"{found.detail}; for every microbatch but one, and the sum of all least times for that"
-                self.progress.report_bound(replace(found, cost=cost, detail=detail, certificate=None))
+            partial = method.solve(problem, limits, Progress()).bound
+            if partial is not None:
+                cost = iteration_of(self.problem, partial.cost, staged_bounds(self.problem)[1])
+                detail = f"{partial.detail}; for every microbatch but one, and the sum of all least times for that"
+                self.progress.report_bound(replace(partial, cost=cost, detail=detail, certificate=None))
 
     @property
     def rows(self) -> int:

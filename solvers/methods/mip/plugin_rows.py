@@ -80,17 +80,17 @@ def read_through(
     if outcome.objective is None:
         return ReadPlan(reason=f"the time was too short to tell whether rows of {formulation.name!r} allow it")
     with MODELLING:
-        found = formulation.extract(problem, model)
-    broken = verify(problem, found)
+        extracted = formulation.extract(problem, model)
+    broken = verify(problem, extracted)
     if broken:
         reason = f"extract() of formulation {formulation.name!r} makes of it what is no plan: {broken[0]}"
         return ReadPlan(garbled=True, reason=reason)
-    if (found.assignment != plan.assignment).any():
-        again = fixed(found)[1]
+    if (extracted.assignment != plan.assignment).any():
+        again = fixed(extracted)[1]
         if again is not None and again.termination == "infeasible":
             lost = "a plan that rows of it exclude"
             return ReadPlan(garbled=True, reason=f"extract() of formulation {formulation.name!r} makes of it {lost}")
-    return ReadPlan(found)
+    return ReadPlan(extracted)
 
 
 def _fix(model: object) -> int:

@@ -16,7 +16,7 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.views.hypergraph import Hypergraph
 from mtpp_dsl.solvers.algorithms.reach.measures import MEMORY
 from mtpp_dsl.solvers.backends.mip.bounded import BoxProgramme
-from mtpp_dsl.solvers.partition.orders.superblocks import Sets, Superblock, Superblocks, Windows
+from mtpp_dsl.solvers.partition.orders.superblocks import IdealWindows, Sets, SetSuperblock, Superblocks
 
 CLOSED = 2.0
 """What a supernode counts where it may not be, as a share of the target: no plan below the target has it there."""
@@ -50,7 +50,7 @@ class Tensors:
 class _Rows:
     """Rows under construction over x and other columns; what windows fix goes to the right-hand side."""
 
-    def __init__(self, windows: Windows) -> None:
+    def __init__(self, windows: IdealWindows) -> None:
         free = windows.high & ~windows.low
         self._column = np.full(free.shape, -1, np.int64)
         self._column[free] = np.arange(int(free.sum()))
@@ -120,7 +120,7 @@ class IdealChain:
     superblocks: Superblocks
     tensors: Tensors
     sets: Sets
-    windows: Windows
+    windows: IdealWindows
     target: float
 
     def programme(self, *, whole: bool) -> BoxProgramme:
@@ -172,7 +172,7 @@ class IdealChain:
         low, high = self.windows
         return low[:, j] & ~high[:, j - 1], high[:, j] & ~low[:, j - 1]
 
-    def _memory(self, rows: _Rows, j: int, block: Superblock, excess: Ints) -> None:
+    def _memory(self, rows: _Rows, j: int, block: SetSuperblock, excess: Ints) -> None:
         memory = self.superblocks.measures.values[MEMORY]
         total = int(memory.sum())
         if block.room >= total:
@@ -182,14 +182,14 @@ class IdealChain:
         rows.add(row, excess, np.ones(1))
         rows.add_y(np.repeat(row, len(v)), v, j, -memory[v] / total)
 
-    def _work(self, rows: _Rows, j: int, block: Superblock, load: Ints) -> float:
+    def _work(self, rows: _Rows, j: int, block: SetSuperblock, load: Ints) -> float:
         """Add the work of set j to its load; return the most that it can be."""
         v = np.flatnonzero(self._may(j)[1])
         time = np.minimum(block.time[v] / self.target, CLOSED)
         rows.add_y(np.repeat(load, len(v)), v, j, -time)
         return float(time.sum())
 
-    def _transfers(self, rows: _Rows, j: int, block: Superblock, load: Ints) -> float:
+    def _transfers(self, rows: _Rows, j: int, block: SetSuperblock, load: Ints) -> float:
         """Add the tensors that set j pays for to its load; return the most that they can be."""
         if block.transfer <= 0:
             return 0.0

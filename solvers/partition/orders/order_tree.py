@@ -171,8 +171,8 @@ class OrderTree:
         if windows is None:
             return self.target
         chain = IdealChain(self._superblocks, self._tensors, sets, windows, self.target)
-        found = minimise_relaxed(chain.programme(whole=False), self._seconds())
-        return min(found.bound, 1.0) * self.target
+        outcome = minimise_relaxed(chain.programme(whole=False), self._seconds())
+        return min(outcome.bound, 1.0) * self.target
 
     def _solve(self, branch: Branch) -> Branch | None:
         """Solve the programme of an order for a while; return what is left of it, or None if that was enough."""
@@ -182,15 +182,15 @@ class OrderTree:
             return None
         chain = IdealChain(self._superblocks, self._tensors, branch.sets, windows, target)
         seconds = min(SLICE * 3**branch.tries, self._seconds())
-        found = minimise_whole(chain.programme(whole=True), seconds, self._stopped, gap=self._near / 4)
+        outcome = minimise_whole(chain.programme(whole=True), seconds, self._stopped, gap=self._near / 4)
         self.trusted = True
-        value = max(branch.value, min(found.bound, 1.0) * target * (1 - TOLERANCE))
-        if found.values is not None:
+        value = max(branch.value, min(outcome.bound, 1.0) * target * (1 - TOLERANCE))
+        if outcome.values is not None:
             order = np.array([one[0] for one in branch.sets], np.int64)
-            self._take(order[chain.positions(found.values)])
+            self._take(order[chain.positions(outcome.values)])
         self._look()
-        if found.complete or branch.tries == MAX_TRIES:
-            self._left = min(self._left, value if found.bound < 1.0 else inf)
+        if outcome.complete or branch.tries == MAX_TRIES:
+            self._left = min(self._left, value if outcome.bound < 1.0 else inf)
         elif value < self._enough:
             return Branch(value, branch.number, branch.sets, branch.tries + 1)
         return None

@@ -13,7 +13,7 @@ from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.algorithms.reach.measures import Measures, measured
-from mtpp_dsl.solvers.algorithms.reach.states import Reach
+from mtpp_dsl.solvers.algorithms.reach.states import ReachTables
 from mtpp_dsl.solvers.algorithms.reach.targets import DETAIL, NONE, QUICK, raise_bound
 from mtpp_dsl.solvers.algorithms.reach.trade_off import Unfinished
 from mtpp_dsl.solvers.backends.mip.matrix import by
@@ -63,7 +63,7 @@ class _OrdersRun:
     def _search(self, measures: Measures) -> None:
         """Search below targets that rise until a plan is below one, and then until none is."""
         low = raise_bound(measures, self._low, self._report_reach, self._stopped, (QUICK,))
-        superblocks = Superblocks(Reach(measures, stopped=self._stopped))
+        superblocks = Superblocks(ReachTables(measures, stopped=self._stopped))
         tensors = Tensors.of(measures.graph)
         self._of = measures.graph.of
         most, step = float(measures.graph.time.max(axis=1).sum() + tensors.cost.sum()) * (1 + STEP), STEP

@@ -13,14 +13,14 @@ import numpy as np
 from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.reach.measures import MEMORY, WORK, Measures
-from mtpp_dsl.solvers.algorithms.reach.states import Reach
+from mtpp_dsl.solvers.algorithms.reach.states import ReachTables
 from mtpp_dsl.solvers.algorithms.reach.trade_off import TradeOff
 
 Sets: TypeAlias = tuple[tuple[int, ...], ...]
 """Sets of devices in the order in which they stand; all devices are in one of them."""
 
 
-class Superblock(NamedTuple):
+class SetSuperblock(NamedTuple):
     """A set of devices as one device: the largest of their loads is no less than its load.
 
     For speeds s of the devices, the largest load is no less than the sum of s(d) load(d), divided by the sum of s(d). A
@@ -37,7 +37,7 @@ class Superblock(NamedTuple):
     room: int
 
 
-class Windows(NamedTuple):
+class IdealWindows(NamedTuple):
     """Which supernodes are in the ideals between the sets of a sequence, in plans below a target.
 
     Attributes:
@@ -56,8 +56,8 @@ class Superblocks:
         reach: of the devices.
     """
 
-    reach: Reach
-    _made: dict[tuple[int, ...], Superblock] = field(default_factory=dict)
+    reach: ReachTables
+    _made: dict[tuple[int, ...], SetSuperblock] = field(default_factory=dict)
 
     @property
     def measures(self) -> Measures:
@@ -77,25 +77,25 @@ class Superblocks:
         shared = isinstance(problem.interconnect, Shared)
         return np.array([shared or device.pays_io for device in problem.devices])
 
-    def of(self, devices: tuple[int, ...]) -> Superblock:
+    def of(self, devices: tuple[int, ...]) -> SetSuperblock:
         """Return a set of devices as one."""
         made = self._made.get(devices)
         if made is None:
             made = self._made[devices] = self._superblock(list(devices))
         return made
 
-    def _superblock(self, devices: list[int]) -> Superblock:
+    def _superblock(self, devices: list[int]) -> SetSuperblock:
         speed = self.measures.speed[devices]
         total = float(speed.sum())
         room = int(self.measures.room[devices].sum())
         if total <= 0:
-            return Superblock(np.full(self.measures.n, inf), 0.0, room)
+            return SetSuperblock(np.full(self.measures.n, inf), 0.0, room)
         share = speed / total
         with np.errstate(invalid="ignore"):
             time = np.where(np.isfinite(self.time[:, devices]), self.time[:, devices] * share, inf).min(axis=1)
-        return Superblock(time, float((share * self.pays[devices]).min()), room)
+        return SetSuperblock(time, float((share * self.pays[devices]).min()), room)
 
-    def windows(self, sets: Sequence[tuple[int, ...]], target: float) -> Windows | None:
+    def windows(self, sets: Sequence[tuple[int, ...]], target: float) -> IdealWindows | None:
         """Return the windows of plans whose loads are *target* or less, or None if there are no such plans."""
         measures, n = self.measures, self.measures.n
         share = measures.share(target)
@@ -111,7 +111,7 @@ class Superblocks:
         for key in (MEMORY, WORK):
             high &= measures.needs[key][:, None] <= ahead[None, :, key]
         low[:, 0], high[:, 0], low[:, -1], high[:, -1] = False, False, True, True
-        return None if (low > high).any() else Windows(low, high)
+        return None if (low > high).any() else IdealWindows(low, high)
 
     @staticmethod
     def _pairs(limits: TradeOff, steps: Ints) -> Ints:

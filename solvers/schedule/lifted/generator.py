@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-__all__ = ["ANNEAL", "DRAWS", "ModuleArrays", "ReservedTimes", "TimedModule"]
+__all__ = ["ANNEAL", "DRAWS", "ModuleArrays", "ModuleReservations", "TimedModule"]
 
 STEPS_A_SECOND = 3e5
 DRAWS = 8
@@ -44,7 +44,7 @@ class ModuleArrays(NamedTuple):
     members: Ints
 
 
-class ReservedTimes(NamedTuple):
+class ModuleReservations(NamedTuple):
     """When resources are taken: [3 k, most] starts and ends, ascending; [3 k] how many. Devices, senders, receivers."""
 
     start: Floats
@@ -63,7 +63,7 @@ class TimedModule(NamedTuple):
 
 
 def generate(
-    module: ModuleArrays, at: TimedModule, reserved: ReservedTimes, limit: float, ready: Ints, waits: Ints
+    module: ModuleArrays, at: TimedModule, reserved: ModuleReservations, limit: float, ready: Ints, waits: Ints
 ) -> float:
     """Write the schedule of the given devices and keys, and return its length; stop where it will exceed *limit*.
 
@@ -180,7 +180,7 @@ def anneal(
     now: TimedModule,
     best: TimedModule,
     least: float,
-    reserved: ReservedTimes,
+    reserved: ModuleReservations,
 ) -> float:
     """Anneal on from the devices and keys of *now*, write the best schedule to *best*, and return its length.
 

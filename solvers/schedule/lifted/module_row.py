@@ -20,10 +20,10 @@ from mtpp_dsl.solvers.schedule.lifted.generator import ANNEAL
 from mtpp_dsl.solvers.schedule.lifted.joining import cut_apart, joined
 from mtpp_dsl.solvers.schedule.lifted.module_search import ModuleSchedule, ModuleSearch
 from mtpp_dsl.solvers.schedule.lifted.programme import ModuleBound
-from mtpp_dsl.solvers.schedule.lifted.questions import CLOSE, Question, Questions
+from mtpp_dsl.solvers.schedule.lifted.questions import CLOSE, ModuleQuestion, Questions
 from mtpp_dsl.solvers.schedule.lifted.tables import EndPair, RowTables
 
-__all__ = ["Annealing", "ModuleRow"]
+__all__ = ["LiftedRow", "ModuleAnnealing"]
 
 COLUMNS = 12_000
 """Of the largest programme that is asked."""
@@ -42,7 +42,7 @@ PATIENCE = 24
 
 
 @dataclass(frozen=True, eq=False)
-class Annealing:
+class ModuleAnnealing:
     """An annealing to come: of a pair, from some devices and keys."""
 
     pair: EndPair
@@ -53,7 +53,7 @@ class Annealing:
     seed: int
 
 
-class ModuleRow:
+class LiftedRow:
     """Modules in a row, of all nodes and edges of a graph or of those that are kept.
 
     Args:
@@ -162,11 +162,11 @@ class ModuleRow:
             self._times.deepen(most)
             self.tables.learn_all(self._times.tables)
 
-    def question(self, level: int, known: float) -> Question | None:
+    def question(self, level: int, known: float) -> ModuleQuestion | None:
         """Return a question at a level of :data:`LEVELS`, or None; *known* is the length of a plan."""
         return self.questions.next(level, min(known, self.value))
 
-    def take(self, question: Question, answer: ModuleBound) -> None:
+    def take(self, question: ModuleQuestion, answer: ModuleBound) -> None:
         """Record an answer; its counts are where an annealing of that module begins."""
         self.asked += 1
         self.questions.record(question, answer)
@@ -179,7 +179,7 @@ class ModuleRow:
             if question.pair in self.tables.schedules:
                 self._fresh.append(question.pair)
 
-    def annealing(self) -> Annealing | None:
+    def annealing(self) -> ModuleAnnealing | None:
         """Return the next annealing of a module of the shortest way by schedules; None where all have had enough.
 
         Modules are drawn by what is to be gained. Of each, every other annealing goes on from the best schedule, and
@@ -201,7 +201,7 @@ class ModuleRow:
         known, again = tables.schedules[pair], self._counted.get(pair)
         anew = turn % 2 == 1 and again is not None
         nodes, edges = len(self.searches[pair[0]].kind.time), len(self.searches[pair[0]].kind.net.tail)
-        return Annealing(
+        return ModuleAnnealing(
             pair=pair,
             device=again if anew and again is not None else known.device,
             key=None if anew else known.key,
@@ -210,7 +210,7 @@ class ModuleRow:
             seed=self._seed + self._turns,
         )
 
-    def run(self, annealing: Annealing, ended: Callable[[], bool]) -> ModuleSchedule | None:
+    def run(self, annealing: ModuleAnnealing, ended: Callable[[], bool]) -> ModuleSchedule | None:
         """Run an annealing; return the best schedule that it has met."""
         return self.searches[annealing.pair[0]].schedule(
             self.tables.ends(annealing.pair),
@@ -222,7 +222,7 @@ class ModuleRow:
             ended=ended,
         )
 
-    def keep(self, annealing: Annealing, schedule: ModuleSchedule | None) -> None:
+    def keep(self, annealing: ModuleAnnealing, schedule: ModuleSchedule | None) -> None:
         """Keep what came of an annealing."""
         helped = self.tables.keep(annealing.pair, schedule)
         self._quiet[annealing.pair] = 0 if helped else self._quiet.get(annealing.pair, 0) + 1

@@ -13,7 +13,7 @@ from mtpp_dsl.core.base.compiling import inputs
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.windows.module_kinds import ModuleKind
 from mtpp_dsl.solvers.schedule.lifted.classes import ClassGraph, transfer_times
-from mtpp_dsl.solvers.schedule.lifted.generator import ANNEAL, DRAWS, ModuleArrays, ReservedTimes, TimedModule
+from mtpp_dsl.solvers.schedule.lifted.generator import ANNEAL, DRAWS, ModuleArrays, ModuleReservations, TimedModule
 from mtpp_dsl.solvers.schedule.lifted.paths import open_choices
 from mtpp_dsl.solvers.schedule.lifted.programme import ClassCounts
 
@@ -94,7 +94,7 @@ class ModuleSearch:
             TimedModule(device.copy(), np.array(key, np.float64), np.zeros(n), np.zeros(n), np.zeros(m)) for _ in "ab"
         )
         most = max(n, m) + 1
-        reserved = ReservedTimes(np.zeros((3 * k, most)), np.zeros((3 * k, most)), np.zeros(3 * k, np.int64))
+        reserved = ModuleReservations(np.zeros((3 * k, most)), np.zeros((3 * k, most)), np.zeros(3 * k, np.int64))
         random, total = np.random.default_rng(seed), (1 + steps) * (n + m)
         run = ANNEAL.pick(total, self._say)
         arrays, hot = self._arrays._replace(rest=rest), max(hot, TINY)

@@ -8,7 +8,7 @@ from math import inf
 from mtpp_dsl.solvers.schedule.lifted.programme import LiftedProgramme, ModuleBound
 from mtpp_dsl.solvers.schedule.lifted.tables import EndPair, RowTables, ShortestWay
 
-__all__ = ["CLOSE", "LEVELS", "Question", "Questions"]
+__all__ = ["CLOSE", "LEVELS", "ModuleQuestion", "Questions"]
 
 LEVELS = ((False, 0, 0.0), (True, 60, 4e-3), (True, 1_000, 2e-3), (True, 20_000, 1e-4))
 """Questions, from the cheapest on: whether counts are whole, nodes of branch and bound, and the relative gap."""
@@ -21,7 +21,7 @@ CLOSE = 1e-6
 
 
 @dataclass(frozen=True)
-class Question:
+class ModuleQuestion:
     """How long a module takes: between which devices, at which level, and up to which limit that matters."""
 
     pair: EndPair
@@ -51,7 +51,7 @@ class Questions:
         self._small = [graph.size <= largest for graph in tables.graphs]
         self._asked: dict[EndPair, _Asked] = {}
 
-    def next(self, level: int, known: float) -> Question | None:
+    def next(self, level: int, known: float) -> ModuleQuestion | None:
         """Return what to ask of a pair on the shortest way; None if there is nothing at this level.
 
         Args:
@@ -70,14 +70,14 @@ class Questions:
                 continue
             gain = float(tables.count[c] * (limit - tables.lower[c][at]))
             if gain > most:
-                most, best = gain, Question(pair, level, limit)
+                most, best = gain, ModuleQuestion(pair, level, limit)
         return best
 
-    def programme(self, question: Question) -> LiftedProgramme:
+    def programme(self, question: ModuleQuestion) -> LiftedProgramme:
         """Return the programme of a question."""
         return LiftedProgramme(self._tables.graphs[question.pair[0]], *self._tables.ends(question.pair), question.limit)
 
-    def record(self, question: Question, answer: ModuleBound) -> None:
+    def record(self, question: ModuleQuestion, answer: ModuleBound) -> None:
         """Record what was proved."""
         self._asked[question.pair] = _Asked(question.level, question.limit, answer.length >= question.limit)
         self._tables.learn(question.pair, answer.length)

@@ -30,10 +30,10 @@ from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.schedule.decomposition.anchors import chain_of
 from mtpp_dsl.solvers.schedule.lifted.classes import class_graph
-from mtpp_dsl.solvers.schedule.lifted.module_row import Annealing, ModuleRow
+from mtpp_dsl.solvers.schedule.lifted.module_row import LiftedRow, ModuleAnnealing
 from mtpp_dsl.solvers.schedule.lifted.module_search import ModuleSchedule
 from mtpp_dsl.solvers.schedule.lifted.programme import ModuleBound
-from mtpp_dsl.solvers.schedule.lifted.questions import CLOSE, LEVELS, Question
+from mtpp_dsl.solvers.schedule.lifted.questions import CLOSE, LEVELS, ModuleQuestion
 
 __all__ = ["LiftedRun", "suits"]
 
@@ -55,8 +55,8 @@ SECONDS = 1.0
 class _Asking:
     """A question to a row that is being answered."""
 
-    row: ModuleRow
-    question: Question
+    row: LiftedRow
+    question: ModuleQuestion
     answer: Future[ModuleBound]
 
 
@@ -80,7 +80,7 @@ class LiftedRun:
     def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
         self._problem, self._limits, self._progress = problem, limits, progress
         self._incumbent = Incumbent(NAME, problem, limits, progress)
-        self._rows: list[ModuleRow] = []
+        self._rows: list[LiftedRow] = []
         self._scheduled = not any(isinstance(c, (Colocate, Separate)) for c in problem.constraints)
         self._planned, self._value = -inf, inf
 
@@ -115,13 +115,13 @@ class LiftedRun:
             self._plan()
         self._deepen(row)
 
-    def _row(self, *, kept: Bools | None = None, edges: Bools | None = None, bound: bool) -> ModuleRow:
+    def _row(self, *, kept: Bools | None = None, edges: Bools | None = None, bound: bool) -> LiftedRow:
         pause, say, seed = self._incumbent.pause, self._progress.say, self._limits.seed
-        row = ModuleRow(self._problem, pause, say, kept=kept, edges=edges, bound=bound, seed=seed)
+        row = LiftedRow(self._problem, pause, say, kept=kept, edges=edges, bound=bound, seed=seed)
         self._rows.append(row)
         return row
 
-    def _deepen(self, row: ModuleRow) -> None:
+    def _deepen(self, row: LiftedRow) -> None:
         for most in COUNTS:
             row.deepen(most)
             self._prove()
@@ -148,7 +148,7 @@ class LiftedRun:
         row, questions = self._rows[0], self._questions()
         with ThreadPoolExecutor(2, "lifted") as pool:
             asking: _Asking | None = None
-            job: Annealing | None = None
+            job: ModuleAnnealing | None = None
             annealing: Future[ModuleSchedule | None] | None = None
             while not self._incumbent.done:
                 asking = asking or self._ask(pool, questions)
@@ -178,7 +178,7 @@ class LiftedRun:
     def _ended(self) -> bool:
         return self._progress.ended(self._limits) is not None
 
-    def _questions(self) -> Iterator[tuple[ModuleRow, Question] | None]:
+    def _questions(self) -> Iterator[tuple[LiftedRow, ModuleQuestion] | None]:
         """Yield the next question, of the cheapest level of any row first; None while there is none."""
         refined = False
         while True:
@@ -204,7 +204,9 @@ class LiftedRun:
         """The makespan of the best plan of anybody."""
         return min(self._incumbent.cost, inf if self._progress.cost is None else self._progress.cost)
 
-    def _ask(self, pool: ThreadPoolExecutor, questions: Iterator[tuple[ModuleRow, Question] | None]) -> _Asking | None:
+    def _ask(
+        self, pool: ThreadPoolExecutor, questions: Iterator[tuple[LiftedRow, ModuleQuestion] | None]
+    ) -> _Asking | None:
         """Begin to answer the next question, if there is one."""
         chosen = next(questions)
         if chosen is None:

@@ -18,7 +18,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import METHODS, load
 from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.solvers.algorithms.reach.measures import measured
-from mtpp_dsl.solvers.algorithms.reach.states import Reach
+from mtpp_dsl.solvers.algorithms.reach.states import ReachTables
 from mtpp_dsl.solvers.backends.mip.bounded import BoxProgramme, minimise_relaxed, minimise_whole
 from mtpp_dsl.solvers.partition.orders.ideal_chain import IdealChain, Tensors
 from mtpp_dsl.solvers.partition.orders.superblocks import Superblocks
@@ -68,7 +68,7 @@ def test_sets_cost_no_more_than_their_devices(seed: int) -> None:
     problem = tight_problem(seed, most=4, kinds=SPLITS)
     if load(METHODS, "orders")().accepts(problem) is not None:
         return
-    superblocks = Superblocks(Reach(measured(problem)))
+    superblocks = Superblocks(ReachTables(measured(problem)))
     tensors = Tensors.of(superblocks.measures.graph)
     for order, best in best_by_order(problem).items():
         for parts in product([False, True], repeat=problem.k - 1):

@@ -18,7 +18,7 @@ from mtpp_dsl.solvers.algorithms.windows.module_kinds import ModuleKinds
 from mtpp_dsl.solvers.methods.modules import Lifted
 from mtpp_dsl.solvers.schedule.lifted import module_row, run
 from mtpp_dsl.solvers.schedule.lifted.classes import class_graph
-from mtpp_dsl.solvers.schedule.lifted.module_row import ModuleRow
+from mtpp_dsl.solvers.schedule.lifted.module_row import LiftedRow
 from mtpp_dsl.solvers.schedule.lifted.questions import LEVELS
 from tests.amount import part
 from tests.makespans import best_of, makespan_problem
@@ -62,7 +62,7 @@ def test_no_bound_is_above_the_optimum() -> None:
             continue
         random = np.random.default_rng(number)
         left = without_bypasses(problem.graph, int(random.integers(0, 3)))
-        row = ModuleRow(problem, lambda: None, lambda _: None, edges=left)
+        row = LiftedRow(problem, lambda: None, lambda _: None, edges=left)
         limit = best * float(random.choice([0.9, 1.0, 1.2, np.inf]))
         for level, (whole, nodes, gap) in enumerate(LEVELS[:3]):
             for _ in range(10):
