@@ -57,8 +57,8 @@ CHAIN_SHARE = 0.65
 """The same for the chain relaxation, and the lifted programmes, before one model of everything."""
 LIFTED_NODES = 1_000
 """Graphs of so few nodes are bounded by lifted programmes whether or not they are stacks."""
-ONE_LIFTED_SHARE, ONE_LNS_SHARE = 0.45, 0.75
-"""The same on one core, for lifted programmes, and then for windows made anew."""
+ONE_LNS_SHARE, ONE_LIFTED_SHARE = 0.45, 0.75
+"""The same on one core, for windows made anew, and then for lifted programmes."""
 MODEL_NODES = 400
 """Larger graphs are no work for one model."""
 MODULE_TABLE = 15_000_000
@@ -263,8 +263,8 @@ class ScheduleRun(AutoSteps):
         lifted = [] if self.stacked or self.problem.graph.n > LIFTED_NODES else [load(METHODS, "lifted")()]
         split = self.by_modules and self.split and not self.under_rows
         if count == 1:
-            longest = [*(LaneTask(method, ONE_LIFTED_SHARE) for method in lifted)]
-            longest += [LaneTask(method, ONE_LNS_SHARE) for method in improve]
+            longest = [*(LaneTask(method, ONE_LNS_SHARE) for method in improve)]
+            longest += [LaneTask(method, ONE_LIFTED_SHARE) for method in lifted]
             turns = (search, *([below, parts] if split else []), *chain, *model)
             return [[*longest, *(LaneTask(method, 1 / (len(turns) - i)) for i, method in enumerate(turns))]]
         first = [LaneTask(search, ANNEALING_SHARE if improve else 1.0), *map(LaneTask, improve)]
