@@ -32,13 +32,13 @@ EXAMPLES = {"quick": 0.1, "usual": 0.12, "all": 10.0}
 QUICK_CASES = 1
 """Of a test with many parameters, quick runs try so many."""
 LONGEST = (
-    "test_conformance", "test_hf", "test_docs", "test_dask", "test_site", "test_rows", "test_branching",
-    "test_ideals_lazy", "test_installed", "test_signals", "test_portfolio", "test_browser", "test_auto_schedule",
-    "test_running", "test_answers", "test_ideals", "test_to_spec", "test_lexicographic", "test_cpsat",
-    "test_pictures", "test_symmetry", "test_custom_constraints", "test_auto", "test_latency", "test_random_specs",
-    "test_phases", "test_reductions", "test_network_cuts", "test_cpsat_batches", "test_decomposition", "test_front",
-    "test_list", "test_layers", "test_moirai", "test_extension", "test_hierarchy", "test_kills", "test_bench",
-    "test_stage_sweep",
+    "test_conformance", "test_custom_constraints", "test_latency", "test_phases", "test_pictures", "test_docs",
+    "test_cpsat_batches", "test_browser", "test_loop", "test_random_specs", "test_signals", "test_site",
+    "test_portfolio", "test_layers", "test_torch_run", "test_batched_heuristics", "test_hf", "test_symmetry",
+    "test_installed", "test_auto_schedule", "test_mip", "test_packaging", "test_auto", "test_ideals",
+    "test_reductions", "test_answers", "test_server", "test_annealing", "test_front", "test_dask", "test_cli",
+    "test_torch_model", "test_branching", "test_session", "test_name_requests", "test_cpsat",
+    "test_figures_browser", "test_bench",
 )  # fmt: skip
 """Files that take longest begin first, so that no process is left alone with one of them."""
 
