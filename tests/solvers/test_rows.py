@@ -186,3 +186,12 @@ def test_auto_closes_a_mixture_of_experts(rest: str) -> None:
 def test_what_keeps_rows_comes_first_in_auto() -> None:
     """Slices and ideals know no rows: under a short limit they would leave a small problem without a plan."""
     assert Auto().outline(load(TOWERS))[:2] == ("annealing", "exact")
+
+
+def test_a_start_is_one_of_the_problem_that_is_searched() -> None:
+    """A plan to start from has all nodes; where neighbours are merged first, the search is given none of it."""
+    towers = load(TOWERS)
+    best = solve(towers, time_limit=30)
+    again = solve(towers, time_limit=30, start=best.plan)
+    assert again.plan is not None
+    assert again.cost == pytest.approx(best.cost)

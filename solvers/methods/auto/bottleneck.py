@@ -172,7 +172,7 @@ class BottleneckRun(Sized):
         if not self.tells(Annealing.name):
             self.progress.say(f"annealing {self.problem.graph.n} nodes")
             self.tried.add(Annealing.name)
-            start = self.reduced.best_plan if self.large else self.limits.start
+            start = self.limits.start if self.reduced.lift is identity and not self.large else self.reduced.best_plan
             limits = self.limits.within(seconds, start=start)
             Annealing(QUICK_PATIENCE).solve(self.together, limits, self.counted())
 
