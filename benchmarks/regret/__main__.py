@@ -22,7 +22,10 @@ STEPS = {
 
 def main() -> None:
     """Do what the command line asks for."""
-    asked = _parser().parse_args()
+    parser = _parser()
+    asked = parser.parse_args()
+    if asked.only and asked.what != "methods":
+        parser.error(f"--only chooses among single methods; {asked.what} has none")
     if asked.what == "page":
         page.OUTPUT.write_text(page.text(), encoding="utf-8")
         return

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from functools import cached_property
 from time import monotonic
 
-from mtpp_dsl.core.constraints import Colocate, Separate
+from mtpp_dsl.core.constraints import Colocate, ExclusiveLinks, Separate
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result, relative_gap
 from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
-from mtpp_dsl.solvers.methods.auto.policy import INTERVAL
-from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
+from mtpp_dsl.solvers.methods.auto.policy import INTERVAL, LIFTED_NODES, ONE_CORE, PARTS
+from mtpp_dsl.solvers.methods.auto.steps import AutoSteps, even_turns
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.schedule.decomposition.decomposition import chain_parts
@@ -51,14 +51,8 @@ SPLIT_NODES = 10_000
 """Of larger graphs no such modules are looked for, which takes a time that grows with the square of the nodes."""
 SPLIT_SHARE, SPLIT_BOUND_SHARE = 0.6, 0.4
 """Of the time left, what they may take, and their bound, before further searches and other bounds."""
-PARTS_NODES, PARTS_SHARE, LARGE_PARTS_SHARE = 16, 0.75, 0.2
-"""Of the time left, what the decomposition may take where all modules have so few nodes, and where some have more."""
 CHAIN_SHARE = 0.65
-"""The same for the chain relaxation, and the lifted programmes, before one model of everything."""
-LIFTED_NODES = 1_000
-"""Graphs of so few nodes are bounded by lifted programmes whether or not they are stacks."""
-ONE_LNS_SHARE, ONE_LIFTED_SHARE = 0.45, 0.75
-"""The same on one core, for windows made anew, and then for lifted programmes."""
+"""Of the time left, what the chain relaxation and the lifted programmes may take before one model of everything."""
 MODEL_NODES = 400
 """Larger graphs are no work for one model."""
 MODULE_TABLE = 15_000_000
@@ -101,13 +95,14 @@ class ScheduleRun(AutoSteps):
         intervals = [] if large else [self.intervals()]
         for task in quick:
             self.run(task)
-        if self.decomposed and n > TINY_NODES and self.largest <= PARTS_NODES:
+        parts_first = self.decomposed and self.largest <= PARTS.nodes < n
+        if parts_first:
             self.run(self.quick("interval"))
-            self.parts(PARTS_SHARE)
+            self.parts(PARTS.share)
         for task in [*whole, *intervals] if n <= TINY_NODES else [*intervals, *whole]:
             self.run(task)
-        if self.decomposed and self.largest > PARTS_NODES:
-            self.parts(LARGE_PARTS_SHARE)
+        if self.decomposed and not parts_first:
+            self.parts(PARTS.share if self.sparse else PARTS.dense)
         self.race()
         self.insist()
         return self.answer()
@@ -192,6 +187,12 @@ class ScheduleRun(AutoSteps):
         return max((len(module.nodes) for module in modules(self.problem.graph, bound=classes)), default=0)
 
     @property
+    def sparse(self) -> bool:
+        """Whether modules of any size are expected to be solved: few edges, and links that serve several at once."""
+        few = self.problem.graph.m <= PARTS.density * self.problem.graph.n
+        return few and not any(self.problem.of(ExclusiveLinks))
+
+    @property
     def cut(self) -> bool:
         """Whether cut nodes leave modules that are small enough."""
         return self.largest <= max(min(MODULE_NODES, MODULE_PART * self.problem.graph.n), CHANNEL_NODES)
@@ -263,10 +264,9 @@ class ScheduleRun(AutoSteps):
         lifted = [] if self.stacked or self.problem.graph.n > LIFTED_NODES else [load(METHODS, "lifted")()]
         split = self.by_modules and self.split and not self.under_rows
         if count == 1:
-            longest = [*(LaneTask(method, ONE_LNS_SHARE) for method in improve)]
-            longest += [LaneTask(method, ONE_LIFTED_SHARE) for method in lifted]
-            turns = (search, *([below, parts] if split else []), *chain, *model)
-            return [[*longest, *(LaneTask(method, 1 / (len(turns) - i)) for i, method in enumerate(turns))]]
+            longest = [*(LaneTask(method, ONE_CORE.lns) for method in improve)]
+            longest += [LaneTask(method, ONE_CORE.lifted) for method in lifted]
+            return [[*longest, *even_turns([search, *([below, parts] if split else []), *chain, *model])]]
         first = [LaneTask(search, ANNEALING_SHARE if improve else 1.0), *map(LaneTask, improve)]
         if self.problem.graph.n > SERIES_NODES and self.in_series and not self.stacked:  # what was cut off by its share
             proofs = [*self.open([LaneTask(self.in_series[0], SERIES_RACE)]), *proofs]

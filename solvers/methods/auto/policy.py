@@ -37,6 +37,36 @@ class ConvexFirst(NamedTuple):
     small: float
 
 
+class Parts(NamedTuple):
+    """What ``decomposition`` has of a makespan, whose modules between cut nodes it solves.
+
+    Attributes:
+        nodes: modules of so many are small; where all are, it goes before models of everything.
+        density: graphs of so many edges a node are sparse; their modules are solved where links are not exclusive.
+        share: of the time left, where modules are small, or the graph is sparse.
+        dense: the same where neither holds.
+    """
+
+    nodes: int
+    density: float
+    share: float
+    dense: float
+
+
+class OneCore(NamedTuple):
+    """What the methods that get furthest have of a race on one core, where all take turns; the others share the rest.
+
+    Attributes:
+        lns: share of the time left for windows of a schedule made anew, which come first.
+        lifted: the same for lifted programmes after these.
+        lns_of_batches: as ``lns``, for batches.
+    """
+
+    lns: float
+    lifted: float
+    lns_of_batches: float
+
+
 EXACT_FIRST = ExactFirst(devices=2, rows=4_000, share=0.8)
 """It proves layered graphs of 60 nodes in 3 s and of 200 in 7 s, where what else there is took 16 s or left a gap."""
 CONVEX = ConvexFirst(size=4_000, share=0.6, small=0.4)
@@ -51,6 +81,19 @@ BOUNDS_FIRST = ((1.0, 8.0), (1.0, 0.0))
 LISTS_SHARE = 0.3
 """Of the time left, what each list schedule of a batch may take: with a twentieth of 5 s none ended on 1,280 chunks of
 nodes, and a plan of twice the time was left."""
+EVOLVED = (0.2, 10.0)
+"""The share of ``ea`` for batches, and its seconds at most: of 100 nodes it is ahead after 3 s of what all other
+searches have after 20 s."""
+WHOLE_BATCH = (0.2, 20.0)
+"""The same for one model of a batch of few chunks: in three of three it had a worse plan after 20 s than ``lns``."""
+PARTS = Parts(nodes=16, density=1.5, share=0.75, dense=0.2)
+"""It closes modules of 8 to 13 nodes in seconds, and in 25 s those of up to 33 nodes of InceptionV4 (1.1 edges a node).
+It got nowhere in 20 s with modules of 30 nodes and 3 edges a node, where ``lns`` and ``lifted`` did."""
+LIFTED_NODES = 1_000
+"""Makespans of so few nodes are bounded by lifted programmes: in 20 s up to 5 % above all other bounds (60 to 491
+nodes)."""
+ONE_CORE = OneCore(lns=0.45, lifted=0.75, lns_of_batches=0.55)
+"""In 20 s ``lns`` alone was up to 4 % ahead of equal turns on makespans and 5 % on batches."""
 INTERVAL = (0.2, 5.0)
 """The share of ``interval``, and its seconds at most, for makespans of graphs that a model of everything is made of: a
 twentieth of 5 s was too short for it."""

@@ -244,3 +244,8 @@ class AutoSteps(ABC):
         if self.limits.remaining <= MARGIN:  # processes end so much earlier
             return "time_limit"
         return "error" if self.failed else "complete"
+
+
+def even_turns(methods: Sequence[Method]) -> list[LaneTask]:
+    """Return tasks of which each may take as much of the time as those after it, where none ends early."""
+    return [LaneTask(method, 1 / (len(methods) - i)) for i, method in enumerate(methods)]

@@ -14,8 +14,8 @@ from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
-from mtpp_dsl.solvers.methods.auto.policy import LISTS_SHARE
-from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
+from mtpp_dsl.solvers.methods.auto.policy import EVOLVED, LISTS_SHARE, ONE_CORE, WHOLE_BATCH
+from mtpp_dsl.solvers.methods.auto.steps import AutoSteps, even_turns
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
@@ -75,17 +75,12 @@ QUICK = ("simple", "critical-path", "met", "greedy", "heft")
 LISTS = ("greedy", "heft")
 QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
-EVOLVED_SHARE, EVOLVED_SECONDS = 0.2, 10.0
-"""For an evolution of list schedules: of 100 nodes it is ahead after 3 s of what all other searches have after 20 s."""
 SMALL = 120
 """Problems of so few chunks of nodes are given to one model as a whole first."""
-WHOLE_SHARE, WHOLE_SECONDS = 0.2, 20.0
 MODEL = 4_000
 """Larger problems, in chunks of nodes times devices, are no work for one model."""
 SPLIT_SHARE = 0.7
 """Of the time left, what the modules may take before one model of everything gets it."""
-ONE_LNS_SHARE = 0.55
-"""The same for windows of a plan made anew, on one core."""
 SEARCH_SHARE = 0.4
 """Of the time left, what annealing may take before windows of its plan are made anew."""
 
@@ -108,11 +103,11 @@ class BatchRun(AutoSteps):
         self.first(load(METHODS, "single-device")())
         for name in QUICK:
             self.run(LaneTask(load(METHODS, name)(), LISTS_SHARE if name in LISTS else QUICK_SHARE, QUICK_SECONDS))
-        self.run(LaneTask(load(METHODS, "ea")(), EVOLVED_SHARE, EVOLVED_SECONDS))
+        self.run(LaneTask(load(METHODS, "ea")(), *EVOLVED))
         size = self.problem.graph.n * self.problem.batching.count
         if size <= SMALL:
             for method in self.whole:
-                self.run(LaneTask(method, WHOLE_SHARE, WHOLE_SECONDS))
+                self.run(LaneTask(method, *WHOLE_BATCH))
         if not self.closed:
             self.at_once(self.lanes(cores(self.limits), size * self.problem.k))
         self.insist()
@@ -146,13 +141,8 @@ class BatchRun(AutoSteps):
         improve = [load(METHODS, "lns")()] if availability().ok else []
         model = self.whole if size <= MODEL or not self.searched else []
         if count == 1:
-            turns = (split, bound, search, *model)
-            return [
-                [
-                    *(LaneTask(method, ONE_LNS_SHARE) for method in improve),
-                    *(LaneTask(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)),
-                ]
-            ]
+            longest = [LaneTask(method, ONE_CORE.lns_of_batches) for method in improve]
+            return [[*longest, *even_turns([split, bound, search, *model])]]
         parts = [
             LaneTask(split, SPLIT_SHARE),
             LaneTask(bound, 1.0 if not model else SPLIT_SHARE),

@@ -64,8 +64,9 @@ class WeightedRun(AutoSteps):
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
+        given = self.progress.plan is not None
         self.first(SingleDevice())
-        self.undivided = self.progress.plan
+        self.undivided = None if given else self.progress.plan
         self.first_split()
         self.run(LaneTask(Simple()))
         fit = Ideals().accepts(self.problem) is None
