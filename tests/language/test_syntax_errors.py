@@ -118,6 +118,7 @@ def test_errors_in_blocks() -> None:
         ("for i in 0..3 { node a }", "a loop stands behind a statement"),
         ("if k > 2 { device d }", "a condition stands behind a statement"),
         ("graph { node a (work = 4 ms params = 3 MiB) }", "a comma is missing before 'params'"),
+        ("graph { node a (work = (1 + 2) ms) }", "a unit stands behind a number alone; write (...) * 1 ms"),
         ("minimize sum(", "'(' is not closed"),
         ("let x = 0...3", "a range has two ends, as in '0..3', or '0..<3' without its last end"),
         ("let x = a[..3]", "a range has two ends, as in '0..3', or '0..<3' without its last end"),

@@ -221,6 +221,8 @@ def missing_mark(
         ):
             return f"a comma is missing before {before[1]!r}"
         return ""
+    if token.text in UNITS and source.text[begin : token.start].rstrip(" \t").endswith(")"):
+        return f"a unit stands behind a number alone; write (...) * 1 {token.text}"
     begins_value = token.text[0] in '"([{' or token.text[0].isalnum() or token.text[0] == "_"
     if token.text in _JOINING:  # [1, 2 for i in ...] wants a bracket, not a second value
         begins_value = False
