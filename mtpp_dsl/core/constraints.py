@@ -93,11 +93,39 @@ class InOrder(Constraint):
         return "stages"
 
 
+@dataclass(frozen=True)
+class Blocks:
+    """How the caches of nodes are cut into blocks that all devices have the same number of.
+
+    Attributes:
+        tokens: of the requests that the ``cache`` of each node is for; None where nobody has said it. A multiple of
+            *block*, so that the caches are whole blocks.
+        block: the tokens of one block.
+    """
+
+    tokens: int | None = None
+    block: int = 1
+
+
 @dataclass(frozen=True, kw_only=True)
 class Memory(Constraint):
-    """The memory of a device's nodes and its reserve fit into the device's memory."""
+    """The memory of a device's nodes and its reserve fit into the device's memory.
+
+    ``constraint cache uniform`` is this of all devices, with a pool of blocks: each device gets as many blocks for the
+    ``cache`` of its nodes as the one with the least room can hold (vLLM, SGLang). It asks no more of a plan than that
+    what the nodes keep fits; see :mod:`mtpp_dsl.core.plans.cache_pool`.
+
+    Attributes:
+        devices: under the constraint; None for all.
+        pool: how the caches are cut into blocks; None where nothing is said of it.
+    """
 
     devices: tuple[int, ...] | None = None
+    pool: Blocks | None = None
+
+    @property
+    def keyword(self) -> str:
+        return super().keyword if self.pool is None else "cache uniform"
 
 
 @dataclass(frozen=True, kw_only=True)

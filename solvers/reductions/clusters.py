@@ -100,6 +100,7 @@ def quotient(
         params=total(graph.params),
         output=output,
         memory=total(graph.memory),
+        cache=total(graph.cache),
         sizes=sizes,
         kinds=[graph.kinds[v] for v in kept] if kinds is None else kinds,
         labels=[graph.labels[v] for v in kept] if labels is None else labels,

@@ -48,6 +48,7 @@ def part_alone(problem: Problem, *, backward: bool) -> Problem:
         params=0.0 if backward else graph.params[nodes],
         output=graph.output[nodes],
         memory=graph.memory[nodes],
+        cache=graph.cache[nodes],
         sizes=graph.sizes[inside].tolist(),
         kinds=[graph.kinds[v] for v in nodes],
         colors=graph.colors[nodes],

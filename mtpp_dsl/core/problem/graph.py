@@ -35,6 +35,10 @@ BatchTimes: TypeAlias = Mapping[str, Mapping[int, Floats]]
 """By device type or name, then by the number of inputs, [n]."""
 
 
+ROUNDING = 1e-9
+"""Of a node's memory: what its cache may be above it, where both are sums."""
+
+
 def frozen(values: ArrayLike, dtype: type) -> NDArray[Any]:
     """Return a read-only copy of *values* as an array of *dtype*."""
     array: NDArray[Any] = np.array(values, dtype=dtype)
@@ -53,7 +57,7 @@ class Graph(Picklable):
             ``work_unit`` says so.
         params: [n] size of the parameters (B, or abstract).
         output: [n] size of the one tensor the node produces (B, or abstract).
-        memory: [n] what ``constraint memory`` adds up; ``params + output`` unless given.
+        memory: [n] what ``constraint memory`` adds up; ``params + output + cache`` unless given.
         sizes: [m] what an edge carries on ``links``; the tail's output unless given.
         kinds, labels: [n] free text, "" where none was given.
         colors: [n] colour class for ``colocate by color``, -1 for none.
@@ -64,6 +68,7 @@ class Graph(Picklable):
         reduce: [n] bytes that the devices of a group add up (all-reduce) where the node is split over several.
         forward_share: [n] which share of the node's time is its forward pass, 0 to 1; unless given 1, and 0 in the
             backward part.
+        cache: [n] the part of the memory that grows with the requests that are served, such as keys and values.
         times: running times by device type (or device name), each [n], where a file gives
             them; ``inf`` marks a node the type does not support.
         device_times: running times on single devices by their names, each [n], as they are: not divided by the speed
@@ -101,6 +106,7 @@ class Graph(Picklable):
     state: Floats
     reduce: Floats
     forward_share: Floats
+    cache: Floats
     times: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
     device_times: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
     batch_times: BatchTimes = field(default_factory=lambda: MappingProxyType({}))
@@ -134,6 +140,7 @@ class Graph(Picklable):
         state: ArrayLike | None = None,
         reduce: ArrayLike = 0.0,
         forward_share: ArrayLike | None = None,
+        cache: ArrayLike = 0.0,
         times: Mapping[str, ArrayLike] | None = None,
         device_times: Mapping[str, ArrayLike] | None = None,
         batch_times: Mapping[str, Mapping[int, ArrayLike]] | None = None,
@@ -162,6 +169,14 @@ class Graph(Picklable):
         tails, heads, extra = _sorted_edges(pairs, sizes, names)
         output = _per_node("output", output, n, names)
         params = _per_node("params", params, n, names)
+        cache = _per_node("cache", cache, n, names)
+        memory = _per_node("memory", _or_else(memory, params + output + cache), n, names)
+        if (cache > memory * (1 + ROUNDING)).any():
+            v = int(np.flatnonzero(cache > memory * (1 + ROUNDING))[0])
+            raise UsageError(
+                f"node {names[v]!r} has a memory of {memory[v]:g} and a cache of {cache[v]:g}: the memory of a node "
+                "counts its cache, too"
+            )
         parts = frozen(np.broadcast_to(np.asarray(backward), (n,)), np.bool_)
         share = _per_node("forward", _or_else(forward_share, np.where(parts, 0.0, 1.0)), n, names)
         if (share > 1).any():
@@ -174,7 +189,7 @@ class Graph(Picklable):
             work=frozen(_per_node("work", work, n, names), np.float64),
             params=frozen(params, np.float64),
             output=frozen(output, np.float64),
-            memory=frozen(_per_node("memory", _or_else(memory, params + output), n, names), np.float64),
+            memory=frozen(memory, np.float64),
             sizes=frozen(np.where(np.isnan(extra), output[tails], extra), np.float64),
             kinds=tuple(kinds) if kinds is not None else ("",) * n,
             labels=tuple(labels) if labels is not None else ("",) * n,
@@ -184,6 +199,7 @@ class Graph(Picklable):
             state=frozen(_per_node("state", _or_else(state, params), n, names), np.float64),
             reduce=frozen(_per_node("reduce", reduce, n, names), np.float64),
             forward_share=frozen(share, np.float64),
+            cache=frozen(cache, np.float64),
             times=_times(times or {}, n, names),
             device_times=_times(device_times or {}, n, names),
             batch_times=_batch_times(batch_times or {}, n, names),
@@ -302,6 +318,7 @@ class Graph(Picklable):
                 params=float(self.params[v]),
                 output=float(self.output[v]),
                 memory=float(self.memory[v]),
+                cache=float(self.cache[v]),
                 kind=self.kinds[v],
                 label=self.labels[v],
                 color=int(self.colors[v]),

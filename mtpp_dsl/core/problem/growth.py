@@ -10,9 +10,11 @@ import numpy as np
 
 from mtpp_dsl.core.constraints import (
     Acyclic,
+    Blocks,
     Bottleneck,
     BreakSymmetry,
     Colocate,
+    Constraint,
     Contiguous,
     Decision,
     Forbid,
@@ -63,7 +65,7 @@ def why_not_larger(one: Problem, other: Problem) -> str:
 
 def _of_constraints(one: Problem, other: Problem) -> Iterator[str]:
     """Yield which constraints differ, or may be kept by a larger problem alone."""
-    if one.constraints != other.constraints:
+    if _without_blocks(one) != _without_blocks(other):
         yield "the constraints differ"
         return
     for rule in one.constraints:
@@ -72,6 +74,12 @@ def _of_constraints(one: Problem, other: Problem) -> Iterator[str]:
                 yield f"constraint {rule.label} does not only limit loads from above"
         elif not isinstance(rule, (*_OF_PLACES, *_OF_SIZES)):
             yield f"constraint {rule.keyword} may be kept where sizes are larger, and broken where they are smaller"
+
+
+def _without_blocks(problem: Problem) -> list[Constraint]:
+    """Return the constraints without what caches are for: how many tokens a cache holds keeps no plan away."""
+    return [replace(rule, pool=Blocks()) if isinstance(rule, Memory) and rule.pool else rule
+            for rule in problem.constraints]  # fmt: skip
 
 
 def _asks_for_little(rule: Linear) -> bool:

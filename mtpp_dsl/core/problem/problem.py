@@ -16,6 +16,7 @@ from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.base.units import format_quantity
 from mtpp_dsl.core.constraints import (
     Acyclic,
+    Blocks,
     Colocate,
     Constraint,
     Contiguous,
@@ -33,6 +34,7 @@ from mtpp_dsl.core.constraints import (
 )
 from mtpp_dsl.core.errors import ConstraintError, UsageError
 from mtpp_dsl.core.problem.batching import Batching, batching, check_batches
+from mtpp_dsl.core.problem.cache_blocks import check_blocks
 from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Shared, Tree
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.core.problem.in_order import Line, check_order, in_line, ordered_devices
@@ -173,6 +175,7 @@ class Problem(Picklable):
         check_copies(constraints, graph, interconnect, objectives)
         check_phases(graph, interconnect, objectives, constraints)
         check_robust(constraints, graph, interconnect, objectives)
+        check_blocks(constraints, objectives)
         objective = objectives[0]
         notes = (*notes, *check_network(objectives, devices, interconnect, constraints))
         if objective.batch is not None:
@@ -443,6 +446,11 @@ class Problem(Picklable):
     def stage_room(self) -> Floats:
         """[devices] the same, with room for the rounding of sums, as :attr:`memory_room` has it."""
         return self._with_rounding(self.stage_limit)
+
+    @property
+    def cache_blocks(self) -> Blocks | None:
+        """How caches are cut into blocks that all devices have the same number of; None where nobody asks for it."""
+        return next((rule.pool for rule in self.of(Memory) if rule.pool is not None), None)
 
     @cached_property
     def memory_limit(self) -> Floats:

@@ -182,6 +182,8 @@ def unread(
     yield from _barred_times(graph, devices)
     yield from _of_stages(graph, objective, constraints)
     yield from _of_groups(interconnect, constraints)
+    if not graph.cache.any() and any(isinstance(c, Memory) and c.pool is not None for c in constraints):
+        yield "'constraint cache uniform' asks no more than 'constraint memory': give nodes (cache = …)"
     by_links = interconnect.keyword in ("links", "tree")
     if graph.origin is None and not by_links and (graph.sizes != graph.output[graph.tails]).any():
         e = int(np.flatnonzero(graph.sizes != graph.output[graph.tails])[0])

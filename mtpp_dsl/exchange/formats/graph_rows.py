@@ -114,7 +114,8 @@ PHASES = "phases"
 SIZES = ("params", "output", "saved", "state", "reduce")
 COSTS = ("flop", "read", "write")
 WORDS = ("kind", "label", "part", "dtype", "weight_type")
-NODE_FIELDS = ("work", *SIZES, "memory", "forward", "color", "deviation", "deviation_share", *COSTS, *WORDS)
+MEMORIES = ("memory", "cache")
+NODE_FIELDS = ("work", *SIZES, *MEMORIES, "forward", "color", "deviation", "deviation_share", *COSTS, *WORDS)
 """What a row of a node may have beside its name, and times by type of device."""
 EDGE_FIELDS = ("size",)
 TIME_ON = "time on "
@@ -150,7 +151,7 @@ class GraphRows:
             return work if what == "work" else "s" if work == "FLOP" else work
         if what.startswith(TIME_ON):
             return "s" if self.units["work"] else ""
-        known = {"memory": self.units["memory"], "flop": "FLOP", "read": "B", "write": "B"}
+        known = {**dict.fromkeys(MEMORIES, self.units["memory"]), "flop": "FLOP", "read": "B", "write": "B"}
         return known.get(what, self.units["size"] if what in (*SIZES, "size") else "")
 
 
@@ -187,8 +188,10 @@ def rows_of(graph: Graph) -> GraphRows:
     """
     units = {"work": graph.work_unit, "size": graph.size_unit, "memory": graph.memory_unit}
     usual = {
-        **dict.fromkeys(("work", "params", "output", "reduce"), np.zeros(graph.n)),
-        "memory": graph.params + graph.output if graph.memory_unit == graph.size_unit else np.full(graph.n, np.nan),
+        **dict.fromkeys(("work", "params", "output", "reduce", "cache"), np.zeros(graph.n)),
+        "memory": graph.params + graph.output + graph.cache
+        if graph.memory_unit == graph.size_unit
+        else np.full(graph.n, np.nan),
         "saved": graph.output,
         "state": graph.params,
         "forward_share": np.where(graph.backward, 0.0, 1.0),
@@ -264,7 +267,8 @@ class _Reading:
         self.sizes = WeightsReader((SIZE,), asked.get("size"), "sizes")
         self.memory = WeightsReader((SIZE,), asked.get("memory"), "memories")
         self.times = WeightsReader((TIME,), None, "times on devices")
-        readers = dict.fromkeys((*SIZES, "size"), self.sizes) | {"work": self.work, "memory": self.memory}
+        readers = dict.fromkeys((*SIZES, "size"), self.sizes) | dict.fromkeys(MEMORIES, self.memory)
+        readers["work"] = self.work
         for what, unit in rows.declared.items():
             if what in readers:
                 readers[what].declare(what, unit)
@@ -277,13 +281,13 @@ class _Reading:
         edges = self.sizes.read(
             "size", [f"edge {rows.names[u]} -> {rows.names[v]}" for u, v in rows.edges], list(map(short, rows.sizes))
         )
-        memory = column("memory", self.memory)
+        memory, cache = column("memory", self.memory), column("cache", self.memory)
         times = {
             what.removeprefix(TIME_ON): column(what, self.times, 0.0) for what in sorted(self.kinds) if TIME_ON in what
         }
         deviation = column("deviation", self.times)
         work_unit = self.work.unit or (self.times.unit if rows.units.get("work") is None else "")
-        given = any(value is not None for value in memory)
+        given = any(value is not None for value in (*memory, *cache))
         return Graph.create(
             rows.names,
             rows.edges,
@@ -291,6 +295,7 @@ class _Reading:
             params=_zeros(sized["params"]),
             output=_zeros(sized["output"]),
             memory=_nans(memory),
+            cache=_zeros(cache),
             sizes=edges,
             kinds=self.words("kind"),
             labels=self.words("label"),

@@ -46,8 +46,8 @@ def graph_of(
     Of a node,
 
     * ``params`` are the bytes of the weights that its operators read, each weight counted once;
-    * ``memory`` is params, and what is kept from step to step (``cache``). What is there only while a node runs is
-      ``origin.working``: a device needs the most of any of its nodes, which its ``reserve`` is for;
+    * ``memory`` is params, and what is kept from step to step, which is its ``cache``. What is there only while a node
+      runs is ``origin.working``: a device needs the most of any of its nodes, which its ``reserve`` is for;
     * ``output`` are the bytes of all its tensors that other nodes read; the ``size`` of an edge those that its reader
       reads. Gradients that come back count with the tensors that went;
     * ``costs`` are those of its operators, one item each. Operators that are computed anew in several nodes cost
@@ -226,6 +226,7 @@ def _graph(
         params=params,
         output=output,
         memory=params + cache,
+        cache=cache,
         sizes=[sum(sent[t] for t in flows.pairs[pair]) for pair in pairs],
         kinds=[_kind(model, grouping, costs, g) for g in range(grouping.n)],
         labels=grouping.paths,

@@ -31,7 +31,7 @@ def items_of(graph: Graph) -> Iterator[str]:
             "output": (float(graph.output[v]), graph.size_unit),
             "memory": (float(graph.memory[v]), graph.memory_unit),
         }
-        if graph.memory[v] == graph.params[v] + graph.output[v] and not mixed:
+        if graph.memory[v] == graph.params[v] + graph.output[v] + graph.cache[v] and not mixed:
             del given["memory"]
         options: dict[str, Any] = {
             what: quantity(*pair) for what, pair in given.items() if pair[0] or what in ("memory", *always)
@@ -64,6 +64,7 @@ def _in_phases(graph: Graph, v: int) -> dict[str, str]:
     if not graph.phases:
         return {}
     own = {"work": graph.work_unit, "output": graph.size_unit}
+    own |= {"cache": graph.memory_unit} if graph.cache.any() else {}
     memory = {"memory": quantity(float(graph.memory[v]), graph.memory_unit)}
     return {what: _by_phase(graph, what, v, unit) for what, unit in own.items()} | memory
 
@@ -90,6 +91,8 @@ def _staged(graph: Graph, v: int) -> Iterator[tuple[str, float, str, float]]:
     yield "saved", float(graph.saved[v]), unit, float(graph.output[v])
     yield "state", float(graph.state[v]), unit, float(graph.params[v])
     yield "reduce", float(graph.reduce[v]), unit, 0.0
+    if not graph.phases:
+        yield "cache", float(graph.cache[v]), graph.memory_unit, 0.0
     yield "forward", float(graph.forward_share[v]), "", 0.0 if graph.backward[v] else 1.0
 
 

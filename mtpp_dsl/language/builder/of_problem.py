@@ -275,6 +275,9 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
             return "acyclic" + _options_besides(parts=(rule.parts, "both"), groups=(rule.groups, "ordered"))
         case c.Contiguous():
             return "contiguous" + _on(problem, rule.devices) + _options_besides(parts=(rule.parts, "both"))
+        case c.Memory() if rule.pool is not None:
+            block = None if rule.pool.block == 1 else rule.pool.block
+            return "cache uniform" + option_list({"tokens": rule.pool.tokens, "block": block})
         case c.Memory():
             return "memory" + _on(problem, _limited(problem, rule))
         case c.StageMemory():

@@ -86,6 +86,14 @@ class Rules:
         return self._rule("contiguous", devices, parts=parts)
 
     @says
+    def uniform_cache(self, *, tokens: object = None, block: object = None) -> Self:
+        """Let all devices have as many blocks for their caches as the fullest holds: ``constraint cache uniform``.
+
+        The ``cache`` of each node is for so many *tokens*, in blocks of *block* tokens.
+        """
+        return self._rule("cache uniform", tokens=tokens, block=block)
+
+    @says
     def fits_memory(
         self,
         devices: Names | None = None,

@@ -36,6 +36,7 @@ NODE_OPTIONS = (
     "params",
     "output",
     "memory",
+    "cache",
     "deviation",
     "saved",
     "state",
@@ -48,13 +49,13 @@ NODE_OPTIONS = (
     *COST_OPTIONS,
 )
 
-AMOUNTS = {"work", "params", "output", "memory", "saved", "state", "reduce"}
+AMOUNTS = {"work", "params", "output", "memory", "cache", "saved", "state", "reduce"}
 """Options that are numbers, and nothing else."""
 
-PER_PHASE = ("work", "output")
+PER_PHASE = ("work", "output", "cache")
 """Options that may give each phase a value of its own."""
 
-_ABSENT = {"work": Quantity(0), "params": Quantity(0), "output": Quantity(0)}
+_ABSENT = dict.fromkeys(("work", "params", "output", "cache"), Quantity(0))
 
 MAX_COLOR = 2**53
 """Larger colours are no whole numbers everywhere."""
@@ -92,6 +93,7 @@ class GraphItems:
             ("params", sized, self.bytes),
             ("output", sized, self.bytes),
             ("memory", sized, self.memory),
+            ("cache", sized, self.memory),
             ("saved", sized, self.bytes),
             ("state", sized, self.bytes),
             ("reduce", sized, self.bytes),
@@ -470,6 +472,7 @@ class GraphItems:
             params=self.column("params", 0.0),
             output=self.column("output", 0.0, phase),
             memory=self.column("memory", float("nan")),
+            cache=self.column("cache", 0.0, phase),
             sizes=[size[phase] if isinstance(size, dict) else size for size in sizes],
             kinds=self.column("kind", "") or None,
             labels=self.column("label", "") or None,

@@ -95,6 +95,12 @@ def idle_memory(
             first[1],
             code="MTPP-W401",
         )
+    elif graph.cache.any() and graph.origin is None and not _keeps_memory(constraints):
+        v = int(graph.cache.argmax())
+        yield _warning(
+            f"the cache of {graph.names[v]} is given, but no constraint uses it: say 'constraint memory'",
+            code="MTPP-W401",
+        )
     if limited and ((rules and not graph.memory.any()) or (streams and not rules and not graph.params.any())):
         places += [s.span for s in statements if isinstance(s, tree.InterconnectStatement)]
         yield _warning(
@@ -110,8 +116,12 @@ def _streams(joined: Interconnect) -> bool:
 
 def _limits_memory(joined: Interconnect, constraints: Sequence[Constraint]) -> bool:
     """Return whether something keeps to the memories of devices, or pays for what does not fit."""
+    return _streams(joined) or _keeps_memory(constraints)
+
+
+def _keeps_memory(constraints: Sequence[Constraint]) -> bool:
     custom = any(isinstance(constraint, CustomConstraint) and constraint.keeps_memory for constraint in constraints)
-    return custom or _streams(joined) or any(isinstance(constraint, Memory) for constraint in constraints)
+    return custom or any(isinstance(constraint, Memory) for constraint in constraints)
 
 
 def idle_reserve(

@@ -13,7 +13,7 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.text.source import Fix, Place, Span
 from mtpp_dsl.language.lowering.custom import lower_custom
 from mtpp_dsl.language.lowering.lower_objective import StatedObjective, lower_penalty
-from mtpp_dsl.language.lowering.lower_pipelines import MEMORY_OPTIONS, shard, stage_memory
+from mtpp_dsl.language.lowering.lower_pipelines import MEMORY_OPTIONS, blocks, shard, stage_memory
 from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.arithmetic import Mismatch, subtract
 from mtpp_dsl.language.values.complaints import Complaint
@@ -52,6 +52,7 @@ RULE_OPTIONS: dict[str, tuple[str, ...]] = {
     "break": ("scope",),
     "replicate": ("sync",),
     "memory": MEMORY_OPTIONS,
+    "cache": ("tokens", "block"),
     "shard": ("speedup",),
     "copies": ("share",),
     "robust": ("deviation",),
@@ -301,16 +302,26 @@ def _parts(options: Options) -> c.Parts:
 
 def _memory(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, options: Options) -> Iterator[c.Constraint]:
     devices = _on(s, scope, local)
+    _check_limits(s, scope, devices)
+    if any(name in options for name in MEMORY_OPTIONS):
+        yield from stage_memory(s, options, devices)
+    else:
+        yield c.Memory(devices=devices, origin=s.span.place)
+
+
+def _cache(s: tree.ConstraintStatement, scope: SpecScope, _: Locals, options: Options) -> Iterator[c.Constraint]:
+    _check_limits(s, scope, None)
+    yield c.Memory(pool=blocks(options), origin=s.span.place)
+
+
+def _check_limits(s: tree.ConstraintStatement, scope: SpecScope, devices: tuple[int, ...] | None) -> None:
+    """Hold that each of *devices*, or one of all, has a memory."""
     scope.remarks.need("devices", "options")
     assert scope.devices is not None
     chosen = [scope.devices[d] for d in (range(len(scope.devices)) if devices is None else devices)]
     without = [device.name for device in chosen if device.memory is None]
     if len(without) == len(chosen) or (devices is not None and without):
         raise Complaint(f"device {without[0]!r} has no memory limit; give it (memory = …)", s.span, code="MTPP-E404")
-    if any(name in options for name in MEMORY_OPTIONS):
-        yield from stage_memory(s, options, devices)
-    else:
-        yield c.Memory(devices=devices, origin=s.span.place)
 
 
 def _colocate(s: tree.ConstraintStatement, scope: SpecScope, local: Locals, _: Options) -> Iterator[c.Constraint]:
@@ -442,6 +453,7 @@ _RULES: dict[str, Callable[[tree.ConstraintStatement, SpecScope, Locals, Options
     "acyclic": _acyclic,
     "contiguous": _contiguous,
     "memory": _memory,
+    "cache": _cache,
     "colocate": _colocate,
     "separate": _separate,
     "pin": _pin,

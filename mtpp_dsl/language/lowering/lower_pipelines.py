@@ -19,6 +19,7 @@ from mtpp_dsl.language.values.values import Sequence as Values
 MEMORY_OPTIONS = ("schedule", "microbatches", "recompute")
 PIPELINED = ("gpipe", "1f1b", "pipedream", "2bw")
 MAX_GROUP = 1_000_000
+MAX_TOKENS = 10**15
 
 
 def stage_memory(
@@ -66,6 +67,28 @@ def microbatches(options: Options) -> int | None:
             f"there is one microbatch or more; this is {many}", options.span("microbatches"), code="MTPP-E214"
         )
     return many
+
+
+def blocks(options: Options) -> c.Blocks:
+    """Return how caches are cut into blocks.
+
+    Raises:
+        Complaint: fewer than one token; tokens that are no whole blocks.
+    """
+    given = {name: options.whole(name) for name in ("tokens", "block")}
+    for name, number in given.items():
+        if number is not None and not 1 <= number <= MAX_TOKENS:
+            raise Complaint(f"{name} is 1 to {MAX_TOKENS:,}; this is {number:,}", options.span(name), code="MTPP-E214")
+    pool = c.Blocks(given["tokens"], given["block"] or 1)
+    if pool.tokens is not None and pool.tokens % pool.block:
+        more = -(-pool.tokens // pool.block) * pool.block
+        raise Complaint(
+            f"{pool.tokens:,} tokens are no whole blocks of {pool.block:,}: say for {more:,} tokens what the nodes "
+            "keep, or leave out tokens",
+            options.span("tokens"),
+            code="MTPP-E506",
+        )
+    return pool
 
 
 def shard(

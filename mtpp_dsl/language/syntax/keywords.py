@@ -141,6 +141,11 @@ RULES: Mapping[str, Meaning] = {
         "memory on DEVICES",
         "stages.md#what-a-stage-keeps",
     ),
+    "cache": Meaning(
+        "Memory holds, and all devices get as many blocks for their caches as the fullest of them can hold.",
+        "cache uniform (tokens = 8192, block = 16)",
+        "largest.md#the-cache-of-vllm-and-sglang",
+    ),
     "colocate": Meaning(
         "These nodes are on one device.", "colocate NODES, or colocate by color", "language.md#constraints"
     ),

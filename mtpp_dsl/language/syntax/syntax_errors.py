@@ -199,6 +199,7 @@ EXAMPLES: dict[str, list[str]] = {
         "constraint subgraphs 2",
         "constraint subgraphs at 2",
     ],
+    "'cache' is written 'cache uniform'": ["constraint cache", "constraint cache d", "constraint cache (tokens = 3)"],
     "'exclusive' is written 'exclusive links'": ["constraint exclusive", "constraint exclusive d"],
     "'batch' is written 'batch in [1, 2]'": ["constraint batch", "constraint batch [1, 2]", "constraint batch in 1, 2"],
     "'repeat' is written 'repeat up to 2 on d'": [

@@ -181,7 +181,14 @@ def _statements(words: Vocabulary, name: str) -> list[dict[str, Any]]:
 
 def _between(words: Vocabulary) -> list[dict[str, Any]]:
     """Return the patterns of words inside statements; of those that are good names, only where two stand together."""
-    pairs = (r"at[ \t]+most", r"up[ \t]+to", r"symmetry[ \t]+by", r"(?<=exclusive )links", r"at(?=[ \t]+batch)")
+    pairs = (
+        r"at[ \t]+most",
+        r"up[ \t]+to",
+        r"symmetry[ \t]+by",
+        r"(?<=exclusive )links",
+        r"(?<=cache )uniform",
+        r"at(?=[ \t]+batch)",
+    )
     single = sorted(set(words.between) & {"as", "by", "from", "in", "on"})
     return [_whole(f"{_BEFORE}(?:{'|'.join(pairs)}){_AFTER}", "keyword.other"), _whole(_word(single), "keyword.other")]
 

@@ -152,6 +152,8 @@ _STAGES, _COSTS, _TRANSFERS = (
     "networks.md#what-transfers-take",
 )
 
+_CACHES = "largest.md#the-cache-of-vllm-and-sglang"
+
 _UP = {
     "uplink": Meaning("The bandwidth of the way to the switch above.", "bandwidth", _JOINED, "unlimited"),
     "latency": Meaning("The latency of the way to the switch above.", "time", _JOINED, "0"),
@@ -206,7 +208,8 @@ _OF: Mapping[str, Mapping[str, Meaning]] = {
         ),
         "params": Meaning("The size of its parameters.", "size", _NODE, "0"),
         "output": Meaning("The size of its tensor.", "size", _NODE, "0"),
-        "memory": Meaning("What it takes under constraint memory.", "size", _NODE, "params + output"),
+        "memory": Meaning("What it takes under constraint memory.", "size", _NODE, "params + output + cache"),
+        "cache": Meaning("The part of its memory that requests take.", "size", _CACHES, "0"),
         "deviation": Meaning(
             "By how much it may take longer, under constraint robust.",
             "time or share",
@@ -314,6 +317,8 @@ _OF: Mapping[str, Mapping[str, Meaning]] = {
         "empty": Meaning(
             "Whether a stage may have no node.", "word", f"{_LANGUAGE}stages-in-the-order-of-devices", "allowed"
         ),
+        "tokens": Meaning("How many tokens the cache of each node is for.", "whole number", _CACHES, "none"),
+        "block": Meaning("The tokens of one block of the cache.", "whole number", _CACHES, "1"),
         "recompute": Meaning(
             "Whether stages compute activations again.", "word", "stages.md#what-a-stage-keeps", "never"
         ),

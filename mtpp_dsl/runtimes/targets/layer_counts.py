@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from mtpp_dsl.core.base.units import counted
+from mtpp_dsl.core.constraints import Blocks, Constraint, Memory, StageMemory
 from mtpp_dsl.core.contracts.targets import Files, Split, Stamp, text_of
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import on_a_line
-from mtpp_dsl.runtimes.targets.stages import Stages
+from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, origin_of
 
 MAX_TEXT = 2**20
 """Bytes of a longer file of counts are not read."""
@@ -39,11 +40,12 @@ class Layers(Stages):
         """Return the problem under the limits; warn of unequal memories where the least room counts for all."""
         restricted = super().restrict(problem)
         alike = len({device.memory for device in problem.devices}) < 2
-        if not self.least_cache or alike or any(device.reserve for device in problem.devices):
+        counted_in = restricted.cache_blocks is not None and problem.graph.cache.any()
+        if not self.least_cache or alike or counted_in or any(device.reserve for device in problem.devices):
             return restricted
         warning = (
             f"{self.runtime} gives all ranks a cache for as many tokens as the rank with the least room: keep that "
-            "room free on each device with 'reserve', or count the cache in the memory of the nodes"
+            "room free on each device with 'reserve', or give the nodes (cache = …)"
         )
         return replace(restricted, warnings=(*restricted.warnings, warning))
 
@@ -74,12 +76,24 @@ class _Server(Layers):
         variable: its name.
         launch: what starts the server, up to the model.
         degree: the option for the number of pipeline ranks.
+        block: the tokens of a block of its cache, unless it is told otherwise.
     """
 
     least_cache = True
+    block = 1
     variable = ""
     launch = ""
     degree = ""
+
+    def added(self, problem: Problem, items: StageItems, devices: Sequence[int]) -> Iterator[Constraint]:
+        """Yield the constraints that the runtime stands for: with caches, that ranks have equal numbers of blocks."""
+        rules = list(super().added(problem, items, devices))
+        staged = next(problem.of(StageMemory), None) is not None
+        limited = any(device.memory is not None for device in problem.devices) and not staged
+        if limited and problem.graph.cache.any() and problem.cache_blocks is None:
+            rules = [rule for rule in rules if not isinstance(rule, Memory)]
+            rules.append(Memory(pool=Blocks(block=self.block), origin=origin_of(self.name)))
+        yield from rules
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return a shell script that starts the server; its argument is the model."""
@@ -97,6 +111,7 @@ class VLlm(_Server):
     name = "vllm"
     summary = "vLLM: VLLM_PP_LAYER_PARTITION and its launch line"
     runtime = "vLLM"
+    block = 16
     variable = "VLLM_PP_LAYER_PARTITION"
     launch = "vllm serve"
     degree = "--pipeline-parallel-size"

@@ -8,6 +8,7 @@ from typing import IO
 from rich.text import Text
 
 from mtpp_dsl.core.base.units import counted, format_gap, format_quantity, format_share, times
+from mtpp_dsl.core.plans.cache_pool import CachePool, cache_pool
 from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.pipeline import Iteration, iteration_of
 from mtpp_dsl.core.plans.plan import Plan
@@ -97,6 +98,9 @@ def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole
     for name, phase in result.evaluation.phases.items() if result.evaluation is not None else ():
         bottleneck, latency = (format_quantity(x, problem.time_unit) for x in (phase.bottleneck, phase.latency))
         rows.append((name, Text(f"bottleneck {bottleneck}, latency {latency}")))
+    pool = None if result.plan is None else cache_pool(problem, result.plan)
+    if pool is not None:
+        rows.append(("cache", Text(held_by_caches(problem, pool))))
     if timeline is not None:
         rows.append(("critical path", critical_path(problem, timeline, whole=whole)))
     if result.bound is not None and not result.objectives:
@@ -147,6 +151,16 @@ def _passes(problem: Problem, iteration: Iteration) -> str:
         return f"not simulated, as there are too many; {least} at least with these stages"
     time = format_quantity(iteration.simulated, unit)
     return f"{time} as {schedule} orders them; {least} at least with these stages"
+
+
+def held_by_caches(problem: Problem, pool: CachePool) -> str:
+    """Return what the caches of a plan hold, in words."""
+    fullest = f"{problem.devices[pool.device].name} is the fullest"
+    block = 1 if problem.cache_blocks is None else problem.cache_blocks.block
+    if pool.blocks is None or pool.tokens is None:
+        return f"holds {pool.times:.4g} times what the nodes ask for; {fullest}"
+    cut = f" in {counted(pool.blocks, 'block')} of {block}" if block > 1 else ""
+    return f"{counted(pool.tokens, 'token')} on each device{cut}; {fullest}"
 
 
 def _bound(problem: Problem, bound: Bound) -> Text:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.checks.cache_check import held_by_caches, whole_blocks
 from mtpp_dsl.checks.stage_check import iteration_times
 from mtpp_dsl.checks.verification import costs_of, penalties_of, size_of
 from mtpp_dsl.core.base.answered import value_of
@@ -91,6 +92,7 @@ def false_claims(
     yield from _log(problem, data, cost, bound, size)
     yield from _penalties(problem, data, plan)
     yield from _iteration(problem, data, plan)
+    yield from _cache(problem, data, plan)
     yield from _target(objective, data, cost, bound)
     yield from _largest(problem, data, plan)
     yield from _times(problem, data)
@@ -166,6 +168,30 @@ def _iteration(problem: Problem, data: Mapping[str, Any], plan: Plan | None) -> 
     for what, computed in (("simulated", time), ("bound", bound)):
         if (claim[what] is None and computed is not None) or (computed is not None and not near(claim[what], computed)):
             yield f"iteration.{what}: {claim[what]!r} in the answer; the plan has {computed!r}"
+
+
+def _cache(problem: Problem, data: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield what an answer says of the caches of its plan that is not so."""
+    claim = data.get("cache")
+    counted = None if plan is None else held_by_caches(problem, plan)
+    if (claim is None) != (counted is None):
+        yield "cache: it is what the caches of the plan hold, where a constraint asks for it, and nothing else"
+    if claim is None or counted is None:
+        return
+    times, fullest = counted
+    names = [problem.devices[d].name for d in sorted(fullest)]
+    if not near(claim["times"], float(times)):
+        yield f"cache.times: {claim['times']!r} in the answer; the plan has {float(times)!r}"
+    if claim["device"] not in names:
+        yield f"cache.device: {claim['device']!r} in the answer; the fullest is {' or '.join(names)}"
+    pool = problem.cache_blocks
+    if pool is None or pool.tokens is None:
+        known = claim["blocks"] is None and claim["tokens"] is None
+    else:
+        known = claim["blocks"] in whole_blocks(times, pool.tokens, pool.block)
+        known = known and claim["tokens"] == claim["blocks"] * pool.block
+    if not known:
+        yield f"cache: {claim['blocks']!r} blocks and {claim['tokens']!r} tokens do not follow from the plan"
 
 
 def _bounded(

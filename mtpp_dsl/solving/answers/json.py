@@ -12,6 +12,7 @@ from importlib.resources import files
 from math import inf
 from typing import Any
 
+from mtpp_dsl.core.plans.cache_pool import cache_pool
 from mtpp_dsl.core.plans.evaluation import Evaluation
 from mtpp_dsl.core.plans.pipeline import iteration_of
 from mtpp_dsl.core.plans.result import Bound, Reached, Result
@@ -118,6 +119,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
         "plan": None if result.plan is None else result.plan.to_json(problem),
         "devices": _devices(problem, result),
         **_channels(problem, result),
+        **_cache(problem, result),
         **_target(problem, result),
         **_largest(result),
         **_times(problem),
@@ -202,6 +204,12 @@ def _channels(problem: Problem, result: Result) -> dict[str, Any]:
         return {}
     loads = zip(problem.network.channels, result.evaluation.channels.tolist(), strict=False)
     return {"channels": [{"name": name, "load": float(load)} for name, load in loads if load > 0]}
+
+
+def _cache(problem: Problem, result: Result) -> dict[str, Any]:
+    """Return what the caches of the plan hold, by the name of the field; {} where nobody asks, or nothing limits it."""
+    pool = None if result.plan is None else cache_pool(problem, result.plan)
+    return {} if pool is None else {"cache": {**asdict(pool), "device": problem.devices[pool.device].name}}
 
 
 def _target(problem: Problem, result: Result) -> dict[str, Any]:

@@ -50,6 +50,7 @@ RULES: Mapping[str, str] = {
     "pin": "pin ${1:node} on ${2:device}",
     "forbid": "forbid ${1:node} on ${2:device}",
     "subgraphs": "subgraphs at most ${1:2}",
+    "cache": "cache uniform (block = ${1:16})",
     "exclusive": "exclusive links",
     "batch": "batch in [${1:1, 2, 4}]",
     "repeat": "repeat up to ${1:2}",
