@@ -62,7 +62,7 @@ class ProofFinding:
 
 
 def check_bound(problem: Problem, claim: BoundClaim, limits: Limits) -> ProofFinding:
-    """Derive the bound again: from its certificate, or, without one, as ``simple`` computes it, or by all ideals.
+    """Derive the bound again: from its certificate, or, without one, as ``simple`` does, by all ideals, or by boxes.
 
     What is asked of one of several phases is proved of that phase alone, as it was found: plans and costs are the same.
 
@@ -97,7 +97,7 @@ def check_bound(problem: Problem, claim: BoundClaim, limits: Limits) -> ProofFin
 
 
 def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits: Limits) -> ProofFinding:
-    """Compute the bound again where ``simple`` proves as much, or all chains of ideals; else it is only claimed.
+    """Compute the bound again where ``simple`` proves as much, all chains of ideals, or boxes over all choices.
 
     Raises:
         VerificationError: the bound is said to be that of ``simple``, and is more.
@@ -117,6 +117,10 @@ def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits
         return ProofFinding(
             True, f"bound {value} by {claim.method}: it has no certificate; all ideals gone through here, and proved"
         )
+    if _by_leaves(problem, claim, limits):
+        return ProofFinding(
+            True, f"bound {value} by {claim.method}: it has no certificate; all choices gone through here, and proved"
+        )
     text = f"bound {value} by {claim.method}: only claimed, not proved here: it has no certificate"
     if bound is not None and bound.cost > 0:
         least = problem.valued(bound.cost)
@@ -133,6 +137,21 @@ def _by_ideals(problem: Problem, claim: BoundClaim, limits: Limits) -> bool:
     except (Refused, UsageError):
         return False
     return True
+
+
+def _by_leaves(problem: Problem, claim: BoundClaim, limits: Limits) -> bool:
+    """Return whether a tree of boxes over all choices, searched here and then checked, proves the bound."""
+    find = registry.built_in("mtpp_dsl.solvers.proving.leaf_search:find_leaves")
+    checker: Checker = registry.load(registry.PROOFS, "leaves")()
+    left = Limits(time=min(SECONDS, limits.remaining))
+    try:
+        certificate = find(recognised(problem).problem, claim.cost * (1 - ROUNDING / 2), left)
+        if certificate is None:
+            return False
+        proved = checker.prove(recognised(problem).problem, certificate.data, limits)
+    except (Refused, UsageError):
+        return False
+    return claim.cost <= proved * (1 + ROUNDING)
 
 
 def check_infeasible(problem: Problem, clash: Sequence[str]) -> ProofFinding:

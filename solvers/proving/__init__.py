@@ -1,0 +1,4 @@
+"""Searches for certificates of bounds that others have proved: they find what a checker of ours then proves again.
+
+They import the checkers, whose rows they are about, and the solvers' back ends; nothing of the methods.
+"""

@@ -1,0 +1,103 @@
+"""Find a certificate ``leaves``: branch over the variables of the rows until no box has a solution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.result import Certificate
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.proofs.leaves import Leaf, refutes, rows_below
+from mtpp_dsl.solvers.proofs.packed import packed
+from mtpp_dsl.solvers.proofs.rows import Rows
+from mtpp_dsl.solvers.proving.branch_choice import BranchChoice
+from mtpp_dsl.solvers.proving.row_programme import BoxBound, RowProgramme
+
+__all__ = ["find_leaves"]
+
+DIGITS = (2, 3, 4, 5, 6, 8, 11, 17)
+"""Multipliers are written with as few digits as prove enough."""
+MAX_NUMBERS = 500_000
+"""In all leaves."""
+MAX_PACKED = 1_000_000
+"""Characters of a tree."""
+NEAR = 1e-6
+"""Relative: a linear programme that costs no less than this below the target may be refuted in exact numbers."""
+
+
+def find_leaves(problem: Problem, target: float, limits: Limits) -> Certificate | None:
+    """Return a certificate that no plan is below *target*.
+
+    None where no rows are known for such a problem, where they have a solution, or where the time or the size of a
+    certificate is not enough. Whoever calls this has to have the certificate proved by its checker.
+    """
+    if not target > 0:
+        return None
+    try:
+        rows = rows_below(problem, target)
+    except Refused:
+        return None
+    tree = LeafSearch(rows, limits).tree()
+    text = "" if tree is None else packed(tree)
+    if tree is None or len(text) > MAX_PACKED:
+        return None
+    return Certificate("leaves", {"target": target, "rows": rows.digest, "tree": text})
+
+
+class LeafSearch:
+    """Walks through boxes in depth; each is refuted by the multipliers of its linear programme, or parted in two.
+
+    Attributes:
+        programme: of the rows.
+        nodes: boxes looked at.
+    """
+
+    def __init__(self, rows: Rows, limits: Limits) -> None:
+        self.programme, self.nodes = RowProgramme(rows), 0
+        self._rows, self._limits = rows, limits
+        self._choice = BranchChoice(rows, self.bound)
+
+    def tree(self) -> list[Any] | None:
+        """Return the tree of a certificate; None where a box has a solution, or it takes too long or too much."""
+        tree: list[Any] = []
+        numbers = 0
+        boxes: list[dict[int, int]] = [{}]
+        while boxes:
+            fixed = boxes.pop()
+            self.nodes += 1
+            bound = self.bound(fixed)
+            if bound is None:
+                return None
+            leaf = self._leaf(fixed, bound)
+            if leaf is not None:
+                numbers += len(leaf)
+                tree.append(leaf)
+            else:
+                variable = self._choice.variable(fixed, bound)
+                if variable is None:
+                    return None
+                tree.append(variable)
+                boxes += ({**fixed, variable: value} for value in (1, 0))
+            if numbers > MAX_NUMBERS:
+                return None
+        return tree
+
+    def bound(self, fixed: Mapping[int, int], most: int | None = None) -> BoxBound | None:
+        """Return what is known of a box, after no more than *most* steps of the simplex method; None without time."""
+        left = self._limits.remaining
+        return self.programme.bound(fixed, left, most) if left > 0 else None
+
+    def _leaf(self, fixed: Mapping[int, int], bound: BoxBound) -> list[float] | None:
+        """Return rows and multipliers, of as few digits as it takes, that refute a box."""
+        if bound.multipliers is None or bound.cost < 1.0 - NEAR:
+            return None
+        used = np.flatnonzero(bound.multipliers)
+        for digits in DIGITS:
+            given = {int(row): float(f"{bound.multipliers[row]:.{digits - 1}e}") for row in used}
+            if refutes(self._rows, Leaf(0, fixed, given)):
+                return [part for row, value in given.items() for part in (row, value)]
+        return None
