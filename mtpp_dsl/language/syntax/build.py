@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from mtpp_dsl.core.text.source import Diagnostic, Source, Span
 from mtpp_dsl.language.syntax import tree
-from mtpp_dsl.language.syntax.build_expressions import ExpressionBuilder, unquote
+from mtpp_dsl.language.syntax.build_expressions import ExpressionBuilder
 from mtpp_dsl.language.syntax.tables import Token
 
 K = TypeVar("K", bound=tree.Tree)
@@ -46,7 +46,7 @@ class RuleBuilder(ExpressionBuilder):
     def name_or_text(self, token: Token) -> tree.Word:
         """Return a name that may be written as a string."""
         word = self.word(token)
-        return tree.Word(span=word.span, text=unquote(token.text)) if token.kind == "STRING" else word
+        return tree.Word(span=word.span, text=self.unquoted(token)) if token.kind == "STRING" else word
 
     def statement(self, kind: Callable[..., K], start: int, stop: int, children: list[Any], **parts: Any) -> K:
         """Return a statement or an item with its options and its clauses, which are among *children*."""
@@ -223,7 +223,7 @@ class TreeBuilder(RuleBuilder):
 
     def include(self, start: int, stop: int, children: list[Any]) -> tree.IncludeStatement:
         """Build an ``include`` statement."""
-        path = tree.Path(span=self.token_span(children[0]), value=unquote(children[0].text), is_name=False)
+        path = tree.Path(span=self.token_span(children[0]), value=self.unquoted(children[0]), is_name=False)
         return tree.IncludeStatement(span=Span(self.source, start, stop), path=path, clauses=clauses_of(children))
 
     def import_(self, start: int, stop: int, children: list[Any]) -> tree.ImportStatement:
@@ -301,7 +301,7 @@ class TreeBuilder(RuleBuilder):
     def target(self, start: int, stop: int, children: list[Any]) -> tree.TargetStatement:
         """Build a ``target`` statement."""
         token = children[0]
-        text = unquote(token.text) if token.text.startswith('"') else token.text
+        text = self.unquoted(token) if token.text.startswith('"') else token.text
         name = tree.Word(span=self.token_span(token), text=text)
         return tree.TargetStatement(span=Span(self.source, start, stop), name=name, options=options_of(children))
 

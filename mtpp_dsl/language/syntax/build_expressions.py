@@ -16,7 +16,9 @@ MAX_DIGITS = 400
 """Digits of a number, before and after the point."""
 _LARGEST = Fraction(sys.float_info.max)
 
-_ESCAPES = {"n": "\n", "t": "\t"}
+_ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
+"""What stands for itself or for another character behind a backslash. Others are errors, so that they may be given a
+meaning later."""
 
 
 def unquote(text: str) -> str:
@@ -25,7 +27,7 @@ def unquote(text: str) -> str:
     >>> unquote(r'"a\"b"')
     'a"b'
     """
-    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1])
+    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[0]), text[1:-1])
 
 
 def exact(text: str) -> int | Fraction:
@@ -114,7 +116,17 @@ class ExpressionBuilder:
 
     def text(self, start: int, stop: int, children: list[Any]) -> tree.Text:
         """Build a string, without quotes and escapes."""
-        return tree.Text(span=Span(self.source, start, stop), value=unquote(children[0].text))
+        return tree.Text(span=Span(self.source, start, stop), value=self.unquoted(children[0]))
+
+    def unquoted(self, token: Token) -> str:
+        """Return the value of a string, and note what stands behind a backslash in it and has no meaning there."""
+        if "\\" in token.text:
+            for match in re.finditer(r"\\(.)", token.text):
+                if match[1] not in _ESCAPES:
+                    message = f"{match[0]} has no meaning in a string; a backslash is written '\\\\'"
+                    place = Span(self.source, token.start + match.start(), token.start + match.end())
+                    self.wrong.append(Diagnostic(message, place, code="MTPP-E005"))
+        return unquote(token.text)
 
     def name(self, start: int, stop: int, children: list[Any]) -> tree.Name:
         """Build a name, with its subscripts and the parts behind it."""
@@ -318,7 +330,7 @@ class ExpressionBuilder:
         token = children[0]
         is_name = token.kind != "STRING"
         return tree.Path(
-            span=Span(self.source, start, stop), value=token.text if is_name else unquote(token.text), is_name=is_name
+            span=Span(self.source, start, stop), value=token.text if is_name else self.unquoted(token), is_name=is_name
         )
 
     def members(self, _: int, __: int, children: list[Any]) -> tuple[tree.Expression, ...]:

@@ -12,16 +12,19 @@ from mtpp_dsl.language.syntax.lexing import words
 LANGUAGE_VERSION = 1
 """The present version of the language."""
 
+FIRST_VERSION = 1
+"""The version of a text that says none, now and later: what it means stays."""
+
 REWRITES: dict[int, Callable[[Source], str]] = {}
 """By version, what writes a text of it as the next version wants it. Version 1 is the first, so there is none yet."""
 
 
 def version_of(source: Source) -> int:
-    """Return the version that a text says it is written in; the present one where it says none."""
+    """Return the version that a text says it is written in; the first one where it says none."""
     first = list(islice(words(source.text, 0, len(source.text)), 2))
     if len(first) == 2 and first[0].text == "mtpp" and first[1].text.isdecimal():
         return int(first[1].text)
-    return LANGUAGE_VERSION
+    return FIRST_VERSION
 
 
 def is_present(source: Source) -> bool:

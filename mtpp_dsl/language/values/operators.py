@@ -210,7 +210,7 @@ def _range(node: tree.RangeOf, scope: SpecScope, local: Locals) -> Sequence:
     first = whole(node.first, scope, local, "a range's first end")
     last = whole(node.last, scope, local, "a range's last end")
     beyond = last if node.open else last + 1
-    if beyond - first > _MAX_RANGE + 1:
+    if beyond - first > _MAX_RANGE:
         raise Complaint(f"a range may have at most {_MAX_RANGE:,} members", node.span, code="MTPP-E901")
     if beyond < first:
         sign = "..<" if node.open else ".."

@@ -20,7 +20,7 @@ SYNTAX: tuple[Code, ...] = (
     Code(
         "MTPP-E020",
         "A statement is missing",
-        "A spec has a graph, devices, an interconnect where there are several devices, and an objective.",
+        "A spec has a graph, devices, an interconnect and an objective.",
         "let width = 3\nlet twice = 2 * width",
         "Add the statement; the message has an example.",
         whole=True,
@@ -72,7 +72,8 @@ SYNTAX: tuple[Code, ...] = (
     Code(
         "MTPP-E005",
         "A character is not of the language",
-        "The character begins no word of the language; it may look like another one that does.",
+        "The character begins no word of the language; it may look like another one that does. In a string only "
+        '\\", \\\\, \\n and \\t stand for something.',
         "constraint limit: load(gpu[0]) ≤ 3 ms",
         "Remove it, or write what the message says in its place.",
     ),
