@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 from mtpp_dsl.core.constraints import Bottleneck, Constraint, Finish, Largest, Latency, Linear, Load, On, Start, Used
@@ -19,7 +19,7 @@ from mtpp_dsl.core.text.source import Diagnostic
 
 Data = dict[str, Any]
 
-COLUMNS = ("work", "params", "output", "reduce")
+COLUMNS = ("work", "params", "output", "reduce", "cache")
 """What a node has, 0 by default."""
 
 
@@ -77,7 +77,7 @@ def _nodes(graph: Graph) -> Data:
 def _node(graph: Graph, v: int) -> Data:
     data = {column: _number(getattr(graph, column)[v]) for column in COLUMNS if getattr(graph, column)[v]}
     usual = {
-        "memory": graph.params[v] + graph.output[v],
+        "memory": graph.params[v] + graph.output[v] + graph.cache[v],
         "saved": graph.output[v],
         "state": graph.params[v],
         "forward_share": 0.0 if graph.backward[v] else 1.0,
@@ -238,6 +238,8 @@ def _plain(value: Any) -> Any:
         return sorted(value)
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
+    if is_dataclass(value):
+        return _changed(value)
     if hasattr(value, "items"):
         return {name: _plain(item) for name, item in value.items()}
     return value

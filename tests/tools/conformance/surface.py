@@ -19,7 +19,10 @@ MODULES = (
 
 
 def python_names() -> str:
-    """Return the public names, a line each, with the arguments of functions and the public names of classes."""
+    """Return the public names, a line each, with the arguments of functions and the public names of classes.
+
+    What a class is called with is left out where it has a method ``create`` for that.
+    """
     return "".join(f"{line}\n" for line in sorted(_python_names()))
 
 
@@ -27,7 +30,7 @@ def _python_names() -> Iterator[str]:
     for module in MODULES:
         for name in importlib.import_module(module).__all__:
             item = getattr(importlib.import_module(module), name)
-            yield f"{module}.{name}{_arguments(item)}"
+            yield f"{module}.{name}{'' if hasattr(item, 'create') else _arguments(item)}"
             if inspect.isclass(item):
                 yield from (f"{module}.{name}.{line}" for line in _members(item))
     for group in vars(registry).values():
