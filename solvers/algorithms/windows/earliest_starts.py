@@ -13,12 +13,14 @@ from mtpp_dsl.core.problem.colocation import colocated
 from mtpp_dsl.core.problem.graph import Floats, Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["EARLIEST", "PATHS", "DirectedNet", "class_time", "net_of", "reversed_net"]
+__all__ = ["EARLIEST", "PATHS", "DirectedNet", "class_time", "joining_steps", "net_of", "reversed_net"]
 
 STEPS_A_SECOND = 1e6
 SAFE = 1e-12
 """Relative: what is claimed is so much less than what was found, so that other code, rounding otherwise, finds it."""
 TUNINGS = 8
+TIMES = 5
+"""Times after which work is counted, about, where edges meet."""
 
 
 def earliest(
@@ -301,6 +303,11 @@ def paths(net: DirectedNet, time: Floats, first: int, last: int, start: Floats) 
                         arrival = min(arrival, start[u, x] + time[u, x] + carry)
                 path = max(path, arrival)
             start[v, d] = path
+
+
+def joining_steps(net: DirectedNet, k: int, most: int) -> int:
+    """Return how many steps :func:`earliest` makes, about: of each edge the nodes before, times and weights tried."""
+    return len(net.tail) * k * k * most * (k + (2 if net.exclusive else 1) * TUNINGS) * TIMES
 
 
 EARLIEST = Kernel(earliest, STEPS_A_SECOND)

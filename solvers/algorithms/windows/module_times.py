@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import interchangeable
-from mtpp_dsl.solvers.algorithms.windows.earliest_starts import EARLIEST
+from mtpp_dsl.solvers.algorithms.windows.earliest_starts import EARLIEST, joining_steps
 from mtpp_dsl.solvers.algorithms.windows.module_kinds import ModuleKind, ModuleKinds
 
 __all__ = ["COUNTS", "ModuleTimes"]
@@ -89,7 +89,7 @@ def _ends(
         time = time.copy()
         time[kind.entry, np.arange(k) != device] = inf
     start, since, weight = np.zeros((n, k)), np.full((n, k), np.nan), np.zeros((n, k, k + 1))
-    steps = len(kind.net.tail) * k * k * most
+    steps = joining_steps(kind.net, k, most)
     run = EARLIEST.pick(steps, say)
     step = max(1, min(CHUNK // (1 + most), n * EARLIEST.portion(steps) // max(1, steps)))
     for first in range(0, n, step):

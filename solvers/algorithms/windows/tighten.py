@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -17,6 +17,7 @@ from mtpp_dsl.solvers.algorithms.windows.earliest_starts import (
     PATHS,
     DirectedNet,
     class_time,
+    joining_steps,
     net_of,
     reversed_net,
 )
@@ -131,23 +132,21 @@ class Tightening:
         """Return the heads of all nodes; of the reversed net, their tails.
 
         Raises:
-            Stopped: when asked to.
+            TimeUp: when asked to stop.
         """
         n, k = time.shape
         behind = (n, k) if self._most else (0, 0)
         side = WindowSide(np.zeros((n, k)), np.full(behind, np.nan), np.zeros((*behind, k + 1)))
-        steps = len(net.tail) * k * k
-        path = PATHS.pick(steps, self._say)
-        join = EARLIEST.pick(steps * self._most, self._say) if self._most else None
-        for first in range(0, n, CHUNK // (1 + self._most)):
+        steps = (joining_steps(net, k, self._most) if self._most else len(net.tail) * k * k) or 1
+        kernel = EARLIEST if self._most else PATHS
+        run: Any = kernel.pick(steps, self._say)
+        behind_each = (self._most, side.times, side.since, side.weight) if self._most else (side.times,)
+        step = max(1, min(CHUNK // (1 + self._most), n * kernel.portion(steps) // steps))
+        for first in range(0, n, step):
             if self._stopped():
                 raise TimeUp
-            last = min(n, first + CHUNK // (1 + self._most))
-            if join is None:
-                path(net, time, first, last, side.times)
-            else:
-                join(net, time, first, last, self._most, side.times, side.since, side.weight)
-        if join is not None:  # a node that may be there, and can never start
+            run(net, time, first, min(n, first + step), *behind_each)
+        if self._most:  # a node that may be there, and can never start
             side.since[np.isinf(side.times) & np.isfinite(time) & np.isnan(side.since)] = 0.0
         return side
 
@@ -161,7 +160,7 @@ class Tightening:
         """Return why no schedule ends by the longest path that there is, less the share *margin*; ``inf``: at all.
 
         Raises:
-            Stopped: when asked to.
+            TimeUp: when asked to stop.
         """
         head, tail = self.side(self.net, self.time), self.side(self.back, self.time)
         path = float(self.longest(head.times, tail.times, self.time).min(axis=1).max(initial=0.0))
@@ -178,7 +177,7 @@ class Tightening:
         """Return why no schedule ends by *target*, or None where nothing says so.
 
         Raises:
-            Stopped: when asked to.
+            TimeUp: when asked to stop.
         """
         time, rounds = self.time, list[tuple[WindowSide, WindowSide]]()
         for _ in range(MAX_ROUNDS):
@@ -199,15 +198,35 @@ class Tightening:
         return None
 
     def _interval(self, target: float, head: Floats, time: Floats, tail: Floats) -> tuple[float, float, Floats] | None:
+        """Return start, end and weights of the interval that is fullest, if more has to run in it than can.
+
+        Raises:
+            TimeUp: when asked to stop.
+        """
         n, k = time.shape
         open_ = np.isfinite(time)
         ends = int(min(MAX_ENDS, max(1.0, np.sqrt(CELLS / (n * k * (k + TUNINGS))))))
         since = _spread(np.where(open_, head, inf).min(axis=1), ends)
         until = _spread(np.where(open_, target - tail, -inf).max(axis=1), ends)
-        interval = np.zeros(2 + k)
-        run = OVERLOAD.pick(ends * ends * n * k * (k + TUNINGS), self._say)
-        share = run(head, time, tail, target, since, until, TUNINGS, interval)
-        return (float(interval[0]), float(interval[1]), interval[2:]) if share > 1 + NEARLY else None
+        pair = n * k * (k + TUNINGS)
+        run = OVERLOAD.pick(len(since) * len(until) * pair, self._say)
+        fullest, interval = 0.0, np.zeros(2 + k)
+        for starts, stops in _portions(since, until, max(1, OVERLOAD.portion(len(since) * len(until) * pair) // pair)):
+            if self._stopped():
+                raise TimeUp
+            within = np.zeros(2 + k)
+            share = run(head, time, tail, target, starts, stops, TUNINGS, within)
+            if share > fullest:
+                fullest, interval = share, within
+        return (float(interval[0]), float(interval[1]), interval[2:]) if fullest > 1 + NEARLY else None
+
+
+def _portions(since: Floats, until: Floats, pairs: int) -> Iterator[tuple[Floats, Floats]]:
+    """Yield starts and ends whose pairs are all pairs in turn, about so many *pairs* at once."""
+    rows, columns = max(1, pairs // max(1, len(until))), min(len(until), pairs)
+    for i in range(0, len(since), rows):
+        for j in range(0, len(until), columns):
+            yield since[i : i + rows], until[j : j + columns]
 
 
 def _spread(values: Floats, count: int) -> Floats:
@@ -219,7 +238,7 @@ def _spread(values: Floats, count: int) -> Floats:
 
 # Intervals in which more has to run than the devices can (Fernandez and Bussell 1973), on devices that differ.
 
-STEPS_A_SECOND = 3e7
+STEPS_A_SECOND = 1e6
 
 
 def overload(

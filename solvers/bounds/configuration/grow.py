@@ -7,7 +7,7 @@ import numpy as np
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
-STEPS_A_SECOND = 1e5
+STEPS_A_SECOND = 1e6
 
 
 def _grow(

@@ -19,6 +19,8 @@ BUDGET = 2
 CHUNK = 100
 """Nodes of the search between looks at the clock."""
 FLAGS = 5
+SEEDS = 10_007
+"""Seeds of the growth at one place are as far apart from those at the next."""
 MAX_SETS = 8
 """Sets found before the search pauses."""
 
@@ -100,14 +102,18 @@ def heavy_convex(
     repeats: int,
     seed: int,
     say: Callable[[str], None],
+    stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[Bools, Floats]:
-    """Return [rounds, n] convex sets below the target at a place, and their weights; -1 where none was found."""
-    sets, heaviest = starts.copy(), np.zeros(len(starts))
+    """Return [rounds, n] convex sets below the target at a place, and their weights; fewer where *stopped* says so."""
+    sets, heaviest = starts.copy(), np.full(len(starts), -1.0)
     grow: Any = GROW.pick(float(len(starts) * repeats * ordered.instance.n**2), say)
     work = units.work + units.extra if units.extra.any() else units.work
     loads = (weights.astype(np.float64), work, units.memory, units.cost)
     tensors = (ordered.starts, ordered.pins, ordered.first, ordered.at)
     edges = (ordered.into, ordered.tails, ordered.out, ordered.heads, ordered.reach)
     sides = (units.above, units.below, units.limits(place, 1))
-    grow(*loads, *tensors, *edges, *sides, seed, repeats, sets, heaviest)
+    for r in range(len(starts)):  # one by one, as plain Python takes long for each
+        if stopped():
+            break
+        grow(*loads, *tensors, *edges, *sides, seed * SEEDS + r, repeats, sets[r : r + 1], heaviest[r : r + 1])
     return sets[heaviest > 0], heaviest[heaviest > 0]

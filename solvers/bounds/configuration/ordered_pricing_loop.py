@@ -159,6 +159,7 @@ class PricingAttempt:
                 repeats=REPEATS,
                 seed=self._seed,
                 say=self._say,
+                stopped=lambda: self._late,
             )
             gain = weigh(sets, out.whole) > out.level[p] * (1 + 1e-6)
             self._take(sets[gain | (weights > point.level[p] * (1 + 1e-6))])
