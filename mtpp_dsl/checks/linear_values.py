@@ -89,7 +89,7 @@ class PlanValues:
             Refused: they are not known.
         """
         if self._phase is None:
-            raise Refused(f"cannot verify what is asked of phase {phase!r} yet")
+            raise Refused(f"cannot verify objectives and rows about phase {phase!r} yet")
         if phase not in self._of_phases:
             self._of_phases[phase] = self._phase(phase)
         return self._of_phases[phase]

@@ -174,13 +174,13 @@ def _refuse_unknown(problem: Problem) -> None:
     if problem.objective.batch is not None:
         for constraint in problem.constraints:
             if not isinstance(constraint, OF_BATCHES):
-                raise Refused(f"cannot verify 'constraint {constraint}' of a batch: it speaks of one sample")
+                raise Refused(f"cannot verify 'constraint {constraint}' of a batch: it is about one sample")
         return
     reason = undefined(problem) if by_subgraphs(problem) else None
     if reason is not None:
         raise Refused(f"cannot verify a plan: {reason}")
     if any(problem.of(Subgraphs)) and not by_subgraphs(problem):
-        raise Refused("cannot verify 'constraint subgraphs' yet: it speaks of a makespan on host or shared")
+        raise Refused("cannot verify 'constraint subgraphs' here: it is about a makespan on host or shared")
 
 
 def _check(problem: Problem, device: list[int], plan: Plan) -> Iterator[Violation]:

@@ -209,7 +209,7 @@ class ExplainCall:
     node: Annotated[str | None, option("NAME", "Say why this node is where it is, too.")] = None
     only: Annotated[str | None, option("PARTS", "Only these, with commas: bottleneck, critical, next, …")] = None
     time_limit: Annotated[
-        str, typer.Option(metavar="TIME", help="Stop after this time: 30s, 2min; what was found is told.")
+        str, typer.Option(metavar="TIME", help="Stop after this time: 30s, 2min; the results so far are shown.")
     ] = "30s"
     method: Annotated[str, typer.Option(help="Method that solves; mtpp methods lists them.")] = "auto"
     solver: Annotated[str, typer.Option(help="Solver; mtpp solvers lists them.")] = "highs"

@@ -101,7 +101,7 @@ def _given(call: ExplainCall) -> tuple[Problem, Answered | Plan | None]:
             breaks the problem.
     """
     if call.answer is None and call.spec.suffix == ".json":
-        raise UsageError(f"{call.spec} is no spec: to explain an answer, name its spec first: SPEC {call.spec}")
+        raise UsageError(f"{call.spec} is not a spec: to explain an answer, name its spec first: SPEC {call.spec}")
     data: Any = None if call.answer is None else read_json(call.answer)
     if isinstance(data, dict) and call.answer is not None and (points_of(data) is not None or "spec" in data):
         if call.define or call.scenario is not None:

@@ -51,7 +51,7 @@ GroupBy = Annotated[
     str | None,
     option(
         "layer|part|module|operator",
-        "What a node stands for, where a spec does not say; the file keeps all operators.",
+        "What a node stands for, unless a spec says otherwise; the file keeps all operators.",
         callback=_group_by,
     ),
 ]
@@ -66,7 +66,7 @@ ExpertsRead = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")]
 Flop = Annotated[
     list[str],
-    option("NAME=FORMULA", "FLOP of an operation or operator that nobody counts; may be repeated."),
+    option("NAME=FORMULA", "FLOP of an operation or operator whose cost is unknown; may be repeated."),
 ]
 Sizes = Annotated[
     list[str],

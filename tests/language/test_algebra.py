@@ -172,7 +172,7 @@ def test_params_stay_params() -> None:
 
 def test_a_label_is_used_once() -> None:
     """Two rows that results could not tell apart are an error; instances of one label in several statements are not."""
-    with pytest.raises(SpecError, match=r"label 'cap' is already used(.|\n)*said by add\("):
+    with pytest.raises(SpecError, match=r"label 'cap' is already used(.|\n)*from add\("):
         spec().add(load("gpu[0]") <= 1, "cap").add(load("gpu[1]") <= 1, "cap").build()
     with pytest.raises(SpecError, match=r"label 'cap\[x\]' is already used"):
         spec().add({"x": load("gpu[0]") <= "1 s"}, "cap").add({"x": load("gpu[1]") <= "1 s"}, "cap").build()
@@ -182,5 +182,5 @@ def test_a_label_is_used_once() -> None:
 
 def test_price_is_a_function() -> None:
     """Functions of the language that a version does not know are its errors, which name the call."""
-    with pytest.raises(SpecError, match=r"said by add\("):
+    with pytest.raises(SpecError, match=r"from add\("):
         spec().add(price("gpu[7]") * used("gpu[0]") <= 3).build()

@@ -126,7 +126,7 @@ def test_text_says_what_is_built(builder: Builder) -> None:
         with pytest.raises(SpecError) as read:
             mtpp_dsl.load(builder.text())
         assert [d.message for d in read.value.diagnostics][:1] == [d.message for d in wrong.diagnostics][:1]
-        assert all("said by" in str(diagnostic) for diagnostic in wrong.diagnostics if diagnostic.span is not None)
+        assert all("from " in str(diagnostic) for diagnostic in wrong.diagnostics if diagnostic.span is not None)
         return
     assert not [*differences(built, mtpp_dsl.load(builder.text()))]
     assert not [*differences(built, mtpp_dsl.load(built.to_spec()))]
@@ -169,7 +169,7 @@ def test_whole_language() -> None:
     assert problem.time[6].tolist() == [0.002, 0.0015]
     assert not [*differences(problem, mtpp_dsl.load(builder.text()))]
     assert not [*differences(problem, mtpp_dsl.load(problem.to_spec()))]
-    with pytest.raises(SpecError, match=r"more heads(.|\n)*said by check\("):
+    with pytest.raises(SpecError, match=r"more heads(.|\n)*from check\("):
         builder.build(heads=1)
 
 
@@ -223,6 +223,6 @@ def test_wrong_calls(wrong: Callable[[], object], message: str) -> None:
 def test_errors_name_the_line() -> None:
     """An error of a statement names the call, the file and the line that said it; nested calls are the user's."""
     with pytest.raises(
-        MtppError, match=r"said by edges\(\[\('a', 'b'\)\]\) at tests/language/test_builder_programs\.py:\d+"
+        MtppError, match=r"from edges\(\[\('a', 'b'\)\]\) at tests/language/test_builder_programs\.py:\d+"
     ):
         Builder().node("a").edges([("a", "b")]).device("d").interconnect("shared", bandwidth=1).build()

@@ -196,7 +196,7 @@ def _write_in_place(path: Path, data: bytes) -> None:
     except OSError as error:
         if error.errno != errno.ENXIO:
             raise
-        raise OSError(errno.ENXIO, "it is a pipe that nobody reads") from None
+        raise OSError(errno.ENXIO, "it is a pipe without a reader") from None
     with os.fdopen(handle, "wb") as file:
         if hasattr(os, "set_blocking"):
             os.set_blocking(handle, True)

@@ -179,7 +179,9 @@ def _words(scopes: Sequence[Scope], problem: Problem) -> dict[str, str]:
         "interconnects": _joined(list(interconnects)),
         "objective": _worded(objective_of(problem)),
         "interconnect": _joined([problem.interconnect.keyword]),
-        "phased": ("what is asked of single phases" if problem.phases else "the largest of several sums, max(…)")
+        "phased": (
+            "objectives and rows about single phases" if problem.phases else "the largest of several sums, max(…)"
+        )
         + (f" on {_joined([problem.interconnect.keyword])}" if problem.networked else ""),
     }
 

@@ -346,7 +346,7 @@ def _read_ranges(row: Mapping[str, Any], inputs: int) -> Iterator[tuple[int, int
 def _known(row: Mapping[str, Any], key: str, index: Mapping[str, int]) -> int:
     name = row.get(key)
     if not isinstance(name, str) or name not in index:
-        raise UsageError(f"the schedule speaks of {name!r}, which is no {key}{did_you_mean(str(name), index)}")
+        raise UsageError(f"the schedule has {name!r}, which is not a {key}{did_you_mean(str(name), index)}")
     return index[name]
 
 

@@ -139,7 +139,7 @@ def _rows(rows: object, what: str) -> Iterator[Mapping[str, Any]]:
 def _node(graph: Graph, row: Mapping[str, Any], key: str) -> int:
     name = row.get(key)
     if not isinstance(name, str) or name not in graph.index:
-        raise UsageError(f"the schedule speaks of {name!r}, which is no node{did_you_mean(str(name), graph.names)}")
+        raise UsageError(f"the schedule has {name!r}, which is not a node{did_you_mean(str(name), graph.names)}")
     return graph.index[name]
 
 

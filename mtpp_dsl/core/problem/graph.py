@@ -346,13 +346,11 @@ class Phase(Short, Picklable):
 
 
 def check_lines(names: Sequence[str], what: str) -> None:
-    """Refuse names that are empty or have line breaks: what is shown of a plan has a line for each of them.
+    """Refuse names with line breaks: what is shown of a plan has a line for each of them.
 
     Raises:
-        UsageError: one of *names*, which are of *what*, is empty or has a line break.
+        UsageError: one of *names*, which are of *what*, has a line break.
     """
-    if "" in names:
-        raise UsageError(f"the name of a {what} is empty; give it at least one character")
     if "\n" in "".join(names):
         raise UsageError(f"the name of a {what} has a line break: {next(name for name in names if chr(10) in name)!r}")
 

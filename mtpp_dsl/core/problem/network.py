@@ -348,7 +348,7 @@ def _unread(objectives: Sequence[Objective], joined: Links | Tree, constraints: 
     decisions += [decision for row in constraints if isinstance(row, Linear) for decision, _ in row.terms]
     if any(isinstance(decision, Latency) for decision in decisions):
         return
-    remedy = "leave it out, or ask for the latency of the plan, too"
+    remedy = "leave it out, or minimise the latency of the plan, too"
     if joined.overlap == "full" and joined.latency.any():
         yield f"latency of {joined.keyword} has no effect on a bottleneck with overlap = full; {remedy}"
     elif isinstance(joined, Tree) and joined.latency[joined.k :].any():

@@ -91,7 +91,7 @@ def _timed(objective: Objective) -> Objective:
         return replace(objective, timed=True)
     if objective.name == "throughput" or objective.parts == "separate":
         raise UsageError(
-            f"'{objective}' is not defined of plans with a schedule, which another objective asks for; write bottleneck"
+            f"'{objective}' is not defined for plans with a schedule, which another objective needs; write bottleneck"
         )
     return replace(objective, name="timed bottleneck", terms=((Bottleneck(), 1.0),), label=objective.called, timed=True)
 

@@ -257,7 +257,7 @@ def check_phases(
     for objective in objectives:
         if not _pushed_down(objective.terms, "<=" if objective.sense == "minimize" else ">="):
             raise UsageError(
-                f"'{objective}' asks for a large maximum, which is not linear: max(…) may only be pushed down"
+                f"'{objective}' would enlarge a maximum, which is not linear: max(…) may only be minimised"
             )
     for row in constraints:
         if isinstance(row, Linear) and not _pushed_down(row.terms, row.sense):

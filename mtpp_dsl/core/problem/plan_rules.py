@@ -168,7 +168,7 @@ def check_copies(
     other = next((constraint for constraint in constraints if not isinstance(constraint, BESIDE)), None)
     if other is not None:
         raise ConstraintError(
-            f"constraint {other} speaks of plans with one device for each node, and constraint {rule} allows several: "
+            f"constraint {other} is about plans with one device for each node, and constraint {rule} allows several: "
             "the two do not go together",
             other.origin,
         )
@@ -180,7 +180,7 @@ def check_copies(
         raise ConstraintError("the loads of several routes are defined for overlap = none and send = once", rule.origin)
     if rule.share == "ranges" and not is_chain(graph):
         raise ConstraintError(
-            "share = ranges is for a chain of nodes; this graph is none: say share = any", rule.origin
+            "share = ranges is for a chain of nodes, which this graph is not: say share = any", rule.origin
         )
 
 

@@ -118,7 +118,7 @@ def settled_parts(
             )
         if isinstance(constraint, Linear) and any(isinstance(x, Bottleneck) for x, _ in constraint.terms):
             raise ConstraintError(
-                f"constraint {constraint} speaks of the bottleneck, and separate parts have one each; write load(d)",
+                f"constraint {constraint} is about the bottleneck, and separate parts have one each; write load(d)",
                 constraint.origin,
             )
     if graph.backward.any():

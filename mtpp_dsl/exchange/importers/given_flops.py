@@ -15,7 +15,7 @@ class Flops:
     >>> flops.of("Magic[0]", "own.Magic", None), flops.of("Conv[0]", "Conv", 7), flops.of("Other[0]", "Other", None)
     ('2*batch', 7, None)
     >>> flops.warnings()
-    ["nobody can count the operations of Other: give them, as --flop 'Other=FORMULA'"]
+    ["the operations of Other are unknown: give them, as --flop 'Other=FORMULA'"]
     """
 
     def __init__(self, given: Mapping[str, Size] | None = None) -> None:
@@ -39,5 +39,5 @@ class Flops:
         if self._unknown:
             listed = ", ".join(f"{op} ({count})" if count > 1 else op for op, count in self._unknown.most_common(12))
             first = next(iter(self._unknown))
-            warnings.insert(0, f"nobody can count the operations of {listed}: give them, as --flop '{first}=FORMULA'")
+            warnings.insert(0, f"the operations of {listed} are unknown: give them, as --flop '{first}=FORMULA'")
         return warnings

@@ -67,7 +67,7 @@ def step_of(module: Any, phase: str) -> str:
     if keeps and (phase == "decode" or (phase == "prefill" and mixed)):
         raise NotThisPhase(
             f"{type(module).__name__} has no {phase} step here: layers such as {keeps} keep a state from token to "
-            "token, which nobody counts yet; its modules can be imported by mtpp import torch"
+            "token, which are not counted yet; its modules can be imported by mtpp import torch"
         )
     return "forward" if phase == "prefill" and not caches else phase
 

@@ -163,11 +163,11 @@ class _Writer:
     def warnings(self) -> list[str]:
         """Return what to tell the user: what nobody counts, and what he gave for nothing."""
         warnings = [
-            f"nobody counts the FLOP of {op} ({times} times); give them: --flop '{op}=FORMULA'"
+            f"the FLOP of {op} ({times} times) are unknown; give them: --flop '{op}=FORMULA'"
             for op, times in sorted(self.uncounted.items())
         ]
         warnings += [
-            f"sizes of {op} depend on the data ({times} times): nobody counts it; give its cost: --flop '{op}=FORMULA'"
+            f"sizes of {op} depend on the data ({times} times), so its cost is unknown; give it: --flop '{op}=FORMULA'"
             for op, times in sorted(self.depends.items())
         ]
         return warnings + [

@@ -47,7 +47,9 @@ def training_of(optimizer: str | int = "adam", ratio: float | None = None) -> Tr
     """
     text = str(optimizer)
     if text not in OPTIMIZERS and not (text.isascii() and text.isdigit() and len(text) < 6):
-        raise UsageError(f"the optimizer {text[:60]!r} is none of {', '.join(OPTIMIZERS)}, and no number of bytes")
+        raise UsageError(
+            f"the optimizer {text[:60]!r} is not one of {', '.join(OPTIMIZERS)}, and not a number of bytes"
+        )
     if ratio is not None and not 0 < ratio < 100:
         raise UsageError(
             f"the backward pass takes {ratio!r} times the forward pass: a number between 0 and 100 is wanted"
@@ -264,7 +266,8 @@ class _Writer:
     def warnings(self) -> list[str]:
         """Return of which operations torch has no backward pass."""
         return [
-            f"torch cannot derive {op} ({times} times): nobody counts its backward pass; say --backward-ratio 2 or so"
+            f"torch cannot derive {op} ({times} times), so the cost of its backward pass is unknown; "
+            "say --backward-ratio 2 or so"
             for op, times in sorted(self.missing.items())
         ]
 

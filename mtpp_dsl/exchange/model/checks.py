@@ -190,7 +190,7 @@ class _Checks:
             raise UsageError(f"{what} of {name!r}: {error}") from None
         for symbol in sorted(unknown):
             raise UsageError(
-                f"{what} of {name!r} speaks of {symbol!r}, which is no symbol of the model"
+                f"{what} of {name!r} uses {symbol!r}, which is not a symbol of the model"
                 f"{did_you_mean(symbol, self.symbols)}"
             )
         self.good.add(text)

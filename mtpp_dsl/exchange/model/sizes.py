@@ -217,7 +217,7 @@ class _Evaluation:
                 name = _symbol(tree)
                 if name not in self.symbols:
                     hint = did_you_mean(name, self.symbols)
-                    raise UsageError(f"the size {self.text!r} speaks of {name!r}, which has no value{hint}")
+                    raise UsageError(f"the size {self.text!r} needs {name!r}, which has no value{hint}")
                 return int(self.symbols[name])
             case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant() as exponent):
                 return self._bounded(self(base) ** int(_exact(exponent)))

@@ -90,7 +90,7 @@ def named_calls(text: str, starts: Sequence[int], calls: Sequence[BuilderCall | 
         if diagnostic.span is None or diagnostic.span.source.text != text:
             return diagnostic
         call = calls[bisect_right(starts, diagnostic.span.start) - 1]
-        return diagnostic if call is None else replace(diagnostic, notes=(*diagnostic.notes, f"said by {call}"))
+        return diagnostic if call is None else replace(diagnostic, notes=(*diagnostic.notes, f"from {call}"))
 
     try:
         yield

@@ -140,7 +140,7 @@ def _uncounted(graph: Graph, costs: Costs, items: list[int], device: Device, pla
     node = graph.names[int(costs.owner[items[0]])]
     operators = f"operators {_listed(names)}" if names[1:] else f"operator {names[0]}"
     message = (
-        f"nobody can count the operations of {operators}: give each node of them a time on {device.name}, as in "
+        f"the operations of {operators} are unknown: give each node of them a time on {device.name}, as in "
         f"'time {node} on {device.name} = 3 ms', or its work"
     )
     if graph.origin is not None:

@@ -119,13 +119,14 @@ class ExpressionBuilder:
         return tree.Text(span=Span(self.source, start, stop), value=self.unquoted(children[0]))
 
     def unquoted(self, token: Token) -> str:
-        """Return the value of a string, and note what stands behind a backslash in it and has no meaning there."""
+        """Return the value of a string; note the first backslash in it that has no meaning there."""
         if "\\" in token.text:
-            for match in re.finditer(r"\\(.)", token.text):
-                if match[1] not in _ESCAPES:
-                    message = f"{match[0]} has no meaning in a string; a backslash is written '\\\\'"
-                    place = Span(self.source, token.start + match.start(), token.start + match.end())
-                    self.wrong.append(Diagnostic(message, place, code="MTPP-E005"))
+            pairs = re.finditer(r"\\(.)", token.text)
+            match = next((match for match in pairs if match[1] not in _ESCAPES), None)
+            if match is not None:
+                message = f"{match[0]} has no meaning in a string; a backslash is written '\\\\'"
+                place = Span(self.source, token.start + match.start(), token.start + match.end())
+                self.wrong.append(Diagnostic(message, place, code="MTPP-E005"))
         return unquote(token.text)
 
     def name(self, start: int, stop: int, children: list[Any]) -> tree.Name:

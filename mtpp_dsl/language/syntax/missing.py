@@ -53,7 +53,7 @@ _CHARACTERS = {
     "\u03bc": "microseconds are written us",
     "\u201c": "a string stands in plain double quotes",
     "\u201d": "a string stands in plain double quotes",
-    "\u00a0": "it looks like a space, and is none: write a plain one",
+    "\u00a0": "it looks like a space, but is another character: write a plain space",
 }
 
 

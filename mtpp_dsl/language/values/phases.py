@@ -102,7 +102,7 @@ def per_phase(options: Options, name: str, dimensions: Sequence[Dimension]) -> d
             raise Complaint(f"there is no phase {text!r}{hint}; there are {', '.join(phases)}", span, code="MTPP-E101")
     absent = next((phase for phase in phases if phase not in value.entries), None)
     if absent is not None:
-        raise Complaint(f"{name} says nothing of phase {absent}; write 0 where there is none", span, code="MTPP-E108")
+        raise Complaint(f"{name} has no value for phase {absent}; write 0 for none", span, code="MTPP-E108")
     return {phase: options.checked(name, value.entries[phase], dimensions) for phase in phases}
 
 

@@ -93,7 +93,7 @@ def _size(size: Any, name: str, symbols: Mapping[str, int]) -> int:
         return size
     if isinstance(size, str) and size in symbols:
         return int(symbols[size])
-    raise UsageError(f"input {name!r} has the size {size!r}, and nobody says what that is: give it with --inputs")
+    raise UsageError(f"input {name!r} has the unknown size {size!r}: give it with --inputs")
 
 
 class OnnxChain:

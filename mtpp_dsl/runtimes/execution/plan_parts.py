@@ -37,7 +37,7 @@ def origin_of(problem: Problem) -> GraphOrigin:
     origin = problem.graph.origin
     if origin is None:
         raise UsageError(
-            "the graph of this spec was made of no model, so nobody knows which operators its nodes are: import one "
+            "the graph of this spec is not from a model, so the operators of its nodes are unknown: import one "
             "with mtpp import, and read it with graph from"
         )
     return origin

@@ -62,7 +62,7 @@ def with_device(problem: Problem, like: int, search: Folders = ()) -> Problem:
     then = analysed_again(problem, search, more)
     if then is None or then.problem is None:
         wrong = "" if then is None else f": {then.errors[0].message}"
-        raise Refused(f"the spec cannot be meant with another device like {stated.devices[like].name}{wrong}")
+        raise Refused(f"the spec is not valid with another device like {stated.devices[like].name}{wrong}")
     return _of_spec(problem, stated, now, then, more)
 
 

@@ -28,7 +28,7 @@ from mtpp_dsl.show.report.names import fold_names
 
 MOST_SHOWN = 8
 """Parts of one statement that are told in words."""
-GENERAL = "no plan keeps all that is asked"
+GENERAL = "no plan satisfies the whole spec"
 """The reason where counting shows none."""
 
 
@@ -159,7 +159,7 @@ class Clashes(Short):
             lines += ["", *(known if self.rest else [unknown])]
         if self.kept:
             names = fold_names([shortened(rule, 200) for rule in self.kept], MOST_SHOWN)
-            lines += ["", f"Kept all the while, as without it another problem is asked: {names}."]
+            lines += ["", f"Always kept, as the problem would be another one without it: {names}."]
         return lines
 
     def _alone(self) -> list[str]:

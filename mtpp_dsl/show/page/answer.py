@@ -12,7 +12,7 @@ from mtpp_dsl.show.page.view import Section, View
 from mtpp_dsl.show.report.reached import headed, still_better
 
 ENDED = {
-    "gap": "plan and bound are within the gap asked for",
+    "gap": "plan and bound are within the requested gap",
     "complete": "the method ran to its end",
     "time_limit": "the time limit was reached",
     "interrupted": "the search was interrupted",

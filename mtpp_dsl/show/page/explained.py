@@ -40,7 +40,7 @@ def lines(view: View, words: Sequence[str]) -> Markup:
     """
     items = [(len(word) - len(word.lstrip(" ")), word.strip()) for word in words[:MAX_LINES] if word.strip()]
     left = len(words) - MAX_LINES
-    more = tag("p", f"{left:,} lines more are told by mtpp explain.") if left > 0 else None
+    more = tag("p", f"mtpp explain shows {left:,} more lines.") if left > 0 else None
     return tag("", tag("ul", _items(items, linked(view.spec)), class_="words"), more)
 
 

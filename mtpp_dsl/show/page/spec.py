@@ -101,7 +101,7 @@ def _lost(spec: SpecText) -> Markup | None:
             "is" if len(spec.lost) == 1 else "are",
             " gone",
         ]
-    return tag("p", why, ": included files are not shown, and not all is said beside the lines of the spec.")
+    return tag("p", why, ": included files are not shown, and not every result is beside a line of the spec.")
 
 
 def _block(view: View, file: SpecText, lines: Sequence[Markup], block: SpecBlock) -> Markup:

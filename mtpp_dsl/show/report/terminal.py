@@ -27,7 +27,7 @@ from mtpp_dsl.show.report.times import sources_in_words
 __all__ = ["show", "summary"]
 
 _ENDED = {
-    "gap": "within the gap asked for",
+    "gap": "within the requested gap",
     "complete": "ran to its end",
     "time_limit": "stopped at the time limit",
     "interrupted": "interrupted",

@@ -248,7 +248,7 @@ def test_unknown_operations_are_listed(archive: tuple[Path, Any], tmp_path: Path
 
     model = from_pt2(changed(archive[0], tmp_path, own))
     assert model.warnings == (
-        "nobody can count the operations of own.linear.default: give them, as --flop 'own.linear.default=FORMULA'",
+        "the operations of own.linear.default are unknown: give them, as --flop 'own.linear.default=FORMULA'",
     )
     with pytest.raises(UsageError, match="has no symbol 'batch'"):
         from_pt2(archive[0], {"batch": 3})

@@ -115,7 +115,7 @@ def test_what_nobody_counts_is_listed_and_may_be_given() -> None:
     x = torch.zeros(3, 16)
     model = from_torch(Spectrum(), (x,))
     assert [one.op for one in model.operators if one.flop is None] == ["aten.fft_rfft.default"]
-    assert "nobody counts the FLOP of aten.fft_rfft (1 times)" in model.warnings[0]
+    assert "the FLOP of aten.fft_rfft (1 times) are unknown" in model.warnings[0]
     given = formulas_given(["aten.fft_rfft=5*batch*16*4", "aten.sin=1"])
     model = from_torch(Spectrum(), (x,), shapes={"x": ("batch", None)}, flops=given)
     assert total(model, "flop", batch=3) == 960
@@ -237,7 +237,7 @@ def test_small_buffers_that_products_read_are_weights() -> None:
 def test_an_operation_without_overloads_has_its_name() -> None:
     given = Input("x", "float32", ("batch", 4))
     assert made_of(torch_modules.conditional(), given, batch=2).warnings == (
-        "nobody counts the FLOP of cond (1 times); give them: --flop 'cond=FORMULA'",
+        "the FLOP of cond (1 times) are unknown; give them: --flop 'cond=FORMULA'",
     )
     model = model_of(
         torch_modules.conditional(),

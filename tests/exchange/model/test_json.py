@@ -68,7 +68,7 @@ def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
         ("operators.1.name", "a\x1bb", "has a control character"),
         ("operators.1.name", "transformer.wte.embedding", "two of the model's operators are called"),
         ("operators.1.name", "x" * 1001, "has 1,001 characters"),
-        ("operators.1.flop", "2*bacth", "speaks of 'bacth', which is no symbol of the model; did you mean 'batch'?"),
+        ("operators.1.flop", "2*bacth", "uses 'bacth', which is not a symbol of the model; did you mean 'batch'?"),
         ("operators.1.flop", "2*(batch", "at character 9: expected ')'"),
         ("operators.1.flop", -1, "flop of 'transformer.arange' is -1"),
         ("operators.1.flop", float("nan"), "is nan"),

@@ -59,7 +59,7 @@ def test_values(text: str, expected: object) -> None:
         ("2**9", "expected a whole power"),
         ("2*experts(8, seq)", "at character 3: expected experts(count, used, tokens)"),
         ("experts(8, 9, seq)", "has 8 experts, of which 7 tokens use 9 each"),
-        ("batsch", "speaks of 'batsch', which has no value; did you mean 'batch'?"),
+        ("batsch", "needs 'batsch', which has no value; did you mean 'batch'?"),
         ("1/(seq-7)", "divides by zero"),
         ("__import__('os')", "expected a number, a symbol or an operator"),
         ("max()", "expected a number or a symbol"),

@@ -258,4 +258,4 @@ def test_what_says_how_many_subgraphs_there_are_is_kept_and_named() -> None:
     assert [clash.minimal for clash in found.clashes] == [True]
     assert [member.named for member in found.clashes[0].members] == ["memory"]
     assert found.to_json()["kept"] == ["contiguous (<text>:6)"]
-    assert "another problem is asked: contiguous (<text>:6)." in found.words()[-1]
+    assert "would be another one without it: contiguous (<text>:6)." in found.words()[-1]

@@ -8,14 +8,14 @@ FILES: tuple[Code, ...] = (
     Code(
         "MTPP-E701",
         "A file cannot be read",
-        "A file that the spec names is not there, or is not what it should be. Paths are relative to the file that "
-        "names them; includes are also looked for in the folders of `-I` and of `MTPP_PATH`.",
+        "A file that the spec names does not exist, or has other contents than expected. Paths are relative to the "
+        "file that names them; mtpp also looks for includes in the folders of `-I` and of `MTPP_PATH`.",
         'include "nowhere.mtpp"',
         "Correct the path, or say where the file is with `-I DIR`.",
     ),
     Code(
         "MTPP-E702",
-        "An included file is no spec",
+        "An included file is not a spec",
         "The file does not begin with a statement of the language, so it is probably another file.",
         'include "data.json"',
         "Include a `.mtpp` file; graphs are read by `graph from`, tables by `param t: table from`.",
@@ -24,7 +24,7 @@ FILES: tuple[Code, ...] = (
     Code(
         "MTPP-E703",
         "Files include each other",
-        "A file includes itself, directly or by way of others.",
+        "A file includes itself, directly or through others.",
         'include "other.mtpp"',
         "Move what both need into a third file, and include it from both.",
         files={"other.mtpp": 'include "other.mtpp"\n'},
@@ -46,7 +46,7 @@ FILES: tuple[Code, ...] = (
     Code(
         "MTPP-E706",
         "A param is outside of its domain",
-        "The values that a param may have stand behind in.",
+        "The domain behind 'in' lists the values that the param may have.",
         "param k: int = 9 in 1..4",
         "Choose one of the values of the domain, or widen it.",
     ),
@@ -60,9 +60,8 @@ FILES: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-E709",
-        "A file of data is not what it should be",
-        "A line of a table or of a file of times does not hold what its first line promises. The message "
-        "says which line.",
+        "A file of data is malformed",
+        "A line of a table, or of a file of times, does not fit its first line. The message names the line.",
         'times from "times.csv"',
         "Correct the file: docs/language.md says what the columns are.",
         files={"times.csv": "node,device,batch,time\nstart,gpu[0],1\n"},
@@ -85,29 +84,29 @@ FILES: tuple[Code, ...] = (
     Code(
         "MTPP-E712",
         "A param is defined by itself",
-        "The default or the domain of a param needs its own value, by itself or through other params and lets.",
+        "The default or the domain of a param needs its own value, directly or through other params and lets.",
         "param k: int = half\nlet half = k / 2",
         "Give one of them a value that needs none of the others.",
     ),
     Code(
         "MTPP-E713",
-        "A statement of which one counts is repeated",
-        "A graph, an import, an include and an interconnect are given once, so a loop after them means nothing.",
+        "A statement that counts once is repeated",
+        "A graph, an import, an include and an interconnect are given once, so a loop cannot repeat them.",
         "interconnect shared (bandwidth = 8 GiB/s) for i in 0..3",
         "Write if and a condition, or nothing.",
     ),
     Code(
         "MTPP-E714",
-        "An earlier plan cannot be taken",
-        "The file of import plan is not there, holds no plan, or one of other nodes.",
+        "An earlier plan cannot be used",
+        "The file of import plan does not exist, has no plan, or has the plan of other nodes.",
         'import plan "old.json"',
         "Give an answer that mtpp solve --json wrote for this graph, or an object {node: device}.",
         files={"old.json": '{"assignment": {"other": "gpu[0]"}}\n'},
     ),
     Code(
         "MTPP-E715",
-        "A profile is of something else",
-        "The profile has times of none of the graph's operators, or was made with other sizes than the graph has.",
+        "A profile is of another model",
+        "The profile has no times of the operators of the graph, or was made with other sizes.",
         'times from "profile.json"',
         "Measure the model of this graph, at its sizes: mtpp profile.",
         files={
@@ -117,10 +116,10 @@ FILES: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-W701",
-        "An earlier plan is not one of this problem",
-        "It has other nodes or other devices than the spec; what moved(v) is then, the message says.",
+        "An earlier plan is of another problem",
+        "It has other nodes or other devices than the spec. The message says what moved(v) is then.",
         'import plan "old.json"',
-        "Nothing, if the model or the machines have changed since.",
+        "Nothing, if the model or the machines have changed since then.",
         files={"old.json": '{"start": "gpu[0]", "other": "gpu[0]"}\n'},
     ),
 )

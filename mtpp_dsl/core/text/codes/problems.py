@@ -30,9 +30,9 @@ GRAPHS: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-E303",
-        "A graph cannot be as it is written",
-        "The edges go round in a circle, an edge is there twice, or a node lacks what others have. The "
-        "message says which nodes and edges it is about.",
+        "A graph has a cycle, or another fault",
+        "The edges form a cycle, a name cannot be used, or a node lacks what others have. The message shows the nodes "
+        "and edges.",
         "graph {\n  node start (work = 1 ms)\n  node end (work = 1 ms)\n  edge start -> end -> start\n}",
         "Remove or turn one of the edges that the message shows.",
     ),
@@ -60,24 +60,24 @@ GRAPHS: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-E308",
-        "A block or a port needs itself",
-        "A block uses itself, directly or by way of others, or a port stands for itself: expanding it would never end.",
+        "A block or a port contains itself",
+        "A block uses itself, directly or through others, or a port refers to itself: expanding it would never end.",
         "block layer() {\n  node attn (work = 1 ms)\n  use layer as inner\n}\ngraph { use layer }",
-        "Break the circle: use another block inside, or a family of instances.",
+        "Break the cycle: use another block inside, or a family of instances.",
     ),
     Code(
         "MTPP-E309",
         "A node without work has a time on some devices only",
-        "A node that has times of its own runs in them. Where it has none, its work says how long it takes, and "
-        "without work that would be no time at all.",
+        "A node takes its own times where it has them. On other devices its time follows from its work, and without "
+        "work it would be zero.",
         "graph {\n  node conv (time = {cpu: 3 ms})\n}\ndevice cpu\ndevice gpu",
         "Give the missing time, inf where the device cannot run the node, or work.",
     ),
     Code(
         "MTPP-E310",
-        "A time cannot be made of costs",
-        "A node says what it does (flop = …), and no law makes a time of it: the device has no peak for its "
-        "type of numbers, or no bandwidth, or nobody can count what the node does.",
+        "A time cannot be computed from costs",
+        "A node has costs (flop = …), and the law cannot compute a time from them: the device has no peak for its "
+        "type of numbers, or no bandwidth, or the operations of the node are unknown.",
         "graph { node conv (flop = 3 GFLOP, dtype = fp8) }\n"
         "device gpu (peak = {bf16: 312 TFLOP/s}, bandwidth = 2 TB/s)\ninterconnect shared (bandwidth = 8 GB/s)",
         "Give the device the figure, or the node a time there: time conv on gpu = 3 ms.",
@@ -91,8 +91,8 @@ GRAPHS: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-W302",
-        "A file says something that is left out or merged",
-        "What the file of a graph holds is read with a change, such as an edge that it gives twice.",
+        "A part of a file is left out or merged",
+        "The file of a graph is read with a change, such as an edge that it has twice.",
         'graph from "graph.json" (format = msr)\ndevice tpu\ninterconnect shared (bandwidth = 1)',
         "Check the file; the message says what was done.",
         files={"graph.json": _TWICE},
@@ -121,7 +121,7 @@ DEVICES: tuple[Code, ...] = (
     Code(
         "MTPP-E401",
         "A channel lacks its bandwidth",
-        "An interconnect or a link has neither a bandwidth nor anything else that says how long transfers take.",
+        "An interconnect or a link has no bandwidth, and no other time for transfers.",
         "interconnect shared",
         "Give it one: interconnect shared (bandwidth = 8 GiB/s).",
     ),
@@ -142,14 +142,14 @@ DEVICES: tuple[Code, ...] = (
     Code(
         "MTPP-E404",
         "A device has no memory limit",
-        "A constraint keeps a device to its memory, and the device has none.",
+        "A constraint limits a device to its memory, and the device has no memory.",
         "device tpu[2]\nconstraint memory on tpu",
         "Give the device a memory: device tpu[2] (memory = 16 GiB).",
     ),
     Code(
         "MTPP-E405",
         "io = free has no meaning here",
-        "Only on interconnect host can a device take part in transfers without paying for them.",
+        "Only on interconnect host can a device transfer tensors without paying for it.",
         "device cpu (io = free)",
         "Use interconnect host, or leave the option out.",
     ),
@@ -163,14 +163,15 @@ DEVICES: tuple[Code, ...] = (
     Code(
         "MTPP-E407",
         "Switches do not make a tree",
-        "Every switch is under another one, or under none; what holds for all of a tree is said of the one on top.",
+        "Every switch is under another one, except the one on top, which has the options of the whole tree.",
         "interconnect tree\nswitch a (under = b)\nswitch b (under = a)\ndevice gpu[2] (switch = a)",
         "Leave out under = … of the switch that is on top.",
     ),
     Code(
         "MTPP-E409",
         "Parameters cannot be streamed",
-        "overflow = stream reads parameters anew that do not fit, and the graph does not say how large they are.",
+        "With overflow = stream, parameters that do not fit are read again for each input. The graph does not give "
+        "their sizes.",
         'graph from "graph.json" (format = msr)\ndevice tpu (memory = 1 GiB)\n'
         "interconnect shared (bandwidth = 1, overflow = stream)",
         "Give nodes (params = …), or leave overflow out.",
@@ -179,14 +180,14 @@ DEVICES: tuple[Code, ...] = (
     Code(
         "MTPP-W401",
         "A memory has no effect",
-        "Devices have a memory, and no constraint and no overflow keeps to it, so that plans may need more.",
+        "Devices have a memory, but neither a constraint nor an overflow uses it, so plans may need more.",
         "device tpu[2] (memory = 1 GiB)",
         "Say constraint memory, or interconnect … (overflow = stream).",
     ),
     Code(
         "MTPP-W402",
         "No node takes any memory",
-        "A constraint or overflow keeps to memories, and nothing needs any.",
+        "A constraint or an overflow limits memory, and no node needs any.",
         "graph { node start (work = 1 ms) }\nconstraint memory",
         "Give nodes (params = …) or (memory = …).",
     ),
@@ -199,8 +200,8 @@ DEVICES: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-W404",
-        "Times are by devices that there are not",
-        "The graph's file has times by the names of devices, and the spec has none of these names.",
+        "Times are for devices that do not exist",
+        "The file of the graph has times for devices by name, and the spec has no device of such a name.",
         'graph from "graph.json" (format = moirai)\ndevice tpu\ninterconnect shared (bandwidth = 1)',
         "Name devices as the file does, or take the file's with import.",
         files={"graph.json": _MOIRAI},
@@ -230,7 +231,7 @@ DEVICES: tuple[Code, ...] = (
     Code(
         "MTPP-W408",
         "A profile lacks some operators",
-        "A node is measured where the profile has all its operators; others keep the times that they have otherwise.",
+        "A node takes its measured time if the profile has all its operators; other nodes keep the times of the spec.",
         "graph {\n  node a (flop = 1 GFLOP, read = 1 MB)\n  node b (work = 1 ms, flop = 1 GFLOP, read = 1 MB)\n}\n"
         "device cpu (peak = 1 TFLOP/s, bandwidth = 50 GB/s)\ninterconnect shared (bandwidth = 1 GB/s)\n"
         'times from "profile.json"',
@@ -240,8 +241,8 @@ DEVICES: tuple[Code, ...] = (
     Code(
         "MTPP-W409",
         "Memory for activations is not reserved",
-        "Weights and caches of a model add up on a device. Tensors that are there only while a node runs do not: a "
-        "device needs the most of any of its nodes. The message names the node that needs most, if each of its "
+        "Weights and caches of a model add up on a device. Tensors that exist only while a node runs do not: the "
+        "device needs as much as the largest of its nodes. The message names the node that needs most, if each of its "
         "operators makes a new tensor; a runtime may need less.",
         'graph from "model.json"\ndevice gpu[2] (memory = 1 GB)\nconstraint memory',
         "Reserve that much: (memory = 1 GB, reserve = 4 kB).",
@@ -262,22 +263,22 @@ OBJECTIVES: tuple[Code, ...] = (
     Code(
         "MTPP-E602",
         "The objective is the same for every plan",
-        "The expression of an objective has no decision in it, so no plan is better than another.",
+        "The expression of the objective contains no decision, so no plan is better than another.",
         "minimize cost: 3 USD",
         "Multiply by decisions: 'minimize cost: sum(price(d) * used(d) for d in devices)'.",
     ),
     Code(
         "MTPP-E603",
-        "A tolerance may be a share or a number",
-        "The objective has no unit, so that 'within = 0.1' may be a tenth of its value, or a tenth.",
+        "A tolerance is ambiguous: a share or a number",
+        "The objective has no unit, so 'within = 0.1' may mean 10 % of its value, or 0.1.",
         "minimize count: sum(used(d) for d in devices) (within = 0.1)",
         "Write a share as a percentage: (within = 10%).",
     ),
     Code(
         "MTPP-E604",
-        "Two objectives have one name",
-        "Several objectives of one file are optimised in their order. Answers tell them apart by their labels, or by "
-        "what they are where they have none.",
+        "Two objectives have the same name",
+        "Several objectives of one file are optimised in their order. Answers name them by their labels, or by "
+        "their kinds if they have none.",
         "minimize bottleneck\nminimize bottleneck",
         "Give each a label, as in 'minimize cost: …', or remove one.",
     ),
@@ -313,15 +314,15 @@ OBJECTIVES: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-E622",
-        "An objective is turned round",
-        "The best bottleneck, makespan or latency is the least, and the best throughput the largest.",
+        "An objective has the wrong direction",
+        "Bottlenecks, makespans and latencies are minimised, throughputs are maximised.",
         "maximize bottleneck",
         "Write minimize for times, maximize for throughput.",
     ),
     Code(
         "MTPP-E623",
-        "The options of an objective do not go together",
-        "Chunks and ways of transfer belong to batches, and a batch has a size.",
+        "The options of an objective do not fit together",
+        "The options chunk and transfer are about batches, so they need the option batch.",
         "maximize throughput (chunk = 2)",
         "Give the size of the batch: maximize throughput (batch = 8, chunk = 2).",
     ),
@@ -331,36 +332,36 @@ OBJECTIVES: tuple[Code, ...] = (
 RULES: tuple[Code, ...] = (
     Code(
         "MTPP-E501",
-        "A labelled constraint is no inequality",
-        "Behind the label stands an inequality between linear expressions.",
+        "A labelled constraint is not an inequality",
+        "The label needs an inequality between linear expressions behind it.",
         "constraint c: load(gpu[0])",
         "Compare: constraint c: load(gpu[0]) <= 3 ms.",
     ),
     Code(
         "MTPP-E502",
-        "A constraint compares in a way that no method keeps",
-        "Strict inequalities and != have no nearest plan: a value may come as close as it likes.",
+        "A constraint uses <, > or !=",
+        "Methods cannot keep strict inequalities and !=, which plans may approach without end.",
         "constraint c: load(gpu[0]) < 3 ms",
         "Write <= or >=; for whole numbers, a < b is a <= b - 1.",
     ),
     Code(
         "MTPP-E503",
         "A decision has no meaning for this objective",
-        "Plans for a bottleneck have no schedule, so they have no start, finish or makespan.",
+        "Plans for a bottleneck have no schedule, and so no start, finish or makespan.",
         "constraint c: start(start) <= 3 ms",
         "Choose an objective whose plans have it (minimize makespan), or constrain something else.",
     ),
     Code(
         "MTPP-E504",
         "A rule needs more nodes",
-        "Nodes are kept apart or together with others, so there are two at least.",
+        "Nodes can only be kept together, or apart, if there are two or more.",
         "constraint separate start",
         "Name two nodes or more.",
     ),
     Code(
         "MTPP-E505",
         "No node has the attribute",
-        "Nodes are to be kept together by an attribute that none of them has.",
+        "The constraint keeps nodes together by an attribute that no node has.",
         "constraint colocate by color",
         "Give nodes the attribute: node a (color = 1).",
     ),
@@ -374,7 +375,7 @@ RULES: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-E511",
-        "A problem or a constraint cannot be meant",
+        "A problem or a constraint contradicts the rest of the spec",
         "The parts of the spec contradict each other, or a constraint has no meaning together with the "
         "rest. The message says why.",
         "device tpu (memory = 1 GiB, reserve = 2 GiB)",
@@ -382,17 +383,16 @@ RULES: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-E512",
-        "The target is not there, or cannot run what the spec asks",
-        "A runtime stands for constraints, such as whole layers in the order of the devices. There is no runtime of "
-        "that name, or the spec is about what it cannot do; the message says what.",
+        "The target is unknown, or cannot run the spec",
+        "A runtime implies constraints, such as whole layers in the order of the devices. There is no runtime of that "
+        "name, or the spec needs what the runtime cannot do; the message says what.",
         "target vllm\nminimize makespan",
         "Name one that mtpp targets lists, or change what the message names.",
     ),
     Code(
         "MTPP-W501",
         "A part of the problem has no effect",
-        "The problem is sound, and something of it changes nothing: a device that can run nothing, or parts that there "
-        "are not.",
+        "The problem is sound, but a part of it changes nothing, such as a device that cannot run any node.",
         "minimize bottleneck (parts = separate)",
         "Remove it, or complete what it needs.",
     ),

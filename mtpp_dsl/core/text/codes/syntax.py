@@ -49,9 +49,9 @@ SYNTAX: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-E002",
-        "A statement is not written as the language has it",
+        "A statement is malformed",
         "A word or a mark stands where another one is expected. The message shows how the statement is "
-        "written, or what may stand there.",
+        "written, or what may come there.",
         "constraint exclusive",
         "Write it as the message shows, or look it up in docs/language.md.",
     ),
@@ -65,28 +65,28 @@ SYNTAX: tuple[Code, ...] = (
     Code(
         "MTPP-E004",
         "A mark is missing",
-        "A comma, a colon or a closing bracket is missing: with it, the text could be read on.",
+        "A comma, a colon or a closing bracket is missing: with it, the text could be read.",
         "device tpu (memory = 1 GiB speed = 2)",
         "Put the mark where the message says.",
     ),
     Code(
         "MTPP-E005",
-        "A character is not of the language",
-        "The character begins no word of the language; it may look like another one that does. In a string only "
-        '\\", \\\\, \\n and \\t stand for something.',
+        "A character does not belong to the language",
+        "No word of the language begins with this character; it may look like another one. In a string, a backslash "
+        'may only begin \\", \\\\, \\n or \\t.',
         "constraint limit: load(gpu[0]) ≤ 3 ms",
         "Remove it, or write what the message says in its place.",
     ),
     Code(
         "MTPP-E006",
-        "A unit or a word does not stand well behind its number",
-        "A unit stands on the line of its number, and other words do not touch a number.",
+        "A unit is on another line than its number, or a word touches a number",
+        "A unit stands on the line of its number. Other words need a space after a number.",
         "let pause = 5\n  ms",
-        "Write the unit behind its number, or a space between.",
+        "Write the unit on the line of its number, or a space in between.",
     ),
     Code(
         "MTPP-E009",
-        "An item does not stand here",
+        "An item is not allowed here",
         "A graph has nodes, edges, uses of blocks and assertions; a block has inputs and outputs besides.",
         "graph {\n  embed -> head\n}",
         "Begin each item with its word, and write other statements outside of the graph or block.",
@@ -126,7 +126,7 @@ NAMES: tuple[Code, ...] = (
     Code(
         "MTPP-E101",
         "A name is unknown",
-        "An expression or a list of nodes or devices says a name that no param, let, node or device has.",
+        "An expression or a list of nodes or devices uses a name that no param, let, node or device has.",
         "constraint pin stat on gpu",
         "Write the name as it is declared.",
     ),
@@ -139,16 +139,16 @@ NAMES: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-E103",
-        "A word of the language is taken for a name",
-        "Words that mean something in expressions, such as nodes, edges, inf or on, are no names of nodes, devices, "
-        "params, lets, functions or loop variables.",
+        "A word of the language is used as a name",
+        "Words with a meaning in expressions, such as nodes, edges, inf or on, cannot name nodes, devices, params, "
+        "lets, functions or loop variables.",
         "let edges = 4",
         "Choose another name.",
     ),
     Code(
         "MTPP-E104",
         "A name is both a node and a device",
-        "An expression says a name that a node and a device have.",
+        "An expression uses a name that both a node and a device have.",
         "graph { node cpu (work = 1 ms) }\ndevice cpu\nconstraint pin cpu on cpu",
         "Rename one of the two.",
     ),
@@ -175,10 +175,10 @@ NAMES: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-E107",
-        "A definition goes round in a circle",
-        "A let or a function needs its own value, directly or by way of others. The message shows the way.",
+        "A definition depends on itself",
+        "A let or a function needs its own value, directly or through others. The message shows the cycle.",
         "let x = y + 1\nlet y = x - 1",
-        "Break the circle: give one of them a value of its own.",
+        "Break the cycle: give one of them a value that needs none of the others.",
     ),
     Code(
         "MTPP-E109",
@@ -189,31 +189,31 @@ NAMES: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-E110",
-        "A word is none of those that may stand there",
-        "Some options and rules take one of a few words: kinds of interconnects, what symmetry is broken "
-        "by, the generator of a graph.",
+        "A word is not one of the choices",
+        "Some options and rules take one of a few words, such as the kind of an interconnect, or by what symmetry "
+        "is broken.",
         "interconnect mesh (bandwidth = 8 GiB/s)",
         "Use one of the words that the message or the reference lists.",
     ),
     Code(
         "MTPP-W102",
         "A name is never used",
-        "A param or a let of the spec itself has no effect: nothing names it. Those of included files are "
-        "not looked at.",
+        "A param or a let of the spec itself has no effect: nothing uses it. Those of included files are not checked.",
         "let width = 3",
         "Use it, or remove it.",
     ),
     Code(
         "MTPP-E108",
-        "An option refers to one that it cannot refer to",
-        "An option needs its own value, by itself or through others, or the value of one that is not given.",
+        "An option refers to itself, or to an option without a value",
+        "An option needs its own value, directly or through others, or the value of an option that is not given.",
         "graph { node start (params = memory, memory = 2 * params) }",
         "Give one of them a value that needs none of the others.",
     ),
     Code(
         "MTPP-W103",
-        "A param or a let is meant in place of an option",
-        "An option refers to a name that both another option and a param or a let of the spec have.",
+        "A name is that of an option and of a param or a let",
+        "An option refers to a name that both another option and a param or a let of the spec have. It gets the value "
+        "of the param or the let.",
         "param params = 1 MiB\ngraph { node start (params = 3 MiB, memory = 2 * params) }",
         "Rename the param or the let.",
     ),
@@ -224,29 +224,29 @@ VALUES: tuple[Code, ...] = (
     Code(
         "MTPP-E201",
         "A unit is unknown",
-        "A word stands behind a number on its line and is no unit.",
+        "The word behind a number is not a unit.",
         "let limit = 3 GHz",
         "Use one of the units of the language, such as ms, MiB, GFLOP or GB/s. Units are case-sensitive.",
     ),
     Code(
         "MTPP-E202",
         "A unit binds to the divisor",
-        "1/2 ms divides 1 by 2 ms, which is no time. Half a millisecond is meant, most likely.",
+        "1/2 ms divides 1 by 2 ms, which is not a time. Most likely you mean half a millisecond.",
         "let half = 1/2 ms",
         "Write 0.5 ms, or 1 ms / 2. If the inverse is meant, write 1 / (2 ms).",
     ),
     Code(
         "MTPP-E203",
         "A key of a map cannot be used",
-        "A key is given twice, or is neither a string, a number, a node nor a device.",
+        "A key is given twice, or is not a string, a number, a node or a device.",
         "let m = {cpu: 1, cpu: 2}",
-        "Give each key once. A bare name stands for its own text; brackets around it take its value.",
+        "Give each key once. A bare name is its own text; brackets around it give its value.",
     ),
     Code(
         "MTPP-E204",
         "A value has no such part",
-        "A subscript or a part behind a dot is not there: beyond the end of a list, a key that a map does not have, a "
-        "column that a table does not have, or a subscript of a set, which has no order.",
+        "A subscript or a part behind a dot does not exist: beyond the end of a list, a key that a map does not have, "
+        "a column that a table does not have, or a subscript of a set, which has no order.",
         "let w = [1, 2]\nlet x = w[2]",
         "Use what is there; the message lists it, or says how many there are. [x for x in S] makes a list of a set.",
     ),
@@ -260,7 +260,7 @@ VALUES: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-E206",
-        "A function is called in a way that it does not have",
+        "A function is unknown, or called with the wrong arguments",
         "There is no function of that name, it takes another number of arguments, or it takes no comprehension.",
         "let x = log(8)",
         "Write the call as the message shows it.",
@@ -268,23 +268,23 @@ VALUES: tuple[Code, ...] = (
     Code(
         "MTPP-E207",
         "A function calls itself",
-        "A function of the spec's own (def) calls itself, by itself or through others.",
+        "A function of the spec (def) calls itself, directly or through others.",
         "def fold(n) = n * fold(n - 1)",
         "Write a sum, a product or another function of many values with 'for' in place of the recursion.",
     ),
     Code(
         "MTPP-W201",
         "A range runs backwards",
-        "The last end of a range is below the first, so it has no members. A range that is merely empty, such as "
-        "0..<0, is not warned of.",
+        "The last end of a range is below the first, so it has no members. For a range that is merely empty, such as "
+        "0..<0, there is no warning.",
         "let r = count(3..0)",
         "Write the smaller end first.",
     ),
     Code(
         "MTPP-W202",
         "A loop has no step",
-        "What the 'for' of a statement runs over is empty, or no member satisfies its 'if'. So the statement says "
-        "nothing.",
+        "The 'for' of a statement runs over an empty set, or no member satisfies its 'if'. So the statement has no "
+        "effect.",
         'constraint pin v on gpu for v in nodes if kind(v) == "conv"',
         "Check the set and the condition; a kind may be written in another way.",
     ),
@@ -297,7 +297,7 @@ VALUES: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-E209",
-        "Two units are added that do not go together",
+        "Quantities of different kinds are added",
         "Only quantities of one dimension are added. USD and EUR are two: there is no rate of exchange. The message "
         "shows the place of the sum and that of the first quantity with a unit.",
         "let budget = 3 USD + 2 EUR",
@@ -305,8 +305,8 @@ VALUES: tuple[Code, ...] = (
     ),
     Code(
         "MTPP-E210",
-        "A value is of the wrong kind",
-        "A number, a string, a set, a list, a node or a device is wanted, and another kind of value is there.",
+        "A value has the wrong kind",
+        "A number, a string, a set, a list, a node or a device is needed, and the value is something else.",
         "constraint pin gpu[0] on gpu[0]",
         "Write a value of the kind that the message names.",
     ),
@@ -321,14 +321,14 @@ VALUES: tuple[Code, ...] = (
         "MTPP-E212",
         "An expression is not linear in the decisions",
         "Objectives and labelled constraints are sums of decisions, each times a number: methods and "
-        "proofs rest on it. The message shows the part that is not.",
+        "proofs need this form. The message shows the part that does not have it.",
         "constraint c: max(load(d) for d in devices) >= 3 ms",
-        "A maximum may have a limit from above, and may be minimised; from below it is no row. Write products "
+        "A maximum may be limited from above or minimised, but not limited from below. Write products "
         "of decisions as two rows, or compute with numbers only.",
     ),
     Code(
         "MTPP-E213",
-        "Quantities do not go together",
+        "Quantities of different kinds are combined",
         "Times, sizes, rates, money and plain numbers are added and compared only with their like. All "
         "times of a problem carry units, or none do, and so do all sizes.",
         "graph {\n  node start (work = 1 ms)\n  node end (work = 2)\n}",
@@ -337,28 +337,28 @@ VALUES: tuple[Code, ...] = (
     Code(
         "MTPP-E214",
         "A value is out of range",
-        "The value must not be negative, must be more than zero, or at most so much; the message says which.",
+        "The value must not be negative, must be more than zero, or has an upper limit; the message says which.",
         "device tpu (memory = -1 GiB)",
         "Write a value within the range.",
     ),
     Code(
         "MTPP-E215",
-        "A number cannot be computed with",
-        "It is too large, or too long.",
+        "A number is too large or too long",
+        "It is beyond the numbers that mtpp computes with, or has too many digits.",
         "let x = 1e999",
         "Write a smaller number; inf is a word of the language where something is unlimited.",
     ),
     Code(
         "MTPP-E216",
         "A calculation has no result",
-        "It divides by zero, takes the root or the logarithm of a negative number, or asks for the least of nothing.",
+        "It divides by zero, or takes the root or the logarithm of a negative number, or the minimum of an empty list.",
         "let x = 1 / 0",
         "Change the numbers, or guard the case with a condition: if b > 0 then a / b else 0.",
     ),
     Code(
         "MTPP-W204",
         "A set has no members",
-        "The statement speaks of the nodes or devices of a set, which is empty, so it says nothing.",
+        "The statement is about the nodes or devices of a set. The set is empty, so the statement has no effect.",
         "constraint colocate { v in nodes if work(v) > 1 h }",
         "Correct the condition of the set, or leave the statement out.",
     ),

@@ -257,7 +257,7 @@ class _Reader:
         sizes = tuple(int(self.take("Q")) for _ in range(self.count("I", 8, f"dimensions of {called}")))
         kind, offset = int(self.take("I")), int(self.take("Q"))
         if kind not in BLOCKS:
-            raise self.wrong(f"{called} is of type {kind}, which nobody knows here")
+            raise self.wrong(f"{called} is of the unknown type {kind}")
         dtype, entries, size = BLOCKS[kind]
         if any(one_size < 1 for one_size in sizes) or prod(sizes) > MAX_BYTES:
             raise self.wrong(f"{called} has the shape {list(sizes)}")

@@ -187,7 +187,7 @@ class _Import:
                 else ""
             )
             raise UsageError(
-                f"{self.file.name}: nobody can tell the shapes of {', '.join(missing[:5])}{more}; "
+                f"{self.file.name}: the shapes of {', '.join(missing[:5])}{more} are unknown; "
                 f"{remedy}{'; or ' if remedy else ''}write the shapes into the file (value_info)"
             )
         return tuple(tensors)

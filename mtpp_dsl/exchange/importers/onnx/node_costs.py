@@ -128,7 +128,7 @@ def _control(scope: OnnxScope, node: Any) -> OnnxCost:
     rounds, note = _rounds(scope, node)
     counted = [cost.flop for cost in inner if cost.flop is not None]
     if rounds is None or len(counted) < len(inner):
-        reason = note or f"the graph within {node.op_type} has operators that nobody can count"
+        reason = note or f"the graph within {node.op_type} has operators of unknown cost"
         return OnnxCost("other", dtype, None, read, write, None, constants, True, reason)
     if len(inner) == 1:
         within = inner[0]
@@ -168,14 +168,14 @@ def _rounds(scope: OnnxScope, node: Any) -> tuple[Amount | None, str]:
         shape = _shape(scope, node.input[-count]) if 0 < count <= len(node.input) else None
         axis = axes[0] if axes else 0
         if shape is None or not -len(shape) <= axis < len(shape):
-            return None, "nobody knows how long a Scan runs"
+            return None, "the number of steps of the Scan is unknown"
         return shape[axis], ""
     if node.op_type == "Loop":
         rounds = _number(scope, node.input[0]) if node.input and node.input[0] else None
         if rounds is None or rounds < 0:
             return None, "a Loop runs as often as its input says"
         return rounds, "a Loop is counted with all its rounds, though its condition may end it before"
-    return None, f"nobody knows how often the graph within {node.op_type} runs"
+    return None, f"the number of times that the graph within {node.op_type} runs is unknown"
 
 
 def _number(scope: OnnxScope, name: str) -> int | None:
