@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from mtpp_dsl.checks.network_check import counted as on_network
@@ -68,17 +69,28 @@ def _false_phases(
 
 def false_channels(problem: Problem, plan: Plan, claims: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
     """Yield where the loads of channels are not those of a plan; an answer without any says that there are none."""
-    if not problem.networked or plan.routes:
+    if not problem.networked:
         if claims:
             yield f"channels: the answer has {claims[0]['name']}; the plan loads no channel by itself"
         return
-    loads = on_network(problem, plan.assignment.tolist()).channels
+    loads = _channel_loads(problem, plan)
     given = {row["name"]: row["load"] for row in claims or ()}
     for name in dict.fromkeys([*loads, *given]):
         if name not in given or name not in loads:
             yield f"channels: {name} is in {'the answer' if name in given else 'the plan'} alone"
         elif not near(given[name], loads[name], 0.0):
             yield f"channels: the load of {name} is {given[name]!r} in the answer; the plan has {loads[name]!r}"
+
+
+def _channel_loads(problem: Problem, plan: Plan) -> dict[str, float]:
+    """Return the loads of the channels that carry anything; of several routes, the sum of share times load."""
+    if not plan.routes:
+        return dict(on_network(problem, plan.assignment.tolist()).channels)
+    total: dict[str, Fraction] = {}
+    for route in plan.routes:
+        for name, load in on_network(problem, route.assignment.tolist()).channels.items():
+            total[name] = total.get(name, Fraction(0)) + route.share * Fraction(load)
+    return {name: float(load) for name, load in total.items()}
 
 
 def _rounding(problem: Problem) -> float:
