@@ -60,7 +60,7 @@ def main() -> None:
         gaps.append(result.gap or 0.0)
         ratios.append(result.value / single.value)
         best, rate = best_peer(peers, instance, plans)
-        worse = "" if rate <= result.value * (1 + 1e-9) else "  BETTER THAN OURS"
+        worse = "" if rate <= result.value * (1 + 1e-6) else "  BETTER THAN OURS"
         print(
             f"{name:26} {single.value:9.4f} {result.value:9.4f} {result.bound_value:9.4f} {gaps[-1]:8.3%} "
             f"{seconds[-1]:6.2f} s  {best} {rate:.4f} ({rate / result.value:.3f}){worse}",

@@ -40,6 +40,8 @@ def references() -> list[dict[str, Any]]:
 def best_mix(load: list[list[float]]) -> float:
     """Return the least largest load of any shares of these rows of loads."""
     table = np.array(load).T
+    size = float(table.max(initial=0.0)) or 1.0
+    table = table / size
     k, m = table.shape
     found = linprog(
         [0.0] * m + [1.0],
@@ -49,7 +51,7 @@ def best_mix(load: list[list[float]]) -> float:
         b_eq=[1.0],
         method="highs",
     )
-    return float(found.fun)
+    return float(found.fun) * size
 
 
 def least_period(problem: Problem) -> float | None:

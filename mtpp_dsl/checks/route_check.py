@@ -100,9 +100,11 @@ def _memory(problem: Problem, nodes_on: Held, tolerance: float) -> Iterator[tupl
 
 def mixed(plan: Plan, loads: Callable[[list[int]], Sequence[float]]) -> list[float]:
     """Return what every resource is loaded with by all routes: the sum of share times load, in exact fractions."""
-    total: list[Fraction] = []
+    size, total = 0, dict[int, Fraction]()
     for route in plan.routes:
-        route_loads = [Fraction(x) for x in loads(route.assignment.tolist())]
-        total = total or [Fraction(0)] * len(route_loads)
-        total = [so_far + route.share * x for so_far, x in zip(total, route_loads, strict=True)]
-    return [float(x) for x in total]
+        route_loads = loads(route.assignment.tolist())
+        size = len(route_loads)
+        for i, load in enumerate(route_loads):
+            if load:
+                total[i] = total.get(i, Fraction(0)) + route.share * Fraction(load)
+    return [float(total.get(i, 0)) for i in range(size)]

@@ -24,10 +24,11 @@ from mtpp_dsl.core.problem.problem import Problem
 class CopiesOfChains(Scoped, MethodBase):
     """Method ``copies``: shares of routes of a chain of nodes, each route an ordinary plan.
 
-    Pipelines beside each other come from one dynamic programme over sets of devices and a knapsack; stages on several
-    devices from another. For anything else, prices on devices bound the period: no shares of routes are better than the
-    cheapest route at those prices, which a dynamic programme finds. The prices are the certificate. Branch and bound
-    over what devices hold, windows of the chain or single nodes, closes what is left.
+    Devices of one type may change places, and are counted. Prices on devices bound the period: no shares of routes are
+    better than the cheapest route at those prices, which a dynamic programme finds. The prices are the certificate.
+    Pipelines beside each other come from a dynamic programme over numbers of devices and a knapsack; stages on several
+    devices from another. For anything else, branch and bound over what devices hold, windows of the chain or single
+    nodes, closes what is left.
     """
 
     name = "copies"
@@ -47,7 +48,7 @@ class CopiesOfChains(Scoped, MethodBase):
     )
 
     def beyond(self, problem: Problem) -> str | None:
-        """Return why the graph is no chain, or the devices are too many, or None."""
+        """Return why there are no routes to go through, by the graph, its size or its groups, or None."""
         from mtpp_dsl.core.problem.plan_rules import is_chain
         from mtpp_dsl.solvers.partition.copies.graph import no_graph
         from mtpp_dsl.solvers.partition.copies.instance import unsupported

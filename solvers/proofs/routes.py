@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import fsum, inf
+from itertools import product
+from math import fsum, inf, prod
 from typing import Any
 
 import numpy as np
@@ -30,16 +31,18 @@ from mtpp_dsl.solvers.proofs.proof_reading import named_numbers
 
 ROUNDING = 1e-11
 KNOWN = (Acyclic, BreakSymmetry, Colocate, Contiguous, Copies, Forbid, Memory, Pin, Separate)
-MAX_DEVICES = 12
+MAX_ENTRIES = 25_000_000
+"""Numbers of devices used of each type, times types and places, where devices are counted."""
 
 
 class Routes:
     """``{"prices": {device: p}}``: no shares of routes have a period below the least sum of p * load of any route.
 
     For shares x of routes a, the sum of x * p * load is at most the period times the sum of p, whatever devices hold.
-    Of a chain the least sum is found over sets of devices (each has one stage of a route, under ``acyclic``), places
-    where stages begin, and the memory of each device for one route; of other graphs every node counts by itself at
-    the device where p * time is least, and no transfer counts.
+    Of a chain the least sum is found over numbers of devices used of each type (a device has one stage of a route,
+    under ``acyclic``), places where stages begin, and the memory of each device for one route. Devices that nothing
+    tells apart are of one type; where the numbers are too many, devices may come again. Of other graphs every node
+    counts by itself at the device where p * time is least, and no transfer counts.
     """
 
     name = "routes"
@@ -67,7 +70,7 @@ class Routes:
             raise Refused("the certificate gives no device a price, or one below zero")
         total = fsum(price.tolist())
         work = np.where(problem.allowed, price * np.where(problem.allowed, problem.time, 0.0), inf)
-        if not is_chain(problem.graph) or problem.k > MAX_DEVICES:
+        if not is_chain(problem.graph):
             return fsum(work.min(axis=1).tolist()) / total * (1 - ROUNDING)
         return _cheapest(problem, price, work, limits) / total * (1 - ROUNDING)
 
@@ -87,44 +90,74 @@ def _no_routes(problem: Problem) -> str | None:
 
 def _cheapest(problem: Problem, price: Floats, work: Floats, limits: Limits) -> float:
     """Return the least priced sum of any route of a chain."""
-    order, n, k = list(_along(problem)), problem.graph.n, problem.k
+    order, n = list(_along(problem)), problem.graph.n
     handed = _handed(problem, price, order)
-    barred = _barred(problem, work[order], problem.graph.memory[order])
-    ahead = np.vstack([np.zeros(k), np.cumsum(np.where(np.isfinite(work), work, 0.0)[order], axis=0)])
-    if not any(problem.of(Acyclic)) and all(c.devices is not None for c in problem.of(Contiguous)):
-        return _returning(ahead, barred, handed)
-    entered = np.full((1 << k, k, n + 1), inf)
+    types = _types(price, work, problem.memory_limit, handed)
+    first, second = [group[0] for group in types], [group[-1] for group in types]
+    between = handed[:, first][:, :, first]
+    between[:, range(len(types)), range(len(types))] = handed[:, first, second]
+    alone = [q for q, group in enumerate(types) if len(group) == 1]
+    between[:, alone, alone] = inf
+    work = work[order][:, first]
+    barred = _barred(work, problem.graph.memory[order], problem.memory_limit[first])
+    ahead = np.vstack([np.zeros(len(types)), np.cumsum(np.where(np.isfinite(work), work, 0.0), axis=0)])
+    count = [len(group) for group in types]
+    again = not any(problem.of(Acyclic)) and all(c.devices is not None for c in problem.of(Contiguous))
+    states = prod(size + 1 for size in count)
+    if again or states * len(types) * (n + 1) > MAX_ENTRIES:
+        return _returning(ahead, barred, between)
+    entered = np.full((states, len(types), n + 1), inf)
     entered[0, :, 0] = 0.0
     best = inf
-    for used in range(1 << k):
+    for number, used in enumerate(product(*(range(size + 1) for size in count))):
         if limits.remaining <= 0:
-            raise UsageError("the time was not enough to check the bound over all sets of devices")
-        for d in range(k):
-            if used >> d & 1 or not np.isfinite(entered[used, d]).any():
+            raise UsageError("the time was not enough to check the bound over all numbers of devices")
+        for d, size in enumerate(count):
+            if used[d] == size or not np.isfinite(entered[number, d]).any():
                 continue
-            ended = ((entered[used, d] - ahead[:, d])[:, None] + barred[d]).min(axis=0) + ahead[:, d]
+            ended = ((entered[number, d] - ahead[:, d])[:, None] + barred[d]).min(axis=0) + ahead[:, d]
             best = min(best, float(ended[n]))
-            new = used | 1 << d
-            for e in range(k):
-                if not new >> e & 1:
-                    entered[new, e, 1:n] = np.minimum(entered[new, e, 1:n], ended[1:n] + handed[: n - 1, d, e])
+            new = number + prod(other + 1 for other in count[d + 1 :])
+            for e, most in enumerate(count):
+                if used[e] + (d == e) < most:
+                    entered[new, e, 1:n] = np.minimum(entered[new, e, 1:n], ended[1:n] + between[: n - 1, d, e])
     return best
 
 
-def _returning(ahead: Floats, barred: Floats, handed: Floats) -> float:
-    """Return the same where a route may come back to a device."""
-    n, k = ahead.shape[0] - 1, ahead.shape[1]
-    entered = np.full((k, n + 1), inf)
+def _types(price: Floats, work: Floats, room: Floats, handed: Floats) -> list[list[int]]:
+    """Return devices that nothing tells apart: neither prices, nor work, nor memory, nor transfers with any device."""
+    types: list[list[int]] = []
+    for d in range(len(price)):
+        for group in types:
+            e = group[0]
+            others = np.delete(np.arange(len(price)), [d, e])
+            if (
+                price[d] == price[e]
+                and room[d] == room[e]
+                and np.array_equal(work[:, d], work[:, e])
+                and np.array_equal(handed[:, d, others], handed[:, e, others])
+                and np.array_equal(handed[:, others, d], handed[:, others, e])
+                and np.array_equal(handed[:, d, e], handed[:, e, d])
+            ):
+                group.append(d)
+                break
+        else:
+            types.append([d])
+    return types
+
+
+def _returning(ahead: Floats, barred: Floats, between: Floats) -> float:
+    """Return the same where a route may come back to a device, or use more devices of a type than there are."""
+    n, types = ahead.shape[0] - 1, ahead.shape[1]
+    entered = np.full((types, n + 1), inf)
     entered[:, 0] = 0.0
     best = inf
     for end in range(1, n + 1):
-        ended = np.array([(entered[d] - ahead[:, d] + barred[d][:, end]).min() + ahead[end, d] for d in range(k)])
+        ended = np.array([(entered[d] - ahead[:, d] + barred[d][:, end]).min() + ahead[end, d] for d in range(types)])
         if end == n:
             best = float(ended.min())
         else:
-            away = ended[:, None] + handed[end - 1]
-            away[np.arange(k), np.arange(k)] = inf
-            entered[:, end] = away.min(axis=0)
+            entered[:, end] = (ended[:, None] + between[end - 1]).min(axis=0)
     return best
 
 
@@ -137,18 +170,18 @@ def _along(problem: Problem) -> Iterator[int]:
         v = after.get(v, v)
 
 
-def _barred(problem: Problem, work: Floats, memory: Floats) -> Floats:
-    """Return [k, n + 1, n + 1] 0 where a stage may go from one place to before another, else infinity."""
-    n = problem.graph.n
+def _barred(work: Floats, memory: Floats, room: Floats) -> Floats:
+    """Return [types, n + 1, n + 1] 0 where a stage may go from one place to before another, else infinity."""
+    n, types = work.shape
     sums = np.concatenate([[0.0], np.cumsum(memory)])
     takes = sums[None, :] - sums[:, None]
     slack = ROUNDING * sums[-1]
     place = np.arange(n + 1)
-    toll = np.full((problem.k, n + 1, n + 1), inf)
-    for d in range(problem.k):
+    toll = np.full((types, n + 1, n + 1), inf)
+    for d in range(types):
         closed = np.concatenate([[0], np.cumsum(np.isinf(work[:, d]))])
         may = (place[None, :] > place[:, None]) & (closed[None, :] == closed[:, None])
-        may &= takes <= problem.memory_limit[d] * (1 + TOLERANCE) + slack
+        may &= takes <= room[d] * (1 + TOLERANCE) + slack
         toll[d][may] = 0.0
     return toll
 

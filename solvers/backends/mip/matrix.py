@@ -211,6 +211,10 @@ class CoveringProgramme:
         duals = np.array(self._highs.getSolution().row_dual, np.float64)
         return float(self._highs.getInfo().objective_function_value), np.maximum(duals, 0.0)
 
+    def values(self) -> Floats:
+        """Return [columns] the values of the last solution."""
+        return np.array(self._highs.getSolution().col_value, np.float64)
+
 
 def _rowwise(columns: int, rows: MatrixRows) -> Any:
     lp = highspy.HighsLp()

@@ -1,11 +1,9 @@
-"""Branch and bound over what devices hold: windows of a chain, or single nodes on single devices."""
+"""Branch and bound over what devices hold, by types of devices, which branches divide."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -14,17 +12,30 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.partition.copies.instance import ChainInstance
-from mtpp_dsl.solvers.partition.copies.pricing import Pricer
+from mtpp_dsl.solvers.partition.copies.instance import Route
+from mtpp_dsl.solvers.partition.copies.pricing import CountedPricer
 from mtpp_dsl.solvers.partition.copies.shares import Mix, priced
 
-__all__ = ["CopiesSearch", "holdings", "windows"]
+__all__ = ["CopiesBranch", "CopiesSearch", "holdings", "used"]
 
-MAX_COLUMNS = 300
-MAX_FAILED = 60
-"""So many times two windows are put anywhere in vain before shifting ends."""
+MAX_COLUMNS = 100
 DIVE_EVERY = 40
 """So often a branch is followed down to a plan, and not the one of least bound taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class CopiesBranch:
+    """A part of all plans.
+
+    Attributes:
+        instance: with the types as they are divided here.
+        choice: what devices of each type may hold: of a search of its own form.
+        mix: the best shares, if each route alone keeps to it.
+    """
+
+    instance: Any
+    choice: Any
+    mix: Mix
 
 
 @dataclass(eq=False)
@@ -32,72 +43,73 @@ class CopiesSearch:
     """What both searches are given.
 
     Attributes:
-        pricer: of the whole instance.
+        instance: the whole one.
+        pricer: returns what prices routes of an instance.
         root: the best shares without any branch.
         most: devices that may hold one node.
         gap: of period and bound that is small enough.
         upper: returns the period of the best plan so far.
-        take: told of shares that keep everything.
+        take: told of an instance and shares that keep everything.
         prove: told of periods that nothing is below.
         pause: raises where the time is up.
+        ranges: returns the places from which, and before which, each device that the best plan uses has nodes.
     """
 
-    pricer: Pricer
+    instance: Any
+    pricer: Callable[[Any], CountedPricer]
     root: Mix
     most: int
     gap: float
     upper: Callable[[], float]
-    take: Callable[[Mix], None]
+    take: Callable[[Any, Mix], None]
     prove: Callable[[float], None]
     pause: Callable[[], None]
+    ranges: Callable[[], dict[int, tuple[int, int]]]
 
     def __post_init__(self) -> None:
-        self.pool: list[Ints] = list(self.root.columns)
-        self.best: Mix | None = None
+        self.pool: list[Route] = list(self.root.columns)  # by the types of the whole instance
         self.polish: Callable[[], None] = lambda: None  # called after a plan was found on the way down
-
-    @property
-    def instance(self) -> ChainInstance:
-        """The whole instance."""
-        return self.pricer.instance
+        self._type = {d: kind for kind, group in enumerate(self.instance.members) for d in group}
 
     def cutoff(self) -> float:
         """Return the period from which on a branch is of no use."""
         return self.upper() * (1 - self.gap)
 
-    def keep(self, mix: Mix) -> bool:
-        """Take shares that keep everything; return whether they are the best so far."""
-        before = self.upper()
-        self.take(mix)
-        if self.upper() < before:
-            self.best = mix
-            return True
-        return False
+    def types_of(self, instance: Any) -> list[int]:
+        """Return of which type of the whole instance each type of a branch is."""
+        return [self._type[group[0]] for group in instance.members]
 
-    def bounded(self, end: Ints) -> Mix:
+    def bounded(self, instance: Any, end: Any) -> Mix:
         """Return the best shares where stages may end there; remember their routes."""
-        mix = priced(self.pricer, end, self.pool, cutoff=self.cutoff(), pause=self.pause)
-        self.pool = (self.pool + mix.columns[-5:])[-MAX_COLUMNS:]
+        kinds = self.types_of(instance)
+        known = [fitted for route in self.pool if (fitted := _fitted(instance, kinds, end, route)) is not None]
+        mix = priced(self.pricer(instance), end, known, cutoff=self.cutoff(), pause=self.pause)
+        fresh = (tuple((low, high, kinds[kind]) for low, high, kind in route) for route in mix.columns[-5:])
+        self.pool = list(dict.fromkeys((*self.pool, *fresh)))[-MAX_COLUMNS:]
         return mix
 
-    def run(self, first: Any, mix: Mix, split: Callable[[Any, Mix], list[Any]], ends: Callable[[Any], Ints]) -> None:
+    def run(
+        self,
+        first: CopiesBranch,
+        split: Callable[[CopiesBranch], Iterator[tuple[Any, Any]]],
+        ends: Callable[[Any, Any], Any],
+    ) -> None:
         """Split the open branch of least bound again and again, until none is below the cutoff.
 
         At first, and now and then, the better part is split at once, down to a plan.
 
         Args:
             first: the branch of everything.
-            mix: its shares.
-            split: returns the parts of a branch; none where its shares keep everything.
-            ends: where stages may end in a branch.
+            split: yields the parts of a branch, instance and choice; none where its shares keep everything.
+            ends: where stages may end in a part.
         """
         order = count()
-        heap = [(mix.lower, next(order), first, mix)]
+        heap = [(first.mix.lower, next(order), first)]
         lowest = inf  # of branches that are left alone
         dive, seen = True, 0
         while heap:
             self.pause()
-            lower, _, branch, mix = heappop(heap)
+            lower, _, branch = heappop(heap)
             self.prove(min(lower, lowest, self.upper()))
             if lower >= self.cutoff():
                 lowest = min(lowest, lower)
@@ -105,22 +117,22 @@ class CopiesSearch:
             while True:
                 self.pause()
                 seen += 1
-                parts = split(branch, mix)
+                fresh, parts = [], 0
+                for instance, choice in split(branch):
+                    parts += 1
+                    mix = self.bounded(instance, ends(instance, choice))
+                    if mix.lower < self.cutoff():
+                        fresh.append((mix.lower, next(order), CopiesBranch(instance, choice, mix)))
+                    else:
+                        lowest = min(lowest, mix.lower)
                 if not parts:
-                    lowest, dive = min(lowest, mix.lower), False
+                    lowest, dive = min(lowest, branch.mix.lower), False
                     self.polish()
                     break
-                fresh = []
-                for part in parts:
-                    part_mix = self.bounded(ends(part))
-                    if part_mix.lower < self.cutoff():
-                        fresh.append((part_mix.lower, next(order), part, part_mix))
-                    else:
-                        lowest = min(lowest, part_mix.lower)
                 dive = (dive or seen % DIVE_EVERY == 0) and bool(fresh)
                 if dive:
                     fresh.sort(key=lambda entry: entry[:2])
-                    _, _, branch, mix = fresh.pop(0)
+                    branch = fresh.pop(0)[2]
                 for entry in fresh:
                     heappush(heap, entry)
                 if not dive:
@@ -128,156 +140,81 @@ class CopiesSearch:
         self.prove(min(lowest, self.upper()))
 
 
-def used(instance: ChainInstance, mix: Mix) -> Floats:
-    """Return [n, k] the share of the inputs that each device runs each node for."""
-    use = np.zeros((instance.n, instance.k))
+def _fitted(instance: Any, kinds: Sequence[int], end: Any, route: Route) -> Route | None:
+    """Return a route by types of the whole instance as one by the types of a branch, or None where it does not fit.
+
+    Args:
+        instance: of the branch.
+        kinds: of which type of the whole instance each type of the branch is.
+        end: where stages may end there.
+        route: of the whole instance.
+    """
+    left = instance.count.tolist()
+    stages = []
+    for low, high, kind in route:
+        free = [q for q, own in enumerate(kinds) if own == kind and left[q] > 0 and instance.may(end, low, high, q)]
+        if not free:
+            return None
+        best = max(free, key=lambda q: left[q])
+        left[best] -= instance.ordered
+        stages.append((low, high, best))
+    return tuple(stages)
+
+
+def used(instance: Any, mix: Mix) -> Floats:
+    """Return [n, types] the share of the inputs that each type runs each node for."""
+    use = np.zeros((instance.n, instance.types))
     for route, share in zip(mix.routes, mix.shares.tolist(), strict=True):
-        use[np.arange(instance.n), route] += share
+        use += share * instance.used(route)
     return use
 
 
-def windows(search: CopiesSearch) -> None:
-    """Search plans whose devices hold ranges: branch on where the window of each device begins.
-
-    A window is a largest range that fits; [lo, hi] lets stages lie from the begin of window lo to the end of window hi.
-    """
-    instance = search.instance
-    lists = [_windows(instance, d) for d in range(instance.k)]
-    whole = tuple((0, max(len(its) - 1, 0)) for its in lists)
-
-    def ends(box: tuple[tuple[int, int], ...]) -> Ints:
-        lowest = np.array([its[lo][0] if its else instance.n for its, (lo, _) in zip(lists, box, strict=True)])
-        behind = np.array([its[hi][1] if its else 0 for its, (_, hi) in zip(lists, box, strict=True)])
-        return instance.within(lowest, behind).end
-
-    def split(box: tuple[tuple[int, int], ...], mix: Mix) -> list[tuple[tuple[int, int], ...]]:
-        on = used(instance, mix) > 0
-        over = []
-        for d in range(instance.k):
-            where = np.flatnonzero(on[:, d])
-            if where.size and not instance.fits_range(d, int(where[0]), int(where[-1]) + 1):
-                over.append((int(where[-1]) - int(where[0]), d, int(where[0]), int(where[-1]) + 1))
-        if not over:
-            search.keep(mix)
-            return []
-        _, d, begin, stop = max(over)
-        lo, hi = box[d]
-        parts = [m for m in range(lo, hi) if lists[d][m][1] < stop and lists[d][m + 1][0] > begin]
-        parts = parts or [m for m in range(lo, hi) if lists[d][m][1] < stop or lists[d][m + 1][0] > begin]
-        if not parts:
-            return []
-        middle = parts[len(parts) // 2]
-        return [(*box[:d], part, *box[d + 1 :]) for part in ((lo, middle), (middle + 1, hi))]
-
-    _round_windows(search, lists, search.root)
-    search.polish = partial(_shift_windows, search, lists)
-    search.run(whole, search.root, split, ends)
-
-
-def _windows(instance: ChainInstance, d: int) -> list[tuple[int, int]]:
-    """Return the largest ranges that a device may hold, whatever stages are allowed."""
-    ranges: list[tuple[int, int]] = []
-    stop = 0
-    for begin in range(instance.n):
-        stop = max(stop, begin)
-        while stop < instance.n and instance.fits_range(d, begin, stop + 1):
-            stop += 1
-        if stop > begin and (not ranges or stop > ranges[-1][1]):
-            ranges.append((begin, stop))
-    return ranges
-
-
-def _round_windows(search: CopiesSearch, lists: list[list[tuple[int, int]]], mix: Mix) -> None:
-    """Take the best plan in which every device has the window that it is used in most."""
-    instance = search.instance
-    share = np.vstack([np.zeros(instance.k), np.cumsum(used(instance, mix), axis=0)])
-    lowest, behind = np.full(instance.k, instance.n), np.zeros(instance.k, np.int64)
-    for d, its in enumerate(lists):
-        if its:
-            lowest[d], behind[d] = max(its, key=lambda w, d=d: (share[w[1], d] - share[w[0], d], -w[0]))  # type: ignore[misc]
-    rounded = search.bounded(instance.within(lowest, behind).end)
-    if rounded.routes:
-        search.keep(rounded)
-
-
-def _shift_windows(search: CopiesSearch, lists: list[list[tuple[int, int]]]) -> None:
-    """Shift the windows of the best plan, one or two at a time, as long as that makes it better."""
-    instance, best = search.instance, search.best
-    if best is None:
-        return
-    on = used(instance, best) > 0
-    at = []
-    for d, its in enumerate(lists):
-        where = np.flatnonzero(on[:, d])
-        inside = [i for i, (begin, stop) in enumerate(its) if where.size and begin <= where[0] and where[-1] < stop]
-        at.append(inside[len(inside) // 2] if inside else 0)
-    steps = sorted({1, 3, max(1, instance.n // 8)}, reverse=True)
-    moves = [(d, sign * step) for step in steps for d in range(instance.k) for sign in (-1, 1) if len(lists[d]) > 1]
-    movable = [d for d in range(instance.k) if len(lists[d]) > 1]
-    draw = random.Random(0)
-
-    def better(there: list[int]) -> bool:
-        search.pause()
-        pairs = [its[i] if its else (instance.n, 0) for its, i in zip(lists, there, strict=True)]
-        shifted = search.bounded(instance.within(*np.array(pairs).T).end)
-        return bool(shifted.routes) and search.keep(shifted)
-
-    def climbed(at: list[int]) -> list[int]:
-        tried, last = 0, 0
-        while moves and tried - last < len(moves):
-            d, step = moves[tried % len(moves)]
-            tried += 1
-            moved = min(max(at[d] + step, 0), len(lists[d]) - 1)
-            if moved != at[d] and better([*at[:d], moved, *at[d + 1 :]]):
-                at, last = [*at[:d], moved, *at[d + 1 :]], tried
-        return at
-
-    at = climbed(at)
-    failed = 0
-    while len(movable) > 1 and failed < MAX_FAILED:
-        there = list(at)
-        for d in draw.sample(movable, 2):
-            there[d] = draw.randrange(len(lists[d]))
-        failed += 1
-        if better(there):
-            at, failed = climbed(there), 0
-
-
 def holdings(search: CopiesSearch) -> None:
-    """Search plans with any nodes on any devices: branch on whether a device holds a node."""
-    instance = search.instance
+    """Search plans with any nodes on any devices: branch on how many devices of a type hold a node.
 
-    def ends(holding: Ints) -> Ints:
-        return instance.holding(holding).end
+    A choice is [n, types]: 0 the devices never hold a node, 1 they surely do, -1 it is open.
+    """
 
-    def split(holding: Ints, mix: Mix) -> list[Ints]:
-        share = used(instance, mix)
-        needed: Bools = (share > 0) | (holding == 1)
+    def ends(instance: Any, choice: Ints) -> Any:
+        return instance.holding(choice).end
+
+    def split(branch: CopiesBranch) -> Iterator[tuple[Any, Ints]]:
+        instance, choice = branch.instance, branch.choice
+        share = used(instance, branch.mix)
+        needed: Bools = (share > 0) | (choice == 1)
         over = instance.memory @ needed > instance.room
-        many = needed.sum(axis=1) > search.most
+        many = needed @ instance.count > search.most
         if not over.any() and not many.any():
-            search.keep(mix)
-            return []
-        least = np.minimum(share, 1 - share) + 1e-6
-        least = np.where((holding == -1) & (share > 0) & (over | many[:, None]), least, -1.0)
+            search.take(instance, branch.mix)
+            return
+        least = np.minimum(share, np.maximum(1 - share, 0.0)) + 1e-6
+        least = np.where((choice == -1) & (share > 0) & (over | many[:, None]), least, -1.0)
         if least.max() < 0:
-            return []
+            return
+        v, kind = divmod(int(least.argmax()), instance.types)
         if over.any():
-            d = int(np.argmax(np.where(over, instance.memory @ needed / np.maximum(instance.room, 1e-300), -1.0)))
-            column = np.where(instance.memory > 0, least[:, d], -1.0)
-            v = int(column.argmax())
-            if column[v] < 0:
-                v, d = divmod(int(least.argmax()), instance.k)
-        else:
-            v, d = divmod(int(least.argmax()), instance.k)
-        parts = []
-        for value in (0, 1):
-            part = holding.copy()
-            part[v, d] = value
-            if value == 1 and (part[v] == 1).sum() >= search.most:
-                part[v, part[v] == -1] = 0
-            parts.append(part)
-        return parts
+            fullest = int(np.argmax(np.where(over, instance.memory @ needed / np.maximum(instance.room, 1e-300), -1.0)))
+            column = np.where(instance.memory > 0, least[:, fullest], -1.0)
+            if column.max() >= 0:
+                v, kind = int(column.argmax()), fullest
+        yield from _decided(instance, choice, v, kind, search.most)
 
-    first = np.full((instance.n, instance.k), -1, np.int8)
-    search.run(first, search.root, split, ends)
+    first = np.full((search.instance.n, search.instance.types), -1, np.int8)
+    search.run(CopiesBranch(search.instance, first, search.root), split, ends)
+
+
+def _decided(instance: Any, choice: Ints, v: int, kind: int, most: int) -> Iterator[tuple[Any, Ints]]:
+    """Yield the parts in which 0, 1, ... devices of a type surely hold node *v*, and its others never do."""
+    total = int(instance.count[kind])
+    for holders in range(total + 1):
+        if 0 < holders < total:
+            divided = instance.divided(kind, holders)
+            part = np.insert(choice, kind, choice[:, kind], axis=1)
+            part[v, kind : kind + 2] = 1, 0
+        else:
+            divided, part = instance, choice.copy()
+            part[v, kind] = int(holders > 0)
+        if divided.count[part[v] == 1].sum() >= most:
+            part[v, part[v] == -1] = 0
+        if divided.count[part[v] == 1].sum() <= most:
+            yield divided, part

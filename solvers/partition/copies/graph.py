@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -15,34 +17,35 @@ from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.partition.copies.pipelines import Pipelines, best_sets
+from mtpp_dsl.solvers.partition.copies.instance import Route
+from mtpp_dsl.solvers.partition.copies.pipelines import PipelineSets, best_sets, fewer
+from mtpp_dsl.solvers.partition.copies.pricing import CountedPricer
+from mtpp_dsl.solvers.partition.copies.states import CopiesStates, states_of
 
 __all__ = ["GraphPricer", "graph_instance", "no_graph", "side_by_side"]
 
 KEPT = (Acyclic, BreakSymmetry, Contiguous, Copies, Forbid, Memory, Pin)
-MAX_DEVICES, MAX_NODES, MAX_IDEALS, MAX_STAGES = 8, 500, 3_000, 400_000
+MAX_NODES, MAX_IDEALS, MAX_STAGES = 500, 3_000, 400_000
 SLACK = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class GraphInstance:
-    """Arrays of a problem: ideals, and stages that lead from one to another.
+    """Arrays of a problem: ideals, and stages that lead from one to another; devices by types, as of a chain.
 
     Attributes:
-        order: [n] the nodes themselves.
+        members: the devices of each type.
         time, memory, room: as of a chain.
         ideals: [ideals, n] the nodes of each ideal, the empty one first.
         first: [ideals + 1] first stage that ends at each ideal.
         low, high: [stages] the ideals between which a stage lies.
-        load: [stages, k] what a device pays for a stage.
-        end: [stages, k] whether the device may have it.
-        nets: cost and [pins] of every tensor that is read.
-        pays: [k] whether a device pays for tensors.
-        carried: no channels.
+        load: [stages, types] what a device pays for a stage.
+        end: [stages, types] whether the device may have it.
         ordered: always.
+        channels: none.
     """
 
-    order: Ints
+    members: tuple[tuple[int, ...], ...]
     time: Floats
     memory: Floats
     room: Floats
@@ -52,10 +55,8 @@ class GraphInstance:
     high: Ints
     load: Floats
     end: Bools
-    nets: tuple[tuple[float, Ints], ...]
-    pays: Bools
-    carried: Floats
     ordered: bool = True
+    channels: int = 0
 
     @property
     def n(self) -> int:
@@ -63,40 +64,74 @@ class GraphInstance:
         return len(self.memory)
 
     @property
-    def k(self) -> int:
-        """Number of devices."""
-        return len(self.room)
+    def types(self) -> int:
+        """Number of types."""
+        return len(self.members)
 
-    def loads(self, device: Ints) -> Floats:
-        """Return [k] the loads of one route."""
-        load = np.zeros(self.k)
-        np.add.at(load, device, self.time[np.arange(self.n), device])
-        for cost, pins in self.nets:
-            where = np.unique(device[pins])
-            if len(where) > 1:
-                load[where[self.pays[where]]] += cost
-        return load
+    @cached_property
+    def count(self) -> Ints:
+        """[types] number of devices."""
+        return np.array([len(group) for group in self.members], np.int64)
 
-    def keeps(self, end: Bools, device: Ints) -> bool:
-        """Return whether every device may have its stage of a route."""
-        for d in np.unique(device).tolist():
-            stage = self.stage_of(device == d, d)
-            if stage is None or not end[stage, d]:
-                return False
-        return True
+    def divided(self, kind: int, first: int) -> GraphInstance:
+        """Return the instance in which so many devices of a type are one of their own, and the others the next."""
+        pick = [*range(kind + 1), *range(kind, self.types)]
+        group = self.members[kind]
+        members = (*self.members[:kind], group[:first], group[first:], *self.members[kind + 1 :])
+        return replace(
+            self,
+            members=members,
+            time=self.time[:, pick],
+            room=self.room[pick],
+            load=self.load[:, pick],
+            end=self.end[:, pick],
+        )
 
-    def stage_of(self, nodes: Bools, d: int) -> int | None:
-        """Return a stage with exactly these nodes on a device; all with the same nodes are alike, but for transfers."""
-        size = self.ideals[self.high].sum(axis=1) - self.ideals[self.low].sum(axis=1)
-        for s in np.flatnonzero((size == nodes.sum()) & np.isfinite(self.load[:, d])).tolist():
-            if np.array_equal(self.ideals[self.high[s]] & ~self.ideals[self.low[s]], nodes):
-                return s
-        return None
+    def stage(self, low: int, high: int) -> int:
+        """Return the stage between two ideals."""
+        begin, stop = self.first[high], self.first[high + 1]
+        return int(begin + np.searchsorted(self.low[begin:stop], low))
+
+    def nodes(self, low: int, high: int) -> Ints:
+        """Return the nodes of a stage."""
+        return np.flatnonzero(self.ideals[high] & ~self.ideals[low])
+
+    def may(self, end: Bools, low: int, high: int, kind: int) -> bool:
+        """Return whether a device of a type may have this stage."""
+        return bool(end[self.stage(low, high), kind])
+
+    def keeps(self, end: Bools, route: Route) -> bool:
+        """Return whether every device may have its stage of a route, and there are as many devices."""
+        return all(self.may(end, *stage) for stage in route) and bool((self.visits(route) <= self.count).all())
+
+    def visits(self, route: Route) -> Ints:
+        """Return [types] how many stages of a route each type has."""
+        return np.bincount([kind for _, _, kind in route], minlength=self.types)
+
+    def used(self, route: Route) -> Floats:
+        """Return [n, types] how often each type runs each node."""
+        on = np.zeros((self.n, self.types))
+        for low, high, kind in route:
+            on[self.nodes(low, high), kind] += 1.0
+        return on
+
+    def stage_loads(self, route: Route) -> Floats:
+        """Return [stages] what the device of each stage of a route is loaded with."""
+        return np.array([self.load[self.stage(low, high), kind] for low, high, kind in route])
+
+    def channel_loads(self, _: Route) -> Floats:
+        """Return nothing: there are no channels."""
+        return np.zeros(self.channels)
+
+    def loads(self, route: Route) -> Floats:
+        """Return [types] the loads of one route, of the devices of a type on average."""
+        kinds = [kind for _, _, kind in route]
+        return np.bincount(kinds, weights=self.stage_loads(route), minlength=self.types) / self.count
 
     def holding(self, choice: Ints) -> GraphInstance:
         """Return the instance under decisions on what devices hold; see the chain's."""
         end = self.end.copy()
-        for d in range(self.k):
+        for d in range(self.types):
             sure, never = choice[:, d] == 1, choice[:, d] == 0
             free = float(self.room[d] - self.memory[sure].sum())
             needs = self.ideals @ np.where(sure, 0.0, self.memory)
@@ -115,8 +150,6 @@ def no_graph(problem: Problem) -> str | None:
     other = next((c for c in problem.constraints if not isinstance(c, KEPT)), None)
     if other is not None:
         return f"copies does not support constraint {other} in a graph that is no chain"
-    if problem.k > MAX_DEVICES:
-        return f"copies goes through sets of {MAX_DEVICES} devices at most where the graph is no chain"
     if problem.graph.n > MAX_NODES:
         return f"copies goes through ideals of graphs of up to {MAX_NODES} nodes where they are no chains"
     return None if _ideals(problem) is not None else f"the graph is no chain, and has more than {MAX_IDEALS:,} ideals"
@@ -145,12 +178,15 @@ def graph_instance(problem: Problem) -> GraphInstance:
     Raises:
         Refused: there are more than MAX_STAGES stages.
     """
-    graph, link, k = problem.graph, problem.channel, problem.k
+    graph, link = problem.graph, problem.channel
     ideals = _ideals(problem)
     assert ideals is not None
-    time = np.where(problem.allowed, problem.time, inf)
-    room = problem.memory_limit * (1 + TOLERANCE)
+    every = np.where(problem.allowed, problem.time, inf)
     pays = np.array([isinstance(link, Shared) or device.pays_io for device in problem.devices])
+    members = _types(every, problem.memory_limit, pays)
+    kinds = [group[0] for group in members]
+    time, pays = every[:, kinds], pays[kinds]
+    room = problem.memory_limit[kinds] * (1 + TOLERANCE)
     tensor = problem.tensor_time
     reads = np.zeros((graph.n, graph.n), np.int64)
     np.add.at(reads, (graph.heads, graph.tails), 1)
@@ -172,11 +208,8 @@ def graph_instance(problem: Problem) -> GraphInstance:
         first.append(first[-1] + len(inside))
         if first[-1] > MAX_STAGES:
             raise Refused(f"copies goes through {MAX_STAGES:,} stages at most; the ideals of this graph give more")
-    nets = tuple(
-        (float(tensor[u]), np.append(graph.successors(u), u)) for u in range(graph.n) if all_read[u] and tensor[u] > 0
-    )
     return GraphInstance(
-        order=np.arange(graph.n),
+        members=members,
         time=time,
         memory=graph.memory,
         room=room,
@@ -186,100 +219,129 @@ def graph_instance(problem: Problem) -> GraphInstance:
         high=np.concatenate(high),
         load=np.concatenate(load),
         end=np.concatenate(may),
-        nets=nets,
-        pays=pays,
-        carried=np.zeros((0, graph.n, k, k)),
     )
 
 
-class GraphPricer:
-    """Finds cheapest routes; see :class:`mtpp_dsl.solvers.partition.copies.pricing.Pricer`."""
+def _types(time: Floats, room: Floats, pays: Bools) -> tuple[tuple[int, ...], ...]:
+    """Return the devices of each type: equal in times, memory, and whether they pay for tensors."""
+    groups: dict[tuple[bytes, float, bool], list[int]] = {}
+    for d in range(time.shape[1]):
+        groups.setdefault((time[:, d].tobytes(), float(room[d]), bool(pays[d])), []).append(d)
+    return tuple(map(tuple, groups.values()))
 
-    def __init__(self, instance: GraphInstance, say: Callable[[str], None] | None = None) -> None:
-        self.instance = instance
-        self._say = say
 
-    def cheapest(self, price: Floats, end: Bools) -> tuple[float, Ints | None]:
+class GraphPricer(CountedPricer):
+    """Finds cheapest routes over ideals; see :class:`mtpp_dsl.solvers.partition.copies.pricing.Pricer`."""
+
+    def prepare(self, counted: Ints) -> None:
+        """Number the states that count these types."""
+        self._states = states_of(self.instance.count, counted)
+
+    def entries(self, states: int) -> int:
+        """Return how many entries a table has."""
+        return states * len(self.instance.ideals)
+
+    def relaxed(self, price: Floats, end: Any) -> tuple[float, Route | None]:
         """Return the least sum of price times load of any route, and the route."""
-        best, origin, device = _programme(self.instance, self.instance.load * price, end, False, self._say)
-        used = int(best[-1].argmin())
-        if np.isinf(best[-1, used]):
+        best, origin, kind = _programme(self.instance, self._states, self.instance.load * price, end, False, self.say)
+        state = int(best[-1].argmin())
+        if np.isinf(best[-1, state]):
             return inf, None
-        return float(best[-1, used]), _traced(self.instance, origin, device, used)
+        return float(best[-1, state]), _traced(self.instance, self._states, origin, kind, state)
 
 
-def side_by_side(instance: GraphInstance, most: int, say: Callable[[str], None] | None = None) -> Pipelines:
+def side_by_side(
+    instance: GraphInstance, most: int, worth: Floats, say: Callable[[str], None] | None = None
+) -> PipelineSets | None:
     """Return the best *most* or fewer pipelines on disjoint devices; see :func:`pipelines` of chains."""
-    best, origin, device = _programme(instance, instance.load, instance.end, True, say)
-    sets = np.arange(1 << instance.k)
-    count = sets[:, None] >> np.arange(instance.k) & 1
-    chosen = best_sets(count, best[-1], most, lambda used: _traced(instance, origin, device, used))
-    alone = int(best[-1].argmin())
-    return chosen if np.isinf(best[-1, alone]) else replace(chosen, single=_traced(instance, origin, device, alone))
+
+    def steps(limits: Ints) -> float:
+        size = float(np.prod(limits + 1.0))
+        return max(instance.end.size, 500.0 * len(instance.ideals)) * size
+
+    counted = np.minimum(instance.count, instance.n)
+    limits = fewer(counted, steps)
+    if limits is None:
+        return None
+    states = states_of(limits)
+    best, origin, kind = _programme(instance, states, instance.load, instance.end, True, say)
+    complete = bool((limits == counted).all())
+
+    def route(state: int) -> Route:
+        return _traced(instance, states, origin, kind, state)
+
+    return best_sets(instance.count, states, best[-1], most, worth, route, complete, say)
 
 
 def _programme(
-    instance: GraphInstance, load: Floats, end: Bools, largest: bool, say: Callable[[str], None] | None
+    instance: GraphInstance,
+    states: CopiesStates,
+    load: Floats,
+    end: Bools,
+    largest: bool,
+    say: Callable[[str], None] | None,
 ) -> tuple[Floats, Ints, Ints]:
-    best = np.full((len(instance.ideals), 1 << instance.k), inf)
+    best = np.full((len(instance.ideals), len(states.count)), inf)
     best[0, 0] = 0.0
-    origin, device = np.zeros(best.shape, np.int64), np.zeros(best.shape, np.int64)
+    origin, kind = np.zeros(best.shape, np.int64), np.zeros(best.shape, np.int64)
     run = ALONG.pick(float(end.size) * best.shape[1], say)
-    run(instance.first, instance.low, load, end, best, origin, device, largest)
-    return best, origin, device
+    run(instance.first, instance.low, load, end, states.after, best, origin, kind, largest)
+    return best, origin, kind
 
 
-def _traced(instance: GraphInstance, origin: Ints, device: Ints, used: int) -> Ints:
-    """Return the assignment of a chain of stages that ends with all nodes and these devices."""
-    route = np.empty(instance.n, np.int64)
+def _traced(instance: GraphInstance, states: CopiesStates, origin: Ints, kind: Ints, state: int) -> Route:
+    """Return the chain of stages that ends with all nodes and these devices."""
+    stages = []
     at = len(instance.ideals) - 1
     while at:
-        stage, d = int(origin[at, used]), int(device[at, used])
-        route[instance.ideals[at] & ~instance.ideals[instance.low[stage]]] = d
-        at, used = int(instance.low[stage]), used & ~(1 << d)
-    return route
+        stage, d = int(origin[at, state]), int(kind[at, state])
+        stages.append((int(instance.low[stage]), at, d))
+        at, state = int(instance.low[stage]), state - int(states.stride[d])
+    return tuple(stages[::-1])
 
 
-# The innermost loops of the programmes over ideals and sets of devices.
+# The innermost loops of the programmes over ideals and devices used.
 
 STEPS_A_SECOND = 1e6
 
 
 def _along(
-    first: Ints, low: Ints, load: Floats, may: Bools, best: Floats, origin: Ints, device: Ints, largest: bool,
+    first: Ints, low: Ints, load: Floats, may: Bools, after: Ints, best: Floats, origin: Ints, kind: Ints,
+    largest: bool,
 ) -> None:  # fmt: skip
     """Find the least sum, or largest, of the loads of chains of stages, by the last ideal and the devices used.
 
     Args:
         first: [ideals + 1] the first stage that ends at each ideal; ideals come after those inside them.
         low: [stages] the ideal at which each stage begins.
-        load: [stages, k] what a device pays for a stage.
-        may: [stages, k] whether it may have the stage.
-        best: [ideals, sets] to be filled with infinity but for the empty ideal and no device.
-        origin: [ideals, sets] stage of the last step.
-        device: [ideals, sets] its device.
+        load: [stages, types] what a device pays for a stage.
+        may: [stages, types] whether it may have the stage.
+        after: [states, types] the state with one more device of a type used; -1 where there is none left.
+        best: [ideals, states] to be filled with infinity but for the empty ideal and no device.
+        origin: [ideals, states] stage of the last step.
+        kind: [ideals, states] its type.
         largest: whether the largest load counts, not the sum.
     """
-    ideals, sets = best.shape
-    k = load.shape[1]
+    ideals, states = best.shape
+    types = load.shape[1]
     inf = float("inf")
     for end in range(1, ideals):
         for s in range(first[end], first[end + 1]):
             begin = low[s]
-            for d in range(k):
+            for d in range(types):
                 if not may[s, d]:
                     continue
-                bit = 1 << d
                 cost = load[s, d]
-                for used in range(sets):
+                for used in range(states):
                     before = best[begin, used]
-                    if before == inf or used & bit:
+                    new = after[used, d]
+                    if before == inf or new < 0:
                         continue
                     value = max(before, cost) if largest else before + cost
-                    if value < best[end, used | bit]:
-                        best[end, used | bit] = value
-                        origin[end, used | bit] = s
-                        device[end, used | bit] = d
+                    if value < best[end, new]:
+                        best[end, new] = value
+                        origin[end, new] = s
+                        kind[end, new] = d
 
 
 ALONG = Kernel(_along, STEPS_A_SECOND)

@@ -1,9 +1,10 @@
-"""A chain of nodes, the devices, and what routes load: devices, and channels that several of them share."""
+"""A chain of nodes, the types of devices, and what routes load: devices, and channels that several of them share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from math import inf
 
@@ -11,33 +12,41 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous, Separate
-from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.core.problem.network import Network
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.partition.copies.transfers import Transfers, transfers_of
 
-MAX_STATES = 20_000_000
-MAX_DEVICES = 10
-"""Sets of devices are the states of the programmes."""
+__all__ = ["ChainInstance", "Route", "device_types", "instance_of", "unsupported"]
+
+Route = tuple[tuple[int, int, int], ...]
+"""The stages of a route in order: the place where each begins, the place behind it, and the type of its device."""
+MAX_SIZE = 20_000_000
+"""Entries of the tables of transfers: nodes times squared devices."""
 
 
 @dataclass(frozen=True, eq=False)
 class ChainInstance:
     """Arrays of a problem whose graph is a chain, its nodes in order.
 
+    Devices of one type may be exchanged everywhere, so that all is known by type. A search may tell them apart, which
+    divides types.
+
     Attributes:
         order: [n] the node of the problem at each place.
-        time: [n, k]; ``inf`` where a node may not be.
-        memory, room: [n], and [k] what a device may hold; the tolerance of the check is in it.
-        sent, received: [n, k, k] what the device of place j pays for sending its tensor to that of place j + 1, and
-            what that one pays; ``inf`` where nothing leads there, and in [d, d].
-        carried: [channels, n, k, k] what the same loads channels with that no device's load covers.
-        end: [n, k] behind which place a stage of the device ends at the latest that begins at each; the place itself
+        members: the devices of each type.
+        time: [n, types]; ``inf`` where a node may not be.
+        memory, room: [n], and [types] what a device may hold; the tolerance of the check is in it.
+        sent, received: [n, types, types] what a device pays for sending the tensor of place j to one that runs place
+            j + 1, and what that one pays; ``inf`` where nothing leads there. Two devices of one type in [q, q]: ``inf``
+            where there is one alone.
+        carried: [channels, n, types, types] what the same loads channels with that no device's load covers.
+        end: [n, types] behind which place a stage of a device ends at the latest that begins at each; the place itself
             where it cannot begin there.
         ordered: whether a device has one stage of a route at most.
     """
 
     order: Ints
+    members: tuple[tuple[int, ...], ...]
     time: Floats
     memory: Floats
     room: Floats
@@ -53,24 +62,65 @@ class ChainInstance:
         return len(self.memory)
 
     @property
-    def k(self) -> int:
-        """Number of devices."""
-        return len(self.room)
+    def types(self) -> int:
+        """Number of types."""
+        return len(self.members)
+
+    @cached_property
+    def count(self) -> Ints:
+        """[types] number of devices."""
+        return np.array([len(group) for group in self.members], np.int64)
+
+    @property
+    def channels(self) -> int:
+        """Number of channels that no device's load covers."""
+        return len(self.carried)
+
+    def chosen(self, kinds: Sequence[int], members: Sequence[tuple[int, ...]]) -> ChainInstance:
+        """Return the instance whose types are these devices of these types, each device in one of them at most."""
+        pick = np.array(kinds, np.int64)
+        sent, received = (cost[:, pick][:, :, pick] for cost in (self.sent, self.received))
+        alone = np.array([len(group) == 1 for group in members])
+        sent[:, alone, alone] = inf
+        return replace(
+            self,
+            members=tuple(members),
+            time=self.time[:, pick],
+            room=self.room[pick],
+            sent=sent,
+            received=received,
+            carried=self.carried[:, :, pick][:, :, :, pick],
+            end=self.end[:, pick],
+        )
+
+    def divided(self, kind: int, first: int) -> ChainInstance:
+        """Return the instance in which so many devices of a type are one of their own, and the others the next."""
+        kinds = [*range(kind + 1), *range(kind, self.types)]
+        group = self.members[kind]
+        return self.chosen(kinds, [*self.members[:kind], group[:first], group[first:], *self.members[kind + 1 :]])
 
     def within(self, lowest: Ints, behind: Ints) -> ChainInstance:
-        """Return the instance in which every device d runs nodes from ``lowest[d]`` to before ``behind[d]`` only."""
+        """Return the instance in which devices of type q run nodes from ``lowest[q]`` to before ``behind[q]`` only."""
         place = np.arange(self.n)[:, None]
         end = np.maximum(np.where(place >= lowest, np.minimum(self.end, behind), place), place)
         return replace(self, end=end)
 
-    def keeps(self, end: Ints, device: Ints) -> bool:
-        """Return whether all stages of a route begin and end where they may."""
-        begins = np.concatenate([[0], np.flatnonzero(device[1:] != device[:-1]) + 1])
-        stops = np.append(begins[1:], self.n)
-        return bool((end[begins, device[begins]] >= stops).all())
+    def keeps(self, end: Ints, route: Route) -> bool:
+        """Return whether all stages of a route begin and end where they may, on as many devices as there are."""
+        if not all(self.may(end, begin, stop, kind) for begin, stop, kind in route):
+            return False
+        return not self.ordered or bool((self.visits(route) <= self.count).all())
+
+    def may(self, end: Ints, begin: int, stop: int, kind: int) -> bool:
+        """Return whether a device of a type may have this stage."""
+        return bool(end[begin, kind] >= stop)
+
+    def visits(self, route: Route) -> Ints:
+        """Return [types] how many stages of a route each type has."""
+        return np.bincount([kind for _, _, kind in route], minlength=self.types)
 
     def holding(self, choice: Ints) -> ChainInstance:
-        """Return the instance under decisions on what devices hold: [n, k] 0 never, 1 surely, -1 open.
+        """Return the instance under decisions on what devices hold: [n, types] 0 never, 1 surely, -1 open.
 
         What is surely held takes its room in every route.
         """
@@ -79,7 +129,7 @@ class ChainInstance:
         sure = choice == 1
         free = self.room - self.memory @ sure
         needs = np.where(sure, 0.0, self.memory[:, None])
-        for d in range(self.k):
+        for d in range(self.types):
             behind, used = 0, 0.0
             for begin in range(n):
                 if behind < begin:
@@ -92,33 +142,47 @@ class ChainInstance:
                     used -= needs[begin, d]
         return replace(self, end=end)
 
-    def loads(self, device: Ints) -> Floats:
-        """Return [k + channels] the loads of one route."""
-        k, places = self.k, np.arange(self.n)
-        load = np.zeros(k + len(self.carried))
-        np.add.at(load, device, self.time[places, device])
-        for j in np.flatnonzero(device[:-1] != device[1:]).tolist():
-            d, e = device[j], device[j + 1]
-            load[d] += self.sent[j, d, e]
-            load[e] += self.received[j, d, e]
-            load[k:] += self.carried[:, j, d, e]
+    def stage_loads(self, route: Route) -> Floats:
+        """Return [stages] what the device of each stage of a route is loaded with."""
+        load = np.array([self.time[begin:stop, kind].sum() for begin, stop, kind in route])
+        for i, ((_, stop, kind), (_, _, other)) in enumerate(pairwise(route)):
+            load[i] += self.sent[stop - 1, kind, other]
+            load[i + 1] += self.received[stop - 1, kind, other]
         return load
 
-    def fits_range(self, d: int, begin: int, stop: int) -> bool:
-        """Return whether device *d* may hold the nodes from one place to before another."""
-        return bool(self.memory[begin:stop].sum() <= self.room[d] * (1 + 1e-12))
+    def channel_loads(self, route: Route) -> Floats:
+        """Return [channels] what a route loads them with."""
+        load = np.zeros(self.channels)
+        for (_, stop, kind), (_, _, other) in pairwise(route):
+            load += self.carried[:, stop - 1, kind, other]
+        return load
+
+    def loads(self, route: Route) -> Floats:
+        """Return [types + channels] the loads of one route; of the devices of a type on average."""
+        kinds = [kind for _, _, kind in route]
+        device = np.bincount(kinds, weights=self.stage_loads(route), minlength=self.types)
+        return np.concatenate([device / self.count, self.channel_loads(route)])
+
+    def nodes(self, begin: int, stop: int) -> Ints:
+        """Return the nodes of a stage."""
+        return self.order[begin:stop]
+
+    def used(self, route: Route) -> Floats:
+        """Return [n, types] how often each type runs the node at each place."""
+        on = np.zeros((self.n, self.types))
+        for begin, stop, kind in route:
+            on[begin:stop, kind] += 1.0
+        return on
+
+    def fits_range(self, kind: int, begin: int, stop: int) -> bool:
+        """Return whether a device of type *kind* may hold the nodes from one place to before another."""
+        return bool(self.memory[begin:stop].sum() <= self.room[kind] * (1 + 1e-12))
 
 
 def unsupported(problem: Problem) -> str | None:
     """Return why *problem*, whose graph is a chain, has no such arrays, or None."""
-    if problem.k > MAX_DEVICES:
-        return (
-            f"copies goes through sets of devices: {MAX_DEVICES} at most, and there are {problem.k}; what can be done: "
-            "solve parts of that many devices, whose throughputs add up, say 'replicate' where equal devices share a "
-            "stage, or leave 'copies' out for one pipeline"
-        )
-    if problem.graph.n * problem.k << problem.k > MAX_STATES:
-        return f"copies needs {MAX_STATES:,} states at most: nodes times devices times sets of devices"
+    if problem.graph.n * problem.k**2 > MAX_SIZE:
+        return f"copies needs nodes times squared devices to be {MAX_SIZE:,} at most; here are {problem.k} devices"
     if problem.hierarchical and problem.acyclic and not problem.groups_free:
         return "copies orders devices, not groups of them: say 'constraint acyclic (groups = free)'"
     ordered = any(problem.of(Acyclic)) or any(c.devices is None for c in problem.of(Contiguous))
@@ -131,22 +195,48 @@ def unsupported(problem: Problem) -> str | None:
 
 def instance_of(problem: Problem) -> ChainInstance:
     """Return the arrays of a problem that :func:`unsupported` has nothing against."""
-    graph, k = problem.graph, problem.k
+    graph = problem.graph
     order = np.array(graph.topological_order, np.int64)
-    time = np.where(problem.allowed, problem.time, inf)[order]
-    memory = graph.memory[order]
-    room = problem.memory_limit * (1 + TOLERANCE)
-    sent, received, carried = _transfers(problem, order)
     place = np.empty(graph.n, np.int64)
     place[order] = np.arange(graph.n)
+    every = np.where(problem.allowed, problem.time, inf)[order]
+    transfers = transfers_of(problem)
+    members = device_types(every, problem.memory_limit, transfers)
+    first = [group[0] for group in members]
+    sent, received, carried = transfers.of(members, order)
     for constraint in problem.of(Colocate):
         where = place[list(constraint.nodes)]
         sent[where.min() : where.max()] = inf
-    for d in range(k):
-        sent[:, d, d] = inf
+    alone = np.array([len(group) == 1 for group in members])
+    sent[:, alone, alone] = inf
+    time, memory = every[:, first], graph.memory[order]
+    room = problem.memory_limit[first] * (1 + TOLERANCE)
     end = _ends(time, memory, room, list(_apart(problem, place)))
     ordered = any(problem.of(Acyclic)) or any(c.devices is None for c in problem.of(Contiguous))
-    return ChainInstance(order, time, memory, room, sent, received, carried, end, ordered)
+    return ChainInstance(order, members, time, memory, room, sent, received, carried, end, ordered)
+
+
+def device_types(time: Floats, room: Floats, transfers: Transfers) -> tuple[tuple[int, ...], ...]:
+    """Return the devices of each type: any two of one may be exchanged, and nothing changes.
+
+    They run the same nodes in the same time, hold as much, and any transfer with any third device costs both sides, and
+    loads every channel, the same from either, as does one between the two in either direction.
+
+    Args:
+        time: [n, devices] ``inf`` where a node may not be.
+        room: [devices] what each may hold.
+        transfers: between all devices.
+    """
+    groups: list[list[int]] = []
+    for d in range(time.shape[1]):
+        for group in groups:
+            e = group[0]
+            if room[d] == room[e] and np.array_equal(time[:, d], time[:, e]) and transfers.alike(d, e):
+                group.append(d)
+                break
+        else:
+            groups.append([d])
+    return tuple(map(tuple, groups))
 
 
 def _apart(problem: Problem, place: Ints) -> Iterator[tuple[int, int]]:
@@ -157,53 +247,16 @@ def _apart(problem: Problem, place: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _ends(time: Floats, memory: Floats, room: Floats, apart: list[tuple[int, int]]) -> Ints:
-    n, k = time.shape
-    end = np.empty((n, k), np.int64)
+    n, types = time.shape
+    end = np.empty((n, types), np.int64)
     stop = np.full(n, n)
     for first, second in apart:
         stop[: first + 1] = np.minimum(stop[: first + 1], second)
     before = np.concatenate([[0.0], np.cumsum(memory)])
-    for d in range(k):
+    for d in range(types):
         fit = np.searchsorted(before, before[:-1] + room[d] * (1 + 1e-12), side="right") - 1
         barred = n
         for begin in range(n - 1, -1, -1):
             barred = begin if np.isinf(time[begin, d]) else barred
             end[begin, d] = max(begin, min(fit[begin], barred, stop[begin]))
     return end
-
-
-def _transfers(problem: Problem, order: Ints) -> tuple[Floats, Floats, Floats]:
-    """Return what handing on the tensor of each place costs the sender, the receiver, and channels."""
-    n, k, link, graph = problem.graph.n, problem.k, problem.interconnect, problem.graph
-    if isinstance(link, (Shared, Host)):
-        group = problem.group
-        rate = np.full((k, k), link.bandwidth)
-        if link.between is not None:
-            rate[group[:, None] != group] = link.between
-        pays = np.array([isinstance(link, Shared) or device.pays_io for device in problem.devices])
-        cost = graph.output[order][:, None, None] / rate
-        return np.where(pays[:, None], cost, 0.0), np.where(pays, cost, 0.0), np.zeros((0, n, k, k))
-    net = problem.network
-    size = np.zeros(n)
-    place = np.empty(n, np.int64)
-    place[order] = np.arange(n)
-    size[place[graph.tails]] = graph.sizes
-    wide = size[:, None, None]
-    sent = net.out_delay + wide * net.out_inverse
-    received = net.in_delay + wide * net.in_inverse
-    shared = [c for c in range(len(net.channels)) if not _covered(net, k, c)]
-    carried = np.zeros((len(shared), n, k, k))
-    for row, c in enumerate(shared):
-        through = np.array([[c in net.route[d][e] for e in range(k)] for d in range(k)])
-        carried[row] = np.where(through, wide / net.bandwidth[c], 0.0)
-    return sent, received, carried
-
-
-def _covered(net: Network, k: int, c: int) -> bool:
-    """Return whether one device pays for all that goes through a channel, at least as much as the channel."""
-    pairs = [(d, e) for d in range(k) for e in range(k) if d != e and c in net.route[d][e]]
-    own = 1.0 / net.bandwidth[c]
-    return any(
-        all((d == x and net.out_inverse[d, e] >= own) or (e == x and net.in_inverse[d, e] >= own) for d, e in pairs)
-        for x in range(k)
-    )

@@ -1,4 +1,4 @@
-"""The innermost loops of the programmes over chains and sets of devices."""
+"""The innermost loops of the programmes over chains and types of devices."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ def _price(
 ) -> float:  # fmt: skip
     """Return the least sum over chains of stages of priced work and priced transfers.
 
-    A state is (set of devices used, device of the next stage, place where it begins).
+    A state is (devices used, type of the next stage, place where it begins). Of equal sums the one with the longest
+    last stage is taken.
 
     Args:
         ahead: [k, n + 1] priced work before each place.
         low: [k, n + 1] the first place at which a stage may begin that ends before each place; the place itself: none.
-        closing: [n, k, k] priced transfer behind each place, from device to device.
-        after: [states, k] the state with this device used, too; -1 where it may not be.
+        closing: [n, k, k] priced transfer behind each place, from type to type.
+        after: [states, k] the state with one more device of a type used; -1 where there is none left.
         into: [states, k, n] to be filled with infinity.
-        origin: [states, k, n, 3] begin, device and state of the stage before.
+        origin: [states, k, n, 3] begin, type and state of the stage before.
         queue: [states, k, n] places in windows that slide.
         front: [states, k] where each window begins, 0 at first.
         back: [states, k] where it ends, 0 at first.
-        answer: [3] begin, device and state of the last stage.
+        answer: [3] begin, type and state of the last stage.
     """
     states, k, n = into.shape
     inf = float("inf")
@@ -47,7 +48,7 @@ def _price(
                 if value < inf:
                     value -= ahead[v, begin]
                     b = back[c, v]
-                    while b > front[c, v] and into[c, v, queue[c, v, b - 1]] - ahead[v, queue[c, v, b - 1]] >= value:
+                    while b > front[c, v] and into[c, v, queue[c, v, b - 1]] - ahead[v, queue[c, v, b - 1]] > value:
                         b -= 1
                     queue[c, v, b] = begin
                     back[c, v] = b + 1
@@ -78,20 +79,20 @@ def _front(
     ahead: Floats, end: Ints, sent: Floats, received: Floats, cover: Floats, after: Ints, best: Floats, origin: Ints,
     least: Floats, last: Ints,
 ) -> None:  # fmt: skip
-    """Find the least bottleneck of one pipeline on exactly each set of devices.
+    """Find the least bottleneck of one pipeline on exactly so many devices of each type.
 
     Args:
         ahead: [k, n + 1] work before each place.
         end: [n, k] the last place behind which a stage may end.
-        sent: [n, k, k] what a device pays to send to another.
+        sent: [n, k, k] what a device pays to send to another, by their types.
         received: [n, k, k] what that one pays.
         cover: [n, k, k] the largest load that the transfer puts on a channel.
         after: [states, k] as for prices.
-        best: [n, states, k + 1, k] least bottleneck so far by place, state, last and next device, to be filled with
-            infinity; the last device k stands for none.
-        origin: [n, states, k + 1, k, 2] where the stage before begins, and the device before it.
+        best: [n, states, k + 1, k] least bottleneck so far by place, state, last and next type, to be filled with
+            infinity; the last type k stands for none.
+        origin: [n, states, k + 1, k, 2] where the stage before begins, and the type before it.
         least: [states] to be filled with infinity.
-        last: [states, 3] begin, device before and device of the last stage.
+        last: [states, 3] begin, type before and type of the last stage.
     """
     n, states, _, k = best.shape
     inf = float("inf")
@@ -125,7 +126,8 @@ def _front(
 
 
 def _groups(
-    ahead: Floats, end: Ints, into: Floats, out: Floats, subset: Ints, most: int, rate: Floats, origin: Ints,
+    ahead: Floats, end: Ints, into: Floats, out: Floats, count: Ints, first: Ints, parts: Ints, most: int, rate: Floats,
+    origin: Ints,
 ) -> None:  # fmt: skip
     """Find the largest least rate of stages, each on a group of devices whose rates add up.
 
@@ -134,13 +136,15 @@ def _groups(
         end: [n, k] the last place behind which a stage may end.
         into: [n, k] what a device pays to receive what a place reads.
         out: [n, k] what it pays to send what a place makes.
-        subset: [states] how many devices are in a set; sets are numbers with a bit for each device.
+        count: [states, k] devices of each type; the number of the union of two states is the sum of their numbers.
+        first: [states + 1] where the parts of each state begin.
+        parts: [pairs] states with as many devices of each type, or fewer.
         most: devices in a group.
         rate: [n + 1, states] to be filled with 0.
         origin: [n + 1, states, 2] begin and group of the last stage.
     """
     n, k = end.shape
-    states = len(subset)
+    states = len(count)
     rate[0, 0] = float("inf")
     single = [0.0] * k
     for j in range(1, n + 1):
@@ -154,29 +158,56 @@ def _groups(
                     if j < n:
                         load += out[j - 1, d]
                     single[d] = 1.0 / load if load > 0.0 else 1e300
-            for used in range(states):
-                before = rate[i, used]
-                if before <= 0.0:
+            for group in range(1, states):
+                total, size = 0.0, 0
+                for d in range(k):
+                    if count[group, d] > 0:
+                        if single[d] == 0.0:
+                            size = most + 1
+                        total += count[group, d] * single[d]
+                        size += count[group, d]
+                if size > most:
                     continue
-                free = states - 1 - used
-                group = free
-                while group > 0:
-                    if subset[group] <= most and rate[j, used | group] < before:
-                        total = 0.0
-                        for d in range(k):
-                            if group >> d & 1:
-                                if single[d] == 0.0:
-                                    total = 0.0
-                                    break
-                                total += single[d]
-                        value = min(before, total)
-                        if value > rate[j, used | group]:
-                            rate[j, used | group] = value
-                            origin[j, used | group, 0] = i
-                            origin[j, used | group, 1] = group
-                    group = (group - 1) & free
+                free = states - 1 - group
+                for pair in range(first[free], first[free + 1]):
+                    before = parts[pair]
+                    value = min(rate[i, before], total)
+                    if value > rate[j, before + group]:
+                        rate[j, before + group] = value
+                        origin[j, before + group, 0] = i
+                        origin[j, before + group, 1] = group
+
+
+def _knapsack(
+    rate: Floats, number: Ints, needs: Ints, count: Ints, before: Floats, total: Floats, chosen: Ints
+) -> None:  # fmt: skip
+    """Add one pipeline or none to the best ones on each state.
+
+    Args:
+        rate: [pipelines] throughput of each.
+        number: [pipelines] its state.
+        needs: [pipelines, k] devices of each type in it.
+        count: [states, k] devices of each type; the number of the union of two states is the sum of their numbers.
+        before: [states] largest sum of rates so far; *total* itself where any number may be added.
+        total: [states] the same, to be raised.
+        chosen: [states] to be filled with -1: the pipeline that is added, -1 for none.
+    """
+    pipelines, k = needs.shape
+    for union in range(1, len(count)):
+        for one in range(pipelines):
+            fits = True
+            for d in range(k):
+                if needs[one, d] > count[union, d]:
+                    fits = False
+                    break
+            if fits:
+                value = rate[one] + before[union - number[one]]
+                if value > total[union] * (1 + 1e-12):
+                    total[union] = value
+                    chosen[union] = one
 
 
 PRICE = Kernel(_price, STEPS_A_SECOND)
 FRONT = Kernel(_front, STEPS_A_SECOND)
 GROUPS = Kernel(_groups, STEPS_A_SECOND)
+KNAPSACK = Kernel(_knapsack, STEPS_A_SECOND)

@@ -3,104 +3,121 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.partition.copies.instance import ChainInstance
+from mtpp_dsl.solvers.partition.copies.instance import Route
 from mtpp_dsl.solvers.partition.copies.kernels import PRICE
+from mtpp_dsl.solvers.partition.copies.states import states_of
 
-__all__ = ["Pricer", "of_types"]
+__all__ = ["Cheapest", "CountedPricer", "Pricer"]
+
+MAX_ENTRIES = 4_000_000
+"""Entries of a table of states: some 150 MB with what belongs to it."""
 
 
-@dataclass(frozen=True, eq=False)
-class CopiesStates:
-    """States of devices used.
+class Cheapest(NamedTuple):
+    """The cheapest route, as far as it is known.
 
     Attributes:
-        members: the devices of each type; of sets, each device by itself.
-        count: [states, types] how many of each type are used.
-        after: [states, types] the state with one more of the type, -1 where there is none left.
+        value: no route is cheaper; ``inf`` if there is none.
+        route: it, or None if there is none.
+        whole: whether *route* is one: else it needs more devices of a type than there are, and its value is a bound.
     """
 
-    members: tuple[tuple[int, ...], ...]
-    count: Ints
-    after: Ints
+    value: float
+    route: Route | None
+    whole: bool
 
 
-def of_sets(k: int, *, ordered: bool = True) -> CopiesStates:
-    """Return sets of devices as numbers with a bit for each; one state alone where a device may have several stages."""
-    members = tuple((d,) for d in range(k))
-    if not ordered:
-        return CopiesStates(members, np.zeros((1, k), np.int64), np.zeros((1, k), np.int64))
-    sets = np.arange(1 << k)[:, None] >> np.arange(k) & 1
-    after = np.where(sets == 1, -1, np.arange(1 << k)[:, None] | (1 << np.arange(k)))
-    return CopiesStates(members, sets.astype(np.int64), after.astype(np.int64))
+class CountedPricer:
+    """Finds cheapest routes, and counts devices of those types alone of which a route needed too many.
 
-
-def of_types(instance: ChainInstance) -> CopiesStates:
-    """Return how many devices of each type are used; devices of one type may be exchanged everywhere."""
-    members: list[list[int]] = []
-    for d in range(instance.k):
-        group = next((group for group in members if _equal(instance, group[0], d)), None)
-        if group is None:
-            members.append([d])
-        else:
-            group.append(d)
-    counts = np.array([len(group) for group in members])
-    stride = np.concatenate([[1], np.cumprod(counts[:-1] + 1)]).astype(np.int64)
-    used = np.arange(int(np.prod(counts + 1)))[:, None] // stride % (counts + 1)
-    after = np.where(used < counts, np.arange(len(used))[:, None] + stride, -1)
-    return CopiesStates(tuple(map(tuple, members)), used, after.astype(np.int64))
-
-
-def _equal(instance: ChainInstance, d: int, e: int) -> bool:
-    """Return whether devices *d* and *e* may be exchanged."""
-    same = (instance.room[d] == instance.room[e]) and np.array_equal(instance.time[:, d], instance.time[:, e])
-    if not same or not np.array_equal(instance.end[:, d], instance.end[:, e]):
-        return False
-    swap = np.arange(instance.k)
-    swap[[d, e]] = e, d
-    pairs = (instance.sent, instance.received, *instance.carried)
-    return all(np.array_equal(cost, cost[:, swap][:, :, swap]) for cost in pairs)
-
-
-class Pricer:
-    """Finds cheapest routes of an instance, which may be narrowed from call to call.
+    Without counting, a route may use any number of devices of a type: its sum is a bound. Prices and transfers rarely
+    make that pay, so that most programmes have one state in place of all sets of devices (Righini and Salani 2008:
+    decremental state space relaxation).
 
     Args:
-        instance: the chain and the devices.
+        instance: whose routes may be narrowed from call to call.
         say: told when code has to be compiled.
+
+    Attributes:
+        counted: the types whose devices are counted.
     """
 
-    def __init__(self, instance: ChainInstance, say: Callable[[str], None] | None = None) -> None:
+    def __init__(self, instance: Any, say: Callable[[str], None] | None = None) -> None:
         self.instance = instance
-        self.states: CopiesStates = of_sets(instance.k, ordered=instance.ordered)
-        shape = (len(self.states.after), instance.k, instance.n)
+        self.say = say
+        self.counted: set[int] = set()
+        self.prepare(np.zeros(0, np.int64))
+
+    def prepare(self, counted: Ints) -> None:
+        """Make the tables for states that count these types."""
+        raise NotImplementedError
+
+    def entries(self, states: int) -> int:
+        """Return how many entries a table has."""
+        raise NotImplementedError
+
+    def relaxed(self, price: Floats, end: Any) -> tuple[float, Route | None]:
+        """Return the least sum, and its route, where only counted types have a number of devices."""
+        raise NotImplementedError
+
+    def cheapest(self, price: Floats, end: Any) -> Cheapest:
+        """Return the cheapest route.
+
+        Args:
+            price: [types + channels] at least 0, of all devices of a type together.
+            end: where stages may end: that of the instance, or narrower.
+        """
+        instance = self.instance
+        each = np.append(price[: instance.types] / instance.count, price[instance.types :])
+        while True:
+            value, route = self.relaxed(each, end)
+            if route is None or not instance.ordered:
+                return Cheapest(value, route, True)
+            over = set(np.flatnonzero(instance.visits(route) > instance.count).tolist()) - self.counted
+            if not over:
+                return Cheapest(value, route, True)
+            counted = sorted(self.counted | over)
+            if self.entries(int(np.prod(instance.count[counted] + 1))) > MAX_ENTRIES:
+                return Cheapest(value, route, False)
+            self.counted = set(counted)
+            self.prepare(np.array(counted, np.int64))
+
+
+class Pricer(CountedPricer):
+    """Finds cheapest routes of a chain."""
+
+    def prepare(self, counted: Ints) -> None:
+        """Make the tables for states that count these types."""
+        instance = self.instance
+        self._after = states_of(instance.count, counted).after
+        shape = (len(self._after), instance.types, instance.n)
         self._into = np.empty(shape)
         self._origin = np.empty((*shape, 3), np.int64)
         self._queue = np.empty(shape, np.int64)
         self._edges = np.zeros((2, *shape[:2]), np.int64)
-        self._run = PRICE.pick(200.0 * self._into.size * instance.k, say)
+        self._run = PRICE.pick(200.0 * self._into.size * instance.types, self.say)
         self._time = np.where(np.isfinite(instance.time), instance.time, 0.0)
         self._closed = np.isinf(instance.sent) | np.isinf(instance.received)
         self._sent, self._received = (np.where(self._closed, 0.0, x) for x in (instance.sent, instance.received))
 
-    def cheapest(self, price: Floats, end: Ints) -> tuple[float, Ints | None]:
-        """Return the least sum of price times load of any route, and the route; ``inf`` and None if there is none.
+    def entries(self, states: int) -> int:
+        """Return how many entries a table has."""
+        return states * int(self.instance.types * self.instance.n)
 
-        Args:
-            price: [devices + channels] at least 0.
-            end: [n, k] where stages may end: that of the instance, or narrower.
-        """
-        n, k = self.instance.n, self.instance.k
-        ahead = np.zeros((k, n + 1))
-        ahead[:, 1:] = (np.cumsum(self._time, axis=0) * price[:k]).T
+    def relaxed(self, price: Floats, end: Any) -> tuple[float, Route | None]:
+        """Return the least sum of price times load of any route, and the route; ``inf`` and None if there is none."""
+        n, types = self.instance.n, self.instance.types
+        ahead = np.zeros((types, n + 1))
+        ahead[:, 1:] = (np.cumsum(self._time, axis=0) * price[:types]).T
         places = np.arange(n + 1)
-        low = np.stack([np.searchsorted(end[:, d], places, side="left") for d in range(k)])
-        closing = self._sent * price[:k, None] + self._received * price[:k]
-        for c, own in enumerate(price[k:].tolist()):
+        low = np.stack([np.searchsorted(end[:, d], places, side="left") for d in range(types)])
+        closing = self._sent * price[:types, None] + self._received * price[:types]
+        for c, own in enumerate(price[types:].tolist()):
             closing += own * self.instance.carried[c]
         closing[self._closed] = np.inf
         self._into.fill(np.inf)
@@ -108,17 +125,17 @@ class Pricer:
         answer = np.zeros(3, np.int64)
         value = float(
             self._run(
-                ahead, low, closing, self.states.after, self._into, self._origin, self._queue, self._edges[0],
+                ahead, low, closing, self._after, self._into, self._origin, self._queue, self._edges[0],
                 self._edges[1], answer,
             )
         )  # fmt: skip
         if value == np.inf:
             return value, None
-        device = np.empty(n, np.int64)
+        stages = []
         stop, (begin, v, state) = n, answer.tolist()
         while True:
-            device[begin:stop] = v
+            stages.append((begin, stop, v))
             if begin == 0:
-                return value, device
+                return value, tuple(stages[::-1])
             stop = begin
             begin, v, state = self._origin[state, v, begin].tolist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf
 from typing import Any
@@ -13,26 +13,29 @@ from mtpp_dsl.core.constraints import Colocate, Copies, Separate
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result
-from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.plan_rules import is_chain
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain
-from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
-from mtpp_dsl.solvers.partition.copies.branch import CopiesSearch, holdings, windows
+from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
+from mtpp_dsl.solvers.partition.copies.branch import CopiesSearch, holdings
 from mtpp_dsl.solvers.partition.copies.graph import GraphPricer, graph_instance, side_by_side
 from mtpp_dsl.solvers.partition.copies.instance import instance_of
-from mtpp_dsl.solvers.partition.copies.pipelines import Pipelines, groups, narrowed, pipelines, too_long, too_many
-from mtpp_dsl.solvers.partition.copies.pricing import Pricer
+from mtpp_dsl.solvers.partition.copies.pipelines import pipelines
+from mtpp_dsl.solvers.partition.copies.placing import PlacedRoute, placed, placed_apart, placed_loads
+from mtpp_dsl.solvers.partition.copies.pricing import CountedPricer, Pricer
 from mtpp_dsl.solvers.partition.copies.shares import Mix, best_mix, fractions, priced
+from mtpp_dsl.solvers.partition.copies.stages import narrowed, stage_table, unions
+from mtpp_dsl.solvers.partition.copies.windows import windows
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 
 NAME = "copies"
-MAX_GROUPED = 8
-"""Devices of which groups are looked for as a first plan of other shares, too."""
 WINDOWS_SHARE = 0.5
 """Of the time, what the search of windows gets where devices may hold more than ranges."""
 WINDOWS_GAP, LEAST_GAP = 1e-3, 1e-7
 """How near it has to come to its bound there, and searches at the least."""
+MAX_CHECKED = 20_000_000
+"""Numbers of devices used of each type, times types and nodes, where the check of a certificate counts devices."""
+NO_ROUTE = "no single route fits: some nodes have no device, or all do not fit into memory together"
 
 
 def run_copies(problem: Problem, limits: Limits, progress: Progress) -> Result:
@@ -49,72 +52,95 @@ class _Run:
         self.incumbent = Incumbent(NAME, problem, limits, progress)
         self.chain = is_chain(problem.graph)
         self.instance: Any = instance_of(problem) if self.chain else graph_instance(problem)
-        self.root: Mix | None = None
+        self.pricer_of_all = self.pricer(self.instance)
 
     def result(self) -> Result:
         """Go from the cheap to the dear, until plan and bound meet."""
         self.incumbent.take_start()
+        enter_run()  # once for hundreds of small programmes
         try:
             reason = self.search()
         except SearchEnded:
             return self.incumbent.result()
+        finally:
+            leave_run()
         if reason is not None:
             return self.incumbent.result("infeasible", infeasibility=Infeasibility(reason))
         return self.incumbent.result()
 
     def search(self) -> str | None:
         """Search, and return why there is no plan where that is proved."""
-        rule, instance = self.rule, self.instance
-        beside, complete = self.side_by_side()
-        if beside.single is None and complete and instance.ordered:
-            return "no single route fits: some nodes have no device, or all do not fit into memory together"
-        exact = complete and instance.ordered and not len(instance.carried)
-        for routes in ([beside.single], beside.routes):
-            if routes and routes[0] is not None:
-                self.mix([route for route in routes if route is not None])
-        if exact and (rule.share == "pipelines" or rule.most == 1):
-            self.prove(beside.period, "best pipelines on disjoint devices, by dynamic programming over sets of devices")
-            return None
-        if self.chain and (rule.share == "stages" or instance.k <= MAX_GROUPED) and not too_long(instance):
-            self.stages()
-        if self.incumbent.done:
-            return None
-        return self.routes()
-
-    def side_by_side(self) -> tuple[Pipelines, bool]:
-        """Return the best pipelines on disjoint devices, and True; of large chains the best single one, and False."""
-        if not self.chain:
-            return side_by_side(self.instance, self.rule.most, self.progress.say), True
-        if not too_many(self.instance):
-            return pipelines(self.instance, self.rule.most, self.progress.say), True
-        one = self.instance
-        chain = NodeChain(one.time, one.memory, one.room, one.sent, one.received)
-        split = least_bottleneck(chain, gap=self.limits.gap, say=self.progress.say, pause=self.incumbent.pause)
-        return Pipelines([], split.device, inf), False
-
-    def stages(self) -> None:
-        """Take the plan of stages whose rates are largest at the dearest transfers, and bound by the cheapest."""
-        shared = groups(self.instance, self.rule.most, hopeful=False, say=self.progress.say)
-        if shared.stages:
-            narrow = narrowed(self.instance, shared)
-            self.take(priced(Pricer(narrow), narrow.end, pause=self.incumbent.pause))
-        if self.rule.share == "stages" and self.instance.ordered:
-            hopeful = groups(self.instance, self.rule.most, hopeful=True, say=self.progress.say)
-            self.prove(hopeful.period, "largest least rate of stages, by dynamic programming over sets of devices")
-
-    def routes(self) -> str | None:
-        """Bound by prices on devices, and branch on what devices hold."""
-        self.progress.say(f"pricing routes of {self.instance.n} nodes over {self.instance.k} devices")
-        pricer: Any = (Pricer if self.chain else GraphPricer)(self.instance, self.progress.say)
-        root = priced(pricer, self.instance.end, pause=self.incumbent.pause, proved=self.prove_prices)
+        instance = self.instance
+        self.progress.say(
+            f"pricing routes of {instance.n} nodes over {self.problem.k} devices of {instance.types} types"
+        )
+        root = priced(self.pricer_of_all, instance.end, pause=self.incumbent.pause, proved=self.prove_prices)
         if root.lower == inf:
-            return "no single route fits: some nodes have no device, or all do not fit into memory together"
-        self.root = root
-        self.take(root)
-        if self.incumbent.done or self.rule.share not in ("ranges", "any"):
+            return NO_ROUTE
+        worth = root.price[: instance.types] / instance.count
+        if self.pipelines(worth) or self.incumbent.done:
             return None
+        if self.chain:
+            self.stages(worth)
+        if not self.incumbent.done and self.rule.share in ("ranges", "any"):
+            self.branches(root)
+        return None
+
+    def pipelines(self, worth: Floats) -> bool:
+        """Take the best pipelines on disjoint devices; return whether nothing is better."""
+        rule, instance = self.rule, self.instance
+        beside = (pipelines if self.chain else side_by_side)(instance, rule.most, worth, self.progress.say)
+        if beside is None:
+            return False
+        for routes in ([] if beside.single is None else [beside.single], beside.routes):
+            if routes:
+                self.take_placed(instance, placed_apart(instance, routes))
+        if not (beside.complete and instance.ordered) or instance.channels or beside.single is None:
+            return False
+        if rule.share != "pipelines" and rule.most > 1:
+            return False
+        self.prove(beside.period, "best pipelines on disjoint devices, by dynamic programming over types of devices")
+        return True
+
+    def stages(self, worth: Floats) -> None:
+        """Take the stages whose rates are largest at the dearest transfers, and bound by the cheapest."""
+        instance, most, say = self.instance, self.rule.most, self.progress.say
+        if self.rule.share == "pipelines":
+            return
+        table = stage_table(instance, most, hopeful=False, say=say)
+        if table is None:
+            return
+        stages = table.best().stages
+        if stages:
+            self.take_within(narrowed(instance, stages, alike=True))
+        if self.rule.share != "stages":
+            apart = unions(instance, table, most, worth)
+            if apart:
+                self.take_within(narrowed(instance, apart, alike=False))
+        elif instance.ordered:
+            hopeful = stage_table(instance, most, hopeful=True, say=say)
+            if hopeful is not None:
+                best = hopeful.best()
+                if hopeful.complete:
+                    why = "largest least rate of stages, by dynamic programming over types of devices"
+                    self.prove(best.period, why)
+                if best.stages and not self.incumbent.done:
+                    self.take_within(narrowed(instance, best.stages, alike=True))
+
+    def take_within(self, narrow: Any) -> None:
+        """Take the best shares of routes of an instance in which all routes fit together."""
+        self.take(narrow, priced(self.pricer(narrow), narrow.end, pause=self.incumbent.pause))
+
+    def pricer(self, instance: Any) -> CountedPricer:
+        """Return what prices routes of an instance."""
+        return (Pricer if self.chain else GraphPricer)(instance, self.progress.say)
+
+    def branches(self, root: Mix) -> None:
+        """Branch on what devices hold."""
+        instance = self.instance
         search = CopiesSearch(
-            pricer=pricer,
+            instance=instance,
+            pricer=self.pricer,
             root=root,
             most=self.rule.most,
             gap=max(self.limits.gap, LEAST_GAP),
@@ -122,11 +148,12 @@ class _Run:
             take=self.take,
             prove=lambda _: None,
             pause=self.incumbent.pause,
+            ranges=self.ranges,
         )
         if self.rule.share == "ranges":
             search.prove = lambda lower: self.prove(lower, "branch and bound over the windows of devices")
             windows(search)
-            return None
+            return
         self.progress.say("searching ranges of nodes for each device")
         search.pause, search.gap = self._part(WINDOWS_SHARE), max(self.limits.gap, WINDOWS_GAP)
         if self.chain:
@@ -136,7 +163,6 @@ class _Run:
         search.prove = lambda lower: self.prove(lower, "branch and bound over what devices hold")
         self.progress.say("searching sets of nodes for each device")
         holdings(search)
-        return None
 
     def _part(self, share: float) -> Callable[[], None]:
         """Return a function that raises when this share of the time left is over, or all."""
@@ -149,44 +175,57 @@ class _Run:
 
         return pause
 
-    def mix(self, routes: list[Ints]) -> None:
-        """Take the best shares of these routes."""
-        load = np.array([self.instance.loads(route) for route in routes])
+    def ranges(self) -> dict[int, tuple[int, int]]:
+        """Return the places from which, and before which, each device that the best plan uses has nodes."""
+        plan = self.incumbent.plan
+        found: dict[int, tuple[int, int]] = {}
+        if plan is None:
+            return found
+        for route in [one.assignment for one in plan.routes] or [plan.assignment]:
+            for place, d in enumerate(np.asarray(route)[self.instance.order].tolist()):
+                low, high = found.get(d, (place, place + 1))
+                found[d] = min(low, place), max(high, place + 1)
+        return found
+
+    def take(self, instance: Any, mix: Mix) -> None:
+        """Take the plan of these shares, if it is one and is better than what is known."""
+        if mix.routes and mix.period < self.incumbent.cost * (1 - 1e-12):
+            self.take_placed(instance, *placed(instance, mix))
+
+    def take_placed(self, instance: Any, routes: Sequence[PlacedRoute], shares: Floats | None = None) -> None:
+        """Take the plan of these routes; in their best shares, if no others are given."""
+        load = placed_loads(instance, routes)
         if not np.isfinite(load).all():
             return
-        period, shares, price = best_mix(load)
-        kept = [i for i in range(len(routes)) if shares[i] > 0]
-        self.take(Mix(0.0, period, [routes[i] for i in kept], shares[kept], price, []))
-
-    def take(self, mix: Mix) -> None:
-        """Take the plan of these shares, if it is one and is better than what is known."""
-        if not mix.routes or mix.period >= self.incumbent.cost * (1 - 1e-12):
-            return
-        shares = fractions(self.instance, mix.routes, mix.shares, mix.period)
-        back = np.empty(self.instance.n, np.int64)
-        back[self.instance.order] = np.arange(self.instance.n)
-        routes = [route[back] for route in mix.routes]
-        self.incumbent.take(Plan.of_routes(self.problem, zip(shares, routes, strict=True)))
+        if shares is None:
+            _, shares, _ = best_mix(load)
+            routes, load = [one for one, p in zip(routes, shares, strict=True) if p > 0], load[shares > 0]
+            shares = shares[shares > 0]
+        parts = fractions(load, shares, float((shares @ load).max()))
+        assigned = [one.assignment(instance) for one in routes]
+        kept = [(part, own) for part, own in zip(parts, assigned, strict=True) if part > 0]
+        self.incumbent.take(Plan.of_routes(self.problem, kept))
 
     def prove_prices(self, lower: float, price: Floats) -> None:
-        """Report what prices of devices prove."""
-        self.prove(lower, "prices of devices at which no route is cheaper", price=price)
-
-    def prove(self, lower: float, why: str, price: Floats | None = None) -> None:
-        """Report that no plan has a smaller period."""
-        if not 0 < lower < inf:
-            return
+        """Report what prices prove: of all devices of each type together."""
         certificate = None
-        if price is not None:
+        kinds = (Colocate, Separate)
+        instance, counted = self.instance, self.pricer_of_all.counted
+        few = not counted or np.prod(instance.count + 1.0) * instance.types * instance.n <= MAX_CHECKED
+        plain = self.chain and not instance.channels
+        if few and plain and not any(isinstance(c, kinds) for c in self.problem.constraints):
             names = [device.name for device in self.problem.devices]
-            if (
-                self.chain
-                and len(price) == len(names)
-                and not any(isinstance(c, (Colocate, Separate)) for c in self.problem.constraints)
-            ):
-                prices = {name: float(p) for name, p in zip(names, price, strict=True) if p > 0}
-                certificate = Certificate("routes", {"prices": prices})
-        self.incumbent.prove(Bound(lower, method=NAME, proof="checked", by="mtpp", detail=why, certificate=certificate))
+            each = zip((price / instance.count).tolist(), instance.members, strict=True)
+            prices = {names[d]: p for p, group in each for d in group if p > 0}
+            certificate = Certificate("routes", {"prices": prices})
+        self.prove(lower, "prices of devices at which no route is cheaper", certificate)
+
+    def prove(self, lower: float, why: str, certificate: Certificate | None = None) -> None:
+        """Report that no plan has a smaller period."""
+        if 0 < lower < inf:
+            self.incumbent.prove(
+                Bound(lower, method=NAME, proof="checked", by="mtpp", detail=why, certificate=certificate)
+            )
 
 
 class _Over(Exception):

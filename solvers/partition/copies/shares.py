@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
+from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.partition.copies.instance import ChainInstance
-from mtpp_dsl.solvers.partition.copies.pricing import Pricer
+from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
+from mtpp_dsl.solvers.partition.copies.instance import Route
+from mtpp_dsl.solvers.partition.copies.pricing import CountedPricer
 
 ROUNDING = 1e-11
 """Relative: sums of some hundred numbers are off by less."""
@@ -30,16 +32,54 @@ class Mix:
         period: of these shares; ``inf`` without a route.
         routes: those with a share.
         shares: of each, in floating point.
-        price: what proves *lower*: of devices and channels, in sum 1.
+        price: what proves *lower*: of types (all devices of each together) and channels, in sum 1.
         columns: all routes that were found.
     """
 
     lower: float
     period: float
-    routes: list[Ints]
+    routes: list[Route]
     shares: Floats
     price: Floats
-    columns: list[Ints]
+    columns: list[Route]
+
+
+class RouteShares:
+    """The best shares of routes, to which routes are added: a linear programme over their throughputs.
+
+    The sum of throughputs is largest where each resource has a unit of time. Dual values are prices of the resources.
+
+    Args:
+        resources: types of devices, or devices, and channels.
+    """
+
+    def __init__(self, resources: int) -> None:
+        self._programme = CoveringProgramme(np.full(resources, -1.0))
+        self._resources = resources
+        self._size = 0.0
+        self._free: int | None = None
+        self._count = 0
+
+    def add(self, load: Floats) -> None:
+        """Add a route.
+
+        Args:
+            load: [resources]; of a type of devices the average.
+        """
+        self._size = self._size or float(load.max())
+        if load.max() <= 0:
+            self._free = self._count
+        rows = np.flatnonzero(load)
+        self._programme.add(-1.0, rows, -load[rows] / (self._size or 1.0))
+        self._count += 1
+
+    def solve(self) -> tuple[float, Floats, Floats]:
+        """Return the least period of any shares, [routes] the shares, and [resources] prices, in sum 1."""
+        if self._free is not None:
+            return 0.0, np.eye(self._count)[self._free], np.full(self._resources, 1.0 / self._resources)
+        value, price = self._programme.solve()
+        shares = np.maximum(self._programme.values(), 0.0)
+        return self._size / -value, shares / shares.sum(), price / price.sum()
 
 
 def best_mix(load: Floats) -> tuple[float, Floats, Floats]:
@@ -48,27 +88,16 @@ def best_mix(load: Floats) -> tuple[float, Floats, Floats]:
     Args:
         load: [routes, resources].
     """
-    from scipy.optimize import linprog
-
-    size = float(load.max(initial=0.0)) or 1.0
-    count, rows = load.shape
-    solution = linprog(
-        np.append(np.zeros(count), 1.0),
-        A_ub=np.hstack([load.T / size, -np.ones((rows, 1))]),
-        b_ub=np.zeros(rows),
-        A_eq=np.append(np.ones(count), 0.0)[None],
-        b_eq=[1.0],
-        method="highs-ds",
-    )
-    shares = np.maximum(solution.x[:-1], 0.0)
-    price = np.maximum(-solution.ineqlin.marginals, 0.0)
-    return float(solution.x[-1]) * size, shares / shares.sum(), price / (price.sum() or 1.0)
+    programme = RouteShares(load.shape[1])
+    for row in load:
+        programme.add(row)
+    return programme.solve()
 
 
 def priced(
-    pricer: Pricer,
-    end: Ints,
-    columns: Sequence[Ints] = (),
+    pricer: CountedPricer,
+    end: Any,
+    columns: Sequence[Route] = (),
     *,
     cutoff: float = inf,
     gap: float = 1e-7,
@@ -77,26 +106,32 @@ def priced(
 ) -> Mix:
     """Return the best shares of routes each of which is a plan by itself, by column generation.
 
+    By types: if routes are best, so are they with equal devices exchanged, and all exchanges in equal shares, which
+    load all devices of a type alike.
+
     Args:
         pricer: of the instance.
-        end: where stages may end, as :meth:`Pricer.cheapest` takes it.
-        columns: routes that are known; those that do not keep *end* are left out.
+        end: where stages may end, as :meth:`CountedPricer.cheapest` takes it.
+        columns: routes that are known; those that do not keep *end*, or have no way between two stages, are left out.
         cutoff: the search ends where no period is below it.
         gap: or where bound and shares are so near to each other.
         pause: raises where the time is up.
         proved: told of every better bound, and its prices.
     """
     instance = pricer.instance
-    kept = [route for route in columns if instance.keeps(end, route)]
-    load = [instance.loads(route) for route in kept]
+    known = {one: instance.loads(one) for one in columns if instance.keeps(end, one)}
+    kept = [one for one, own in known.items() if np.isfinite(own).all()]
+    programme = RouteShares(instance.types + instance.channels)
+    for one in kept:
+        programme.add(known[one])
     price = _first(instance)
     lower, period, proof = 0.0, inf, price
     shares = np.zeros(0)
     if kept:
-        period, shares, price = best_mix(np.array(load))
+        period, shares, price = programme.solve()
     for _ in range(MAX_ROUNDS):
         pause()
-        value, route = pricer.cheapest(price, end)
+        value, route, whole = pricer.cheapest(price, end)
         if route is None:
             return Mix(inf, inf, [], shares, proof, [])
         value *= 1 - ROUNDING
@@ -105,26 +140,31 @@ def priced(
             proved(lower, proof)
         if lower >= cutoff or lower >= period * (1 - gap):
             break
-        column = instance.loads(route)
-        if value >= period * (1 - gap) or any(np.array_equal(route, other) for other in kept):
+        if not whole or value >= period * (1 - gap) or route in kept:
             break
         kept.append(route)
-        load.append(column)
-        period, shares, price = best_mix(np.array(load))
+        programme.add(instance.loads(route))
+        period, shares, price = programme.solve()
     used = [i for i in range(len(kept)) if i < len(shares) and shares[i] > USED]
     return Mix(lower, period, [kept[i] for i in used], shares[used], proof, kept)
 
 
-def _first(instance: ChainInstance) -> Floats:
-    """Return prices to begin with: what a device does in a unit of time, in sum 1."""
+def _first(instance: Any) -> Floats:
+    """Return prices to begin with: what the devices of a type do in a unit of time, in sum 1."""
     total = np.where(np.isfinite(instance.time), instance.time, 0.0).sum(axis=0)
-    price = np.append(1 / np.maximum(total, total.max() * 1e-6 or 1.0), np.zeros(len(instance.carried)))
+    price = instance.count / np.maximum(total, total.max() * 1e-6 or 1.0)
+    price = np.append(price, np.zeros(instance.channels))
     return np.asarray(price / price.sum())
 
 
-def fractions(instance: ChainInstance, routes: Sequence[Ints], shares: Floats, period: float) -> list[Fraction]:
-    """Return shares as fractions that add up to 1: the simplest ones with which the period is as good."""
-    load = np.array([instance.loads(route) for route in routes])
+def fractions(load: Floats, shares: Floats, period: float) -> list[Fraction]:
+    """Return shares as fractions that add up to 1: the simplest ones with which the period is as good.
+
+    Args:
+        load: [routes, resources].
+        shares: [routes] in floating point.
+        period: that of *shares*.
+    """
     best: tuple[float, list[Fraction]] = (inf, [])
     largest = int(np.argmax(shares))
     for parts in (*range(1, MAX_PARTS), *(10**e for e in range(2, 13))):

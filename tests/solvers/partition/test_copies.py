@@ -338,11 +338,3 @@ def test_samples_of_conformance() -> None:
     assert optimum("copies") == pytest.approx(1.5)
     for name in ("copies", "unequal copies"):
         assert find_method("copies").accepts(small()[name]) is None
-
-
-def test_more_devices_are_refused_with_what_can_be_done() -> None:
-    graph = Graph.create(["a", "b"], [(0, 1)], work=1.0)
-    devices = [Device(f"d{d}") for d in range(11)]
-    problem = Problem.create(graph, devices, Shared(1.0), Objective("throughput"), [Copies(most=2)])
-    with pytest.raises(Refused, match=r"10 at most, and there are 11; what can be done: .*'replicate'.* one pipeline"):
-        mtpp_dsl.solve(problem)
