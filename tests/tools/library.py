@@ -2,7 +2,9 @@
 tests.tools.library``.
 
 The tables, ``devices/devices.csv`` and ``devices/links.csv`` of the workloads, name a document for each figure; they
-are looked for in $MTPP_DATA, else in ../shared/data beside the repository. What no document states is left out.
+are looked for in $MTPP_DATA, else in ../shared/data beside the repository. ``devices.csv`` beside this file has more
+devices in the same columns: GPUs of laptops, phones and processors; its rows take the place of rows of the same name.
+What no document states is left out.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ __all__ = ["DATA", "LIBRARY", "files"]
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("MTPP_DATA", ROOT.parent / "shared" / "data")) / "devices"
 LIBRARY = ROOT / "mtpp_dsl" / "exchange" / "library"
+MORE_DEVICES = Path(__file__).with_name("devices.csv")
 
 WIDTH = 110
 NO_DOCUMENT = "comparison written by an AI tool"
@@ -66,6 +69,7 @@ DEVICE_FILES = {
     "aws": "accelerators of AWS",
     "apple": "chips of Apple, by the cores of their GPU",
     "edge": "boards of the Jetson family",
+    "phone": "chips of phones: their GPUs",
     "cpu": "processors",
 }
 LINK_FILES = {
@@ -94,8 +98,10 @@ OF_MAKERS = {
     "amd": "mi250x is a package of two devices. Rates of matrices in fp32 are in the remarks.",
     "apple": "Documents give the rate of fp32 alone; for another format, say peak = {…} on the device.",
     "cpu": """\
-Documents disagree on the peaks of processors by a factor of 20, so none is given here: say peak = {…} and memory = … \
-on the device.""",
+Documents disagree on the peaks of processors by a factor of 20. A peak is given here only where cores, base clock and \
+operations a cycle are known, as their product; for another, say peak = {…} on the device. memory is the most that the \
+processor takes: say memory = … for that of yours.""",
+    "phone": "What no document at hand states is missing: say bandwidth = … or peak = {…} on the device.",
 }
 LINK_CONVENTIONS = """\
 Written by tests/tools/library.py. Each figure names the document that it was read in.
@@ -127,8 +133,8 @@ def files() -> dict[str, str]:
     Raises:
         OSError: the tables are not there.
     """
-    devices = [row for row in _rows("devices.csv") if _sources(row)]
-    links = [row for row in _rows("links.csv") if _sources(row)]
+    devices = [row for row in _devices() if _sources(row)]
+    links = [row for row in _rows(DATA / "links.csv") if _sources(row)]
     found = {f"devices/{name}.mtpp": _device_file(name, devices) for name in DEVICE_FILES}
     found |= {f"links/{name}.mtpp": _link_file(name, links) for name in LINK_FILES}
     found["links/ports.mtpp"] = _ports(devices, links)
@@ -136,8 +142,16 @@ def files() -> dict[str, str]:
     return found
 
 
-def _rows(name: str) -> list[Row]:
-    with (DATA / name).open(encoding="utf-8", newline="") as file:
+def _devices() -> list[Row]:
+    """Return the rows of both tables of devices; each device is there once."""
+    rows = {row["name"]: row for row in _rows(DATA / "devices.csv")}
+    more = _rows(MORE_DEVICES)
+    assert len({row["name"] for row in more}) == len(more)
+    return list((rows | {row["name"]: row for row in more}).values())
+
+
+def _rows(path: Path) -> list[Row]:
+    with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -155,9 +169,9 @@ def _device_file(name: str, devices: Iterable[Row]) -> str:
 
 
 def _file_of(row: Row) -> str:
-    """Return the file of a device: that of its maker, but of boards and processors."""
-    if row["kind"] == "cpu":
-        return "cpu"
+    """Return the file of a device: that of its maker, but of boards, phones and processors."""
+    if row["kind"] in ("cpu", "phone"):
+        return row["kind"]
     return "edge" if row["name"].startswith("jetson") else row["maker"].lower()
 
 
@@ -166,12 +180,12 @@ def _type(name: str, row: Row) -> str:
     rates = ", ".join(f"{peak}: {_rate(row, peak)} TFLOP/s" for peak in PEAKS if _rate(row, peak))
     options = [f"peak = {{ {rates} }}"] if rates else []
     unit = "GiB/s" if re.match(rf"{row['bandwidth_GB_s']} GiB/s as", row["note"]) else "GB/s"
-    rest = [f"bandwidth = {row['bandwidth_GB_s']} {unit}"]
+    rest = [f"bandwidth = {row['bandwidth_GB_s']} {unit}"] if row["bandwidth_GB_s"] else []
     if row["memory"]:
         rest.append(f"memory = {row['memory']} {row['memory_unit']}")
     if row["power_W"] and NO_DOCUMENT not in row["source"]:
         rest.append(f"power = {row['power_W']} W")
-    return _lines(f"type {name} (", [*options, ", ".join(rest)], ")")
+    return _lines(f"type {name} (", [*options, *([", ".join(rest)] if rest else [])], ")")
 
 
 def _rate(row: Row, peak: str) -> str:

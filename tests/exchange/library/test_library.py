@@ -30,6 +30,8 @@ def test_names_that_people_use_are_there() -> None:
     found = entries()
     for name in ("a100_80gb", "h100_sxm", "l40s", "rtx_4090", "mi300x", "apple_m2_ultra_76c", "jetson_agx_orin_64gb"):
         assert found[name].kind == "type"
+    for name in ("rtx_4090_laptop", "rtx_5070_laptop", "rx_7900m", "apple_a17_pro", "snapdragon_8_elite", "epyc_9654"):
+        assert found[name].kind == "type"
     for name in ("pcie3_x16", "pcie6_x16", "nvlink4_h100", "infiniband_ndr", "ethernet_10g"):
         assert found[name].kind == "let"
     files = [path.read_text(encoding="utf-8") for path in FOLDER.glob("*/*.mtpp") if path.parent.name != "laws"]
@@ -37,7 +39,7 @@ def test_names_that_people_use_are_there() -> None:
     assert sorted(names) == sorted(entry.name for entry in found.values() if not entry.file.startswith("laws/"))
     for entry in found.values():
         if entry.kind == "type":
-            assert any(line.startswith("Source: ") for line in entry.remarks), entry.name
+            assert any(line.startswith("Source:") for line in entry.remarks), entry.name
 
 
 def test_a_spec_can_include_all_of_it() -> None:
@@ -58,6 +60,10 @@ def test_a_spec_can_include_all_of_it() -> None:
     assert found["b200"].memory == 180 * 2**30
     assert found["l40s"].power == 350
     assert not found["ryzen_9_9950x"].peak
+    assert found["epyc_9654"].peak["fp32"] == pytest.approx(96 * 2.4e9 * 32, rel=1e-4)
+    assert found["rtx_4090_laptop"].memory == 16e9
+    assert found["rtx_5080_laptop"].peak["bf16"] == 2 * found["rtx_5080_laptop"].peak["fp32"]
+    assert found["apple_a17_pro"].bandwidth is None
     assert not any(device.efficiency for device in problem.devices)
 
 
