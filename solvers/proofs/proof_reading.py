@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.core.constraints import Acyclic, BatchSizes, Colocate, Contiguous, Forbid, Memory, Pin, StageMemory
+from mtpp_dsl.core.constraints import (
+    Acyclic,
+    BatchSizes,
+    Colocate,
+    Contiguous,
+    Forbid,
+    InOrder,
+    Memory,
+    Pin,
+    StageMemory,
+)
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Floats
@@ -121,9 +131,14 @@ class ProofReading:
         return fsum(float(self.problem.time[v, d]) for v in self.members[group])
 
     def _convex(self, d: int, parts: tuple[str, ...]) -> bool:
-        if any(c.parts in parts for c in self.problem.of(Acyclic)):
+        if any(c.parts in parts for c in self.problem.of(Acyclic)) or self._in_order():
             return True
         return any(c.parts in parts and (c.devices is None or d in c.devices) for c in self.problem.of(Contiguous))
+
+    def _in_order(self) -> bool:
+        """Return whether a constraint gives all devices an order, so that each part has an acyclic quotient graph."""
+        every = set(range(self.problem.k))
+        return any(rule.devices is None or every <= set(rule.devices) for rule in self.problem.of(InOrder))
 
     def edges(self, *, backward: bool) -> Iterator[tuple[int, int]]:
         """Yield the edges within a part of the graph."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core import registry
-from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous, Memory, Pin
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous, InOrder, Memory, Pin
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Checker
 from mtpp_dsl.core.errors import Refused, UsageError
@@ -178,6 +178,19 @@ def test_convexity_is_used() -> None:
     assert convex.bound is not None
     assert free.bound.cost == pytest.approx(4.0, rel=1e-3)
     assert convex.bound.cost == pytest.approx(5.0, rel=1e-3)
+
+
+def test_an_order_of_all_devices_makes_sets_convex() -> None:
+    """What ``stages`` asks of all devices counts in the certificate as ``acyclic`` does."""
+    graph = Graph.create("abcd", [(0, 1), (1, 2), (2, 3)], work=[2, 0, 3, 2], output=[1, 0, 0, 1])
+    rules = [InOrder(), Colocate(nodes=(0, 3)), Pin(nodes=(3,), devices=(0,))]
+    problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(4.0), constraints=rules)
+    result = solved("anchor", problem)
+    assert result.bound is not None
+    assert result.bound.certificate is not None
+    assert result.bound.cost > 4.0
+    certificate = result.bound.certificate
+    assert proves(certificate.kind, problem, certificate.data) > 4.0
 
 
 @pytest.mark.parametrize(
