@@ -1,4 +1,4 @@
-"""State that what a device's nodes take fits into its memory."""
+"""State that what a device's nodes take fits into its memory, with the largest of their workspaces."""
 
 from __future__ import annotations
 
@@ -58,3 +58,37 @@ def memory(
         part.D,
         rule=lambda b, d: sum(b.share[v, d] * on(v, d) for v in b.users[d]) <= PARTS * (1 + PASSED),
     )
+
+
+def workspace(model: Any, problem: Problem, working: Floats, on: On) -> None:
+    """Add to the rows of :func:`memory` the largest workspace of a device's nodes, where these differ.
+
+    Formula: with ``e(v,d)`` the workspace of v beyond the least of those that may be on d, which the limit is without,
+    ``w[d] >= (e(v,d) / limit(d)) on(v,d)`` and ``sum_v (memory(v) / limit(d)) on(v,d) + w[d] <= 1``.
+    Source -> target: ``workspace`` under ``constraint memory`` -> a continuous ``w``, and a row per device and node.
+    Exact, as the check counts.
+
+    Args:
+        model: with the block ``memory``, if a device is limited.
+        problem: whose devices.
+        working: [nodes] the workspace of each.
+        on: see :mod:`mtpp_dsl.models.blocks.assignment`.
+    """
+    if not problem.uneven_workspace:
+        return
+    limit, beyond = problem.memory_limit, working[:, None] - problem.least_workspace
+    least = np.isfinite(limit) & (limit > 0)
+    pairs = [(v, d) for v, d in np.argwhere((beyond > 0) & least).tolist() if beyond[v, d] <= limit[d]]
+    part = model.workspace = pyo.Block(concrete=True)
+    part.P = pyo.Set(initialize=pairs, dimen=2)
+    part.D = pyo.Set(initialize=sorted({d for _, d in pairs}))
+    part.share = pyo.Param(part.P, initialize={(v, d): PARTS * float(beyond[v, d] / limit[d]) for v, d in pairs})
+    part.w = pyo.Var(part.D, bounds=(0, PARTS))
+    constrain(part, "largest", part.P, rule=lambda b, v, d: b.w[d] >= b.share[v, d] * on(v, d))
+    fitting = set(model.memory.D) if hasattr(model, "memory") else set()
+
+    def taken(d: int) -> Any:
+        rows = model.memory
+        return sum(rows.share[v, d] * on(v, d) for v in rows.users[d]) if d in fitting else 0
+
+    constrain(part, "fits", part.D, rule=lambda b, d: taken(d) + b.w[d] <= PARTS * (1 + PASSED))

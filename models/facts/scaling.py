@@ -118,7 +118,6 @@ def _ceiling(problem: Problem) -> float:
         return float("inf")
     graph = problem.graph
     over = np.maximum(graph.params.sum() - problem.overflow_limit, 0.0) / problem.channel.bandwidth
-    fits = problem.allowed.all(axis=0) & (graph.memory.sum() <= problem.memory_limit)
-    costs = np.where(fits, problem.time.sum(axis=0) + over, np.inf)
+    costs = np.where(problem.holds_all, problem.time.sum(axis=0) + over, np.inf)
     least = float(costs.min())
     return 1.1 * least if least else float("inf")  # above the optimum, strictly

@@ -231,7 +231,7 @@ def horizon(problem: Problem, *, free: bool = True) -> float:
     carry = carries(problem, np.arange(graph.n))
     total = float(longest + np.where(np.isfinite(carry), carry, 0.0).max(axis=(1, 2), initial=0.0).sum())
     total += _longest_lags(problem)
-    fits = problem.allowed.all(axis=0) & (graph.memory.sum() <= problem.memory_limit)
+    fits = problem.holds_all
     free &= not any(len(set(apart.nodes)) > 1 for apart in problem.of(Separate)) and not any(problem.of(Linear))
     free &= problem.objective.quantity == "makespan"
     if free and fits.any():

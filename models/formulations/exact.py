@@ -53,7 +53,7 @@ from mtpp_dsl.models.blocks.deviations import deviations
 from mtpp_dsl.models.blocks.graph import graph_data
 from mtpp_dsl.models.blocks.in_order import stages_in_order
 from mtpp_dsl.models.blocks.linear_objective import add_costs, used_devices
-from mtpp_dsl.models.blocks.memory import memory
+from mtpp_dsl.models.blocks.memory import memory, workspace
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
 from mtpp_dsl.models.blocks.overflow import NOTHING, overflow
 from mtpp_dsl.models.blocks.phases import add_maxima, phase_values
@@ -105,6 +105,7 @@ class Exact(Scoped, CutoffFormulation):
             decisions=(On, Load, LargestLoad, Used, Latency, Penalties, Largest),
             soft=True,
             streams=True,
+            workspace=True,
             backward=True,
             unequal=True,
             phases=True,
@@ -123,6 +124,7 @@ class Exact(Scoped, CutoffFormulation):
             families=(CustomConstraint,),
             decisions=(On, Load, LargestLoad, Used, Latency, Penalties),
             soft=True,
+            workspace=True,
             backward=True,
             unequal=True,
         ),
@@ -200,6 +202,7 @@ class Exact(Scoped, CutoffFormulation):
             shard_memory(model, np.repeat(view.memory[:, None], problem.k, axis=1), on, problem.memory_limit)
         else:
             memory(model, problem, view.memory, on)
+            workspace(model, problem, view.workspace, on)
         if any(problem.stage_memory):
             self._count_stages(model, problem, view, on)
         contiguity(model, problem, layout.home, on)

@@ -18,7 +18,7 @@ from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.custom import custom_rows, offer
 from mtpp_dsl.models.blocks.in_order import stages_in_order
 from mtpp_dsl.models.blocks.linear_objective import add_costs, used_devices
-from mtpp_dsl.models.blocks.memory import memory
+from mtpp_dsl.models.blocks.memory import memory, workspace
 from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.shipments import Taken, shipments
 from mtpp_dsl.models.blocks.work import work
@@ -62,6 +62,7 @@ def fill_network(model: Any, problem: Problem, view: Hypergraph, on: On) -> None
     _largest(model, problem, load, taken, scale)
     offer(model, problem, lambda v, d: on(int(view.of[v]), d), lambda d: scale.unit * load(d))
     memory(model, problem, view.memory, on)
+    workspace(model, problem, view.workspace, on)
     home = view.of.tolist()
     contiguity(model, problem, home, on)
     stages_in_order(model, problem, home, on)

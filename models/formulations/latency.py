@@ -20,7 +20,7 @@ from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom
 from mtpp_dsl.models.blocks.latency import latency, never_in_a_circle
-from mtpp_dsl.models.blocks.memory import memory
+from mtpp_dsl.models.blocks.memory import memory, workspace
 from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.subgraphs import convex_subgraphs, in_slots, slots_of
 from mtpp_dsl.models.facts.scaling import TARGET
@@ -52,6 +52,7 @@ class LatencyModel(Scoped, CutoffFormulation):
             interconnects=("shared", "host"),
             constraints=KEPT,
             families=(CustomConstraint,),
+            workspace=True,
             unequal=True,
         ),
     )
@@ -81,6 +82,7 @@ class LatencyModel(Scoped, CutoffFormulation):
         on = in_slots(model, problem, slots, may)
         offer(model, problem, on, None, LACKS)
         memory(model, problem, graph.memory, on)
+        workspace(model, problem, graph.workspace, on)
         separate(model, problem, range(graph.n), on)
         convex_subgraphs(model, graph, range(slots.pieces))
         latency(model, graph, slots, time, tensor, _heads(problem, least), most / unit)

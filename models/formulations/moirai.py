@@ -44,7 +44,7 @@ from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom, work_of
 from mtpp_dsl.models.blocks.disjunction import disjunction
 from mtpp_dsl.models.blocks.linear_objective import add_costs, used_devices
-from mtpp_dsl.models.blocks.memory import memory
+from mtpp_dsl.models.blocks.memory import memory, workspace
 from mtpp_dsl.models.blocks.order import device_order
 from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.schedule import schedule
@@ -86,6 +86,7 @@ class Moirai(Scoped, CutoffFormulation):
             families=(CustomConstraint,),
             decisions=(On, Load, Bottleneck, Start, Finish, Makespan, Used, Latency, Penalties),
             soft=True,
+            workspace=True,
             backward=True,
             unequal=True,
         ),
@@ -134,6 +135,7 @@ class Moirai(Scoped, CutoffFormulation):
         schedule(model, times, home, on, scale.floor / scale.unit)
         self._sequence(model, problem, times, on)
         memory(model, problem, view.memory, on)
+        workspace(model, problem, view.workspace, on)
         contiguity(model, problem, home.tolist(), on)
         separate(model, problem, home.tolist(), on)
         if model.symmetric:

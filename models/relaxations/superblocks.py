@@ -55,6 +55,7 @@ SCOPE = Scope(
     decisions=DECISIONS,
     needs=(Acyclic,),
     streams=True,
+    workspace=True,
     unequal=True,
 )
 """Blocks are numbered in the order of the quotient graph, which has one if it is acyclic."""

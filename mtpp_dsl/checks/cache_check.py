@@ -28,6 +28,7 @@ def held_by_caches(problem: Problem, plan: Plan) -> tuple[Fraction, set[int]] | 
             continue
         free = Fraction(Decimal(repr(float(device.memory)))) - Fraction(Decimal(repr(float(device.reserve))))
         free -= sum(Fraction(float(problem.graph.memory[v])) for v in nodes)
+        free -= max(Fraction(float(problem.graph.workspace[v])) for v in nodes)
         often[d] = 1 + free / cache
     if not often:
         return None

@@ -148,9 +148,12 @@ def _nowhere(problem: Problem) -> Iterator[Finding]:
         bound = [v for v in group if not problem.allowed[v].all()]
         jointly = " together" if len(bound) > 1 else ""
         why = _why(problem, group) + _unable(problem, group, runs)
+        working = problem.graph.workspace[group].max()
+        large = list(problem.of(Memory)) if (working > problem.room_limit).any() else []
+        beside = f", which needs {problem.size(float(working))} while it runs" if large else ""
         yield (
-            f"no device is left for {named(problem, bound)}{jointly}{why}",
-            holding(problem, group),
+            f"no device is left for {named(problem, bound)}{jointly}{beside}{why}",
+            [*large, *holding(problem, group)],
         )
 
 

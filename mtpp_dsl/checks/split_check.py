@@ -153,10 +153,13 @@ def _memory(problem: Problem, device: list[int], constraint: Memory) -> Iterator
         spec = problem.devices[d]
         if spec.memory is None:
             continue
-        used = sum(float(problem.graph.memory[v]) for v in range(problem.graph.n) if device[v] == d)
-        if used > spec.room * (1 + TOLERANCE):
+        nodes = [v for v in range(problem.graph.n) if device[v] == d]
+        used = sum(float(problem.graph.memory[v]) for v in nodes)
+        working = max((float(problem.graph.workspace[v]) for v in nodes), default=0.0)
+        if used > (spec.room - working) * (1 + TOLERANCE):
             reserved = f", {problem.size(spec.reserve)} of them reserved" if spec.reserve else ""
-            yield f"{needs(problem, d, used, spec.memory)}{reserved}"
+            beside = f", {problem.size(working)} of it workspace" if working else ""
+            yield f"{needs(problem, d, used + working, spec.memory)}{reserved}{beside}"
 
 
 def _colocate(problem: Problem, device: list[int], constraint: Colocate) -> Iterator[str]:

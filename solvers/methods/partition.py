@@ -42,6 +42,10 @@ PHASES_ON_NETWORKS = replace(PHASES, interconnects=("links", "tree"), needs=())
 """What is asked of phases on networks: of chains in any order of the devices, of other graphs under ``acyclic``."""
 
 
+TABLED = tuple(replace(scope, workspace=True) for scope in (checking(STAGES), PHASES, PRICED, BUDGETS))
+"""What is solved on a table of stages, which has a shape for each workspace that may be the largest."""
+
+
 def unmerged(name: str, problem: Problem) -> str | None:
     """Return which colocated nodes cannot be made one, so that method *name* does not keep them together, or None."""
     if not any(problem.of(Colocate)):
@@ -93,13 +97,10 @@ class Ideals(Scoped, MethodBase):
     summary = "optimal partition with acyclic quotient graph, by dynamic programming over ideals (tarnawski2020, 5.1)"
     scopes = (
         checking(replace(CHAINS, groups=True, free_groups=True)),
-        checking(STAGES),
         checking(NETWORKS),
-        PHASES,
         PHASES_ON_NETWORKS,
-        PRICED,
-        BUDGETS,
-        *map(in_line, (checking(STAGES), checking(NETWORKS), PHASES, PHASES_ON_NETWORKS, PRICED, BUDGETS)),
+        *TABLED,
+        *map(in_line, (checking(NETWORKS), PHASES_ON_NETWORKS, *TABLED)),
     )
 
     def __init__(self, most_bytes: float = MAX_BYTES, patience: float = float("inf")) -> None:
@@ -136,7 +137,7 @@ class Ideals(Scoped, MethodBase):
 
     def keeps_all(self, problem: Problem) -> bool:
         """Return whether the rows of *problem* are budgets, which the search itself keeps; others are only checked."""
-        if outside(self.name, (BUDGETS, in_line(BUDGETS)), problem) is not None:
+        if outside(self.name, (TABLED[-1], in_line(TABLED[-1])), problem) is not None:
             return False
         from mtpp_dsl.solvers.partition.ideals.priced import limit_of, unfit_for_budgets
         from mtpp_dsl.solvers.partition.ideals.unsupported import unfit_for_line
@@ -179,7 +180,8 @@ class Ideals(Scoped, MethodBase):
             return PhasesRun(problem, limits, progress, self.most_bytes, self.patience, methods=parts).result()
         if linear:
             return PricedRun(problem, limits, progress, self.most_bytes, self.patience).result()
-        if of_stages(problem) or (any(problem.of(InOrder)) and not problem.networked):
+        tabled = of_stages(problem) or any(problem.of(InOrder)) or problem.uneven_workspace
+        if tabled and not problem.networked:
             return StagesRun(problem, limits, progress, self.most_bytes, self.patience, slices=SliceGraph).result()
         if problem.networked:
             return NetworkRun(problem, limits, progress, self.most_bytes, self.patience).result()

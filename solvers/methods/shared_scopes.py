@@ -148,6 +148,7 @@ LOADS = Scope(
     free_groups=True,
     soft=True,
     streams=True,
+    workspace=True,
     backward=True,
     unequal=True,
 )

@@ -17,7 +17,7 @@ from mtpp_dsl.core.plans.subgraphs import undefined
 from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, OUT
-from mtpp_dsl.solvers.proofs.proof_reading import barred_nodes
+from mtpp_dsl.solvers.proofs.proof_reading import barred_nodes, least_workspace
 
 ROUNDING = 1e-12
 BITS = 50
@@ -137,7 +137,8 @@ class _Cut:
         device = self.problem.devices[d]
         if device.memory is None or not any(r.devices is None or d in r.devices for r in self.problem.of(Memory)):
             return inf
-        return device.room * (1 + TOLERANCE) * (1 + 1e-9)
+        left = max(0.0, device.room - least_workspace(self.problem, d))
+        return left * (1 + TOLERANCE) * (1 + 1e-9)
 
     def alone(self, v: int) -> float:
         """Return the least time of a node on a device with ``io = free`` that may run all colocated with it."""

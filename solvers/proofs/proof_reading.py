@@ -107,7 +107,8 @@ class ProofReading:
             hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
             limit, room = inf, device.room
             if hard and device.memory is not None:
-                limit = room + TOLERANCE * device.memory  # as the check of plans allows
+                left = max(0.0, room - least_workspace(problem, d))
+                limit = left + TOLERANCE * device.memory  # as the check of plans allows
             pays = isinstance(problem.interconnect, Shared) or (problem.is_split and device.pays_io)
             overflow = pays and getattr(problem.interconnect, "overflow", False)
             kept = hard or any(c.devices is None or d in c.devices for c in problem.of(StageMemory))
@@ -228,13 +229,21 @@ def refuse_copies(problem: Problem) -> None:
 
 
 def barred_nodes(problem: Problem, d: int) -> set[int]:
-    """Return the nodes that ``pin`` and ``forbid`` keep off a device."""
+    """Return the nodes that ``pin`` and ``forbid`` keep off a device, and those whose workspace does not fit."""
     barred: set[int] = set()
+    if any(rule.devices is None or d in rule.devices for rule in problem.of(Memory)):
+        barred.update(v for v, need in enumerate(problem.graph.workspace.tolist()) if need > problem.devices[d].room)
     for pin in problem.of(Pin):
         barred.update(pin.nodes if d not in pin.devices else ())
     for forbid in problem.of(Forbid):
         barred.update(forbid.nodes if d in forbid.devices else ())
     return barred
+
+
+def least_workspace(problem: Problem, d: int) -> float:
+    """Return what a device that has any node needs for a workspace at least, whichever node that is."""
+    barred, need = barred_nodes(problem, d), problem.graph.workspace.tolist()
+    return min((need[v] for v in range(problem.graph.n) if v not in barred and problem.time[v, d] < inf), default=0.0)
 
 
 def colocation_class(problem: Problem) -> list[int]:

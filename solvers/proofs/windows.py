@@ -19,6 +19,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.proof_reading import (
     barred_nodes,
     colocation_class,
+    least_workspace,
     number,
     numbers_by_device,
     refuse_copies,
@@ -183,7 +184,7 @@ def _times(problem: Problem, group: Ints) -> Floats:
         for d in range(problem.k) if constraint.devices is None else constraint.devices:
             device = problem.devices[d]
             if device.memory is not None:
-                room = device.room * (1 + TOLERANCE)
+                room = max(0.0, device.room - least_workspace(problem, d)) * (1 + TOLERANCE)
                 closed[:, d] |= need * (1 - ROUNDING) > room * (1 + ROUNDING)
     allowed: Floats = np.where(closed[group], inf, time)
     return allowed

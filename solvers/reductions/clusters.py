@@ -93,6 +93,8 @@ def quotient(
         np.add.at(sums, cluster, values)
         return sums
 
+    largest = np.zeros(count)
+    np.maximum.at(largest, cluster, graph.workspace)
     small = Graph.create(
         [graph.names[v] for v in kept],
         edges,
@@ -101,6 +103,7 @@ def quotient(
         output=output,
         memory=total(graph.memory),
         cache=total(graph.cache),
+        workspace=largest,
         sizes=sizes,
         kinds=[graph.kinds[v] for v in kept] if kinds is None else kinds,
         labels=[graph.labels[v] for v in kept] if labels is None else labels,

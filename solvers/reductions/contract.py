@@ -64,6 +64,8 @@ class Contract:
             return "contract keeps the optimum of a bottleneck on a shared interconnect only"
         if problem.phased:
             return "a merged node has the times and tensors of all phases together, not of each"
+        if problem.uneven_workspace:
+            return "a merged node needs the largest workspace of its nodes wherever it is"
         if problem.hierarchical:
             return "a merged node might move to another group of devices"
         other = next((c for c in problem.constraints if not isinstance(c, KEPT)), None)

@@ -80,6 +80,8 @@ class Gcof:
             return f"gcof coarsens makespans on links, not on a {problem.interconnect.keyword} interconnect"
         if problem.phased:
             return "gcof coarsens all phases together, not each of them"
+        if problem.uneven_workspace:
+            return "gcof coarsens for memory that adds up, and workspaces that differ do not"
         if problem.objective.batch is not None:
             return f"gcof coarsens for one sample, not for a batch of {problem.objective.batch}"
         if problem.objective.is_linear or problem.soft_rows:

@@ -49,6 +49,7 @@ def part_alone(problem: Problem, *, backward: bool) -> Problem:
         output=graph.output[nodes],
         memory=graph.memory[nodes],
         cache=graph.cache[nodes],
+        workspace=graph.workspace[nodes],
         sizes=graph.sizes[inside].tolist(),
         kinds=[graph.kinds[v] for v in nodes],
         colors=graph.colors[nodes],

@@ -60,6 +60,8 @@ class Scope:
         groups: whether the network between groups of devices may be slower.
         free_groups: whether data may then enter a group more than once (``acyclic (groups = free)``).
         streams: whether parameters that do not fit may be streamed (``overflow = stream``).
+        workspace: whether nodes that may share a device may need different workspaces. Bounds may leave them out, as
+            they only take plans away; where all are the same, they are part of what devices keep free.
         backward: whether the graph may have a backward part. ``acyclic``, ``contiguous`` and ``stages`` are then about
             each part by itself, the forward and the backward one.
         unequal: whether the devices may differ: in their speed, their memory, the nodes that they may run, and in
@@ -80,6 +82,7 @@ class Scope:
     groups: bool = False
     free_groups: bool = False
     streams: bool = False
+    workspace: bool = False
     backward: bool = False
     unequal: bool = False
     phases: bool = False
@@ -116,9 +119,9 @@ def objective_of(problem: Problem) -> str:
 def outside(name: str, scopes: Sequence[Scope], problem: Problem, *, gives: str = "plan") -> str | None:
     """Return the first reason why no scope covers *problem*, in a whole sentence, or None if one does.
 
-    The reasons come in one order: objective, interconnect, groups of devices, streamed parameters, constraints in the
-    order of the problem, what these speak of, what the problem lacks, the backward part, devices that differ. Each
-    speaks of the scopes that cover everything before it.
+    The reasons come in one order: objective, interconnect, groups of devices, streamed parameters, workspaces,
+    constraints in the order of the problem, what these speak of, what the problem lacks, the backward part, devices
+    that differ. Each speaks of the scopes that cover everything before it.
 
     Args:
         name: of the method, with which the sentence begins.
@@ -165,6 +168,10 @@ _FIRST: tuple[tuple[Callable[[Scope, Problem], bool], str], ...] = (
     (
         lambda scope, problem: scope.streams or bool(np.isinf(problem.overflow_limit).all()),
         "does not support parameters that are streamed; say 'constraint memory' in place of overflow = stream",
+    ),
+    (
+        lambda scope, problem: scope.workspace or not problem.uneven_workspace,
+        "does not support nodes of different workspaces; leave them out, and keep the largest free with 'reserve'",
     ),
 )
 """What scopes are chosen by, one after the other, and how the sentence goes on where none is left."""

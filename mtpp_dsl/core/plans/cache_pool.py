@@ -33,9 +33,9 @@ class CachePool:
 def cache_pool(problem: Problem, plan: Plan) -> CachePool | None:
     """Return what the caches of *plan* hold; None where nothing is asked of them, or no device limits them.
 
-    With c(d) the sum of the caches of the nodes on d, and w(d) that of the rest of their memory, the fullest device is
-    the one of the least ``x(d) = (memory(d) - reserve(d) - w(d)) / c(d)``. Caches are for T tokens in blocks of b, so
-    each device has ``floor(x T / b)`` blocks, with the least x.
+    With c(d) the sum of the caches of the nodes on d, and w(d) that of the rest of their memory, with the largest of
+    their workspaces, the fullest device is the one of the least ``x(d) = (memory(d) - reserve(d) - w(d)) / c(d)``.
+    Caches are for T tokens in blocks of b, so each device has ``floor(x T / b)`` blocks, with the least x.
     """
     pool = problem.cache_blocks
     if pool is None:
@@ -46,7 +46,8 @@ def cache_pool(problem: Problem, plan: Plan) -> CachePool | None:
         cache = fsum(caches)
         if problem.devices[d].memory is None or not cache:
             continue
-        spare = fsum([problem.devices[d].room, *(-taken for taken in memory), *caches])
+        working = max(float(problem.graph.workspace[v]) for v in nodes)
+        spare = fsum([problem.devices[d].room, -working, *(-taken for taken in memory), *caches])
         times = Fraction(spare) / Fraction(cache)
         fullest = min(fullest or (times, d), (times, d))
     if fullest is None:

@@ -40,7 +40,8 @@ class Evaluation(Picklable):
         work: running time of the device's nodes, with the all-reduces of shards, and the passes that it computes again.
         input, output: time to read tensors made elsewhere, and to write those read elsewhere.
         overflow: time to stream the parameters that do not fit.
-        memory: what the device's nodes take, as ``constraint memory`` counts it, by stage or not.
+        memory: what the device's nodes take, as ``constraint memory`` counts it, by stage or not; with *workspace*.
+        workspace: the largest workspace of the device's nodes.
         params: size of the parameters of the device's nodes, or of its shard of them.
         sync: time to exchange the parameters with the other replicas, beside everything else.
         deviation: the largest deviations of the device's nodes, as many as ``constraint robust`` counts.
@@ -75,6 +76,7 @@ class Evaluation(Picklable):
     load: Floats
     forward: Floats
     backward: Floats
+    workspace: Floats = field(default_factory=lambda: np.zeros(0))
     deviation: Floats = field(default_factory=lambda: np.zeros(0))
     separate: bool = False
     iteration: float | None = None
@@ -264,13 +266,14 @@ def _split(problem: Problem, plan: Plan) -> Evaluation:
     busy = np.bincount(device, minlength=k) > 0
     overflow = excess / problem.interconnect.bandwidth * share
     sync = _sync(problem, plan, span, params)
-    deviation = _deviation(problem, device)
+    deviation, working = _deviation(problem, device), _workspace(problem, device)
     evaluation = Evaluation(
         work=work[lead] * share,
         input=reads[lead] * share,
         output=writes[lead] * share,
         overflow=overflow,
-        memory=_memory(problem, plan, shards)[lead],
+        memory=(_memory(problem, plan, shards) + working)[lead],
+        workspace=working[lead],
         params=params[lead],
         sync=sync,
         load=np.maximum((work + reads + writes)[lead] * share + overflow, sync) + deviation,
@@ -293,6 +296,13 @@ def _deviation(problem: Problem, device: Ints) -> Floats:
         for d in range(problem.k):
             total[d] = np.sort(own[device == d])[::-1][: problem.robust.most].sum()
     return total
+
+
+def _workspace(problem: Problem, device: Ints) -> Floats:
+    """Return the largest workspace of the nodes on each device, 0 where there is none."""
+    largest = np.zeros(problem.k)
+    np.maximum.at(largest, device, problem.graph.workspace)
+    return largest
 
 
 def _share(time: Floats, part: Floats) -> Floats:
@@ -326,13 +336,14 @@ def _without_transfers(problem: Problem, plan: Plan) -> Evaluation:
     """Return what the nodes of a plan take on their devices, where nothing is replicated: their load is their work."""
     k, device, graph = problem.k, plan.assignment, problem.graph
     time, nothing = problem.time[np.arange(graph.n), device], np.zeros(k)
-    work = _per_device(device, time, k)
+    work, working = _per_device(device, time, k), _workspace(problem, device)
     return Evaluation(
         work=work,
         input=nothing,
         output=nothing,
         overflow=nothing,
-        memory=_per_device(device, graph.memory, k),
+        memory=_per_device(device, graph.memory, k) + working,
+        workspace=working,
         params=_per_device(device, graph.params, k),
         sync=nothing,
         load=work,

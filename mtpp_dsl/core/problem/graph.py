@@ -68,6 +68,7 @@ class Graph(Picklable):
         reduce: [n] bytes that the devices of a group add up (all-reduce) where the node is split over several.
         forward_share: [n] which share of the node's time is its forward pass, 0 to 1; unless given 1, and 0 in the
             backward part.
+        workspace: [n] what a node needs beside its memory while it runs: of the nodes on a device the largest counts.
         cache: [n] the part of the memory that grows with the requests that are served, such as keys and values.
         times: running times by device type (or device name), each [n], where a file gives
             them; ``inf`` marks a node the type does not support.
@@ -107,6 +108,7 @@ class Graph(Picklable):
     reduce: Floats
     forward_share: Floats
     cache: Floats
+    workspace: Floats
     times: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
     device_times: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
     batch_times: BatchTimes = field(default_factory=lambda: MappingProxyType({}))
@@ -141,6 +143,7 @@ class Graph(Picklable):
         reduce: ArrayLike = 0.0,
         forward_share: ArrayLike | None = None,
         cache: ArrayLike = 0.0,
+        workspace: ArrayLike = 0.0,
         times: Mapping[str, ArrayLike] | None = None,
         device_times: Mapping[str, ArrayLike] | None = None,
         batch_times: Mapping[str, Mapping[int, ArrayLike]] | None = None,
@@ -200,6 +203,7 @@ class Graph(Picklable):
             reduce=frozen(_per_node("reduce", reduce, n, names), np.float64),
             forward_share=frozen(share, np.float64),
             cache=frozen(cache, np.float64),
+            workspace=frozen(_per_node("workspace", workspace, n, names), np.float64),
             times=_times(times or {}, n, names),
             device_times=_times(device_times or {}, n, names),
             batch_times=_batch_times(batch_times or {}, n, names),
@@ -319,6 +323,7 @@ class Graph(Picklable):
                 output=float(self.output[v]),
                 memory=float(self.memory[v]),
                 cache=float(self.cache[v]),
+                workspace=float(self.workspace[v]),
                 kind=self.kinds[v],
                 label=self.labels[v],
                 color=int(self.colors[v]),

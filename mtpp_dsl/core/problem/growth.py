@@ -36,7 +36,7 @@ _OF_PLACES = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, InOrder, Pin
 """Constraints that ask nothing of sizes or times."""
 _OF_SIZES = (Memory, StageMemory)
 """Constraints that a plan keeps where sizes are smaller."""
-_AMOUNTS = ("params", "output", "memory", "sizes", "saved", "state")
+_AMOUNTS = ("params", "output", "memory", "workspace", "sizes", "saved", "state")
 
 
 def why_not_larger(one: Problem, other: Problem) -> str:

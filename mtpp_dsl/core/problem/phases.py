@@ -47,7 +47,7 @@ MEANT = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, InOrder, Linear, 
 def phased_graph(graphs: Mapping[str, Graph], weights: Mapping[str, float] | None = None) -> Graph:
     """Return one graph with a phase for each of *graphs*, which have the same nodes and edges.
 
-    What a node keeps in memory, and in its cache, is the most that it keeps in any phase. The work, outputs and sizes
+    What a node keeps in memory, in its cache and as workspace is the most in any phase. The work, outputs and sizes
     of the result are the sums over the phases, each times its weight: those of all phases together, one input after the
     other.
 
@@ -78,7 +78,7 @@ def phased_graph(graphs: Mapping[str, Graph], weights: Mapping[str, float] | Non
         _refuse_difference(name, graph, first)
     kept: dict[str, Any] = {
         what: frozen(np.max([getattr(graph, what) for graph in graphs.values()], axis=0), np.float64)
-        for what in ("memory", "saved", "cache")
+        for what in ("memory", "saved", "cache", "workspace")
     }
     if all(np.array_equal(graph.saved, graph.output) for graph in graphs.values()):
         del kept["saved"]

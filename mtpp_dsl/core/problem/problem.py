@@ -56,6 +56,7 @@ from mtpp_dsl.core.problem.plan_rules import check_copies, check_groups, check_r
 from mtpp_dsl.core.problem.soundness import check_devices, check_links, check_magnitudes, check_members, unread, untimed
 from mtpp_dsl.core.problem.staging import check_shards, check_stages
 from mtpp_dsl.core.problem.transfers import Transfers, transfers
+from mtpp_dsl.core.problem.workspace import check_workspace, least_workspace
 
 C = TypeVar("C", bound=Constraint)
 R = TypeVar("R", Replicate, Shard, StageMemory)
@@ -176,6 +177,7 @@ class Problem(Picklable):
         check_phases(graph, interconnect, objectives, constraints)
         check_robust(constraints, graph, interconnect, objectives)
         check_blocks(constraints, objectives)
+        check_workspace(graph, constraints, objectives)
         objective = objectives[0]
         notes = (*notes, *check_network(objectives, devices, interconnect, constraints))
         if objective.batch is not None:
@@ -456,13 +458,46 @@ class Problem(Picklable):
     def memory_limit(self) -> Floats:
         """[devices] what the memory of a device's nodes may add up to under ``constraint memory``.
 
-        ``inf`` for a device without a memory or not under the constraint; the reserve is taken off.
+        ``inf`` for a device without a memory or not under the constraint; the reserve is taken off, and so is the least
+        workspace of the nodes that may be there. Where these differ, more may have to be taken off: see
+        :attr:`uneven_workspace`.
+        """
+        return frozen(np.maximum(self.room_limit - self.least_workspace, 0.0), np.float64)
+
+    @cached_property
+    def room_limit(self) -> Floats:
+        """[devices] what the memory of a device's nodes and the largest workspace of one may take together.
+
+        ``inf`` for a device without a memory or not under ``constraint memory``; the reserve is taken off.
         """
         limit = np.full(self.k, np.inf)
         for constraint in self.of(Memory):
             for d in range(self.k) if constraint.devices is None else constraint.devices:
                 limit[d] = self.devices[d].room
         return frozen(limit, np.float64)
+
+    @cached_property
+    def least_workspace(self) -> Floats:
+        """[devices] the least workspace of any node that may be on the device; 0 where its memory has no limit."""
+        return frozen(least_workspace(self.graph, self.allowed, self.room_limit), np.float64)
+
+    @cached_property
+    def uneven_workspace(self) -> bool:
+        """Whether nodes that may share a device need different workspaces, and its memory may not hold all nodes.
+
+        If not, :attr:`memory_limit` is exact. If so, it is what a device may hold at most, and only methods that say so
+        (:attr:`mtpp_dsl.core.contracts.scopes.Scope.workspace`) accept the problem.
+        """
+        most = self.graph.memory.sum() * (1 + MEMORY_ROUNDING) + self.graph.workspace.max(initial=0.0)
+        scarce = self.room_limit < most
+        differ = self.graph.workspace[:, None] > self.least_workspace
+        return bool((differ & self.allowed)[:, scarce].any())
+
+    @cached_property
+    def holds_all(self) -> Bools:
+        """[devices] whether all nodes may be on the device together, and fit into its memory."""
+        need = self.graph.memory.sum() + self.graph.workspace.max(initial=0.0)
+        return frozen(self.allowed.all(axis=0) & (need <= self.room_limit), np.bool_)
 
     @cached_property
     def memory_room(self) -> Floats:
@@ -495,7 +530,7 @@ class Problem(Picklable):
 
     @cached_property
     def allowed(self) -> Bools:
-        """[n, devices] where each node may go, by support, ``pin`` and ``forbid``."""
+        """[n, devices] where each node may go, by support, ``pin`` and ``forbid``, and where its workspace fits."""
         allowed = np.isfinite(self.time) if self.objective.batch is None else np.array(self.batching.supported)
         everywhere = np.arange(self.k)
         for pin in self.of(Pin):
@@ -504,6 +539,7 @@ class Problem(Picklable):
             allowed[np.ix_(np.array(chunks.nodes), np.setdiff1d(everywhere, chunks.places))] = False
         for forbid in self.of(Forbid):
             allowed[np.ix_(np.array(forbid.nodes), np.array(forbid.devices))] = False
+        allowed[self.graph.workspace[:, None] > self.room_limit] = False
         return frozen(allowed, np.bool_)
 
     @cached_property

@@ -133,6 +133,13 @@ class Hypergraph:
         return frozen(self.total(self.problem.graph.memory), np.float64)
 
     @cached_property
+    def workspace(self) -> Floats:
+        """[n] the largest workspace of a node."""
+        largest = np.zeros(self.n)
+        np.maximum.at(largest, self.of, self.problem.graph.workspace)
+        return frozen(largest, np.float64)
+
+    @cached_property
     def params(self) -> Floats:
         """[n] size of the parameters."""
         return frozen(self.total(self.problem.graph.params), np.float64)

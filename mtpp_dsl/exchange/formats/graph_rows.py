@@ -114,7 +114,7 @@ PHASES = "phases"
 SIZES = ("params", "output", "saved", "state", "reduce")
 COSTS = ("flop", "read", "write")
 WORDS = ("kind", "label", "part", "dtype", "weight_type")
-MEMORIES = ("memory", "cache")
+MEMORIES = ("memory", "cache", "workspace")
 NODE_FIELDS = ("work", *SIZES, *MEMORIES, "forward", "color", "deviation", "deviation_share", *COSTS, *WORDS)
 """What a row of a node may have beside its name, and times by type of device."""
 EDGE_FIELDS = ("size",)
@@ -188,7 +188,7 @@ def rows_of(graph: Graph) -> GraphRows:
     """
     units = {"work": graph.work_unit, "size": graph.size_unit, "memory": graph.memory_unit}
     usual = {
-        **dict.fromkeys(("work", "params", "output", "reduce", "cache"), np.zeros(graph.n)),
+        **dict.fromkeys(("work", "params", "output", "reduce", "cache", "workspace"), np.zeros(graph.n)),
         "memory": graph.params + graph.output + graph.cache
         if graph.memory_unit == graph.size_unit
         else np.full(graph.n, np.nan),
@@ -281,13 +281,13 @@ class _Reading:
         edges = self.sizes.read(
             "size", [f"edge {rows.names[u]} -> {rows.names[v]}" for u, v in rows.edges], list(map(short, rows.sizes))
         )
-        memory, cache = column("memory", self.memory), column("cache", self.memory)
+        memory, cache, workspace = (column(what, self.memory) for what in MEMORIES)
         times = {
             what.removeprefix(TIME_ON): column(what, self.times, 0.0) for what in sorted(self.kinds) if TIME_ON in what
         }
         deviation = column("deviation", self.times)
         work_unit = self.work.unit or (self.times.unit if rows.units.get("work") is None else "")
-        given = any(value is not None for value in (*memory, *cache))
+        given = any(value is not None for value in (*memory, *cache, *workspace))
         return Graph.create(
             rows.names,
             rows.edges,
@@ -296,6 +296,7 @@ class _Reading:
             output=_zeros(sized["output"]),
             memory=_nans(memory),
             cache=_zeros(cache),
+            workspace=_zeros(workspace),
             sizes=edges,
             kinds=self.words("kind"),
             labels=self.words("label"),

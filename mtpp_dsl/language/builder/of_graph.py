@@ -64,7 +64,7 @@ def _in_phases(graph: Graph, v: int) -> dict[str, str]:
     if not graph.phases:
         return {}
     own = {"work": graph.work_unit, "output": graph.size_unit}
-    own |= {"cache": graph.memory_unit} if graph.cache.any() else {}
+    own |= {what: graph.memory_unit for what in ("cache", "workspace") if getattr(graph, what).any()}
     memory = {"memory": quantity(float(graph.memory[v]), graph.memory_unit)}
     return {what: _by_phase(graph, what, v, unit) for what, unit in own.items()} | memory
 
@@ -93,6 +93,7 @@ def _staged(graph: Graph, v: int) -> Iterator[tuple[str, float, str, float]]:
     yield "reduce", float(graph.reduce[v]), unit, 0.0
     if not graph.phases:
         yield "cache", float(graph.cache[v]), graph.memory_unit, 0.0
+        yield "workspace", float(graph.workspace[v]), graph.memory_unit, 0.0
     yield "forward", float(graph.forward_share[v]), "", 0.0 if graph.backward[v] else 1.0
 
 

@@ -37,6 +37,7 @@ NODE_OPTIONS = (
     "output",
     "memory",
     "cache",
+    "workspace",
     "deviation",
     "saved",
     "state",
@@ -49,10 +50,10 @@ NODE_OPTIONS = (
     *COST_OPTIONS,
 )
 
-AMOUNTS = {"work", "params", "output", "memory", "cache", "saved", "state", "reduce"}
+AMOUNTS = {"work", "params", "output", "memory", "cache", "workspace", "saved", "state", "reduce"}
 """Options that are numbers, and nothing else."""
 
-PER_PHASE = ("work", "output", "cache")
+PER_PHASE = ("work", "output", "cache", "workspace")
 """Options that may give each phase a value of its own."""
 
 _ABSENT = dict.fromkeys(("work", "params", "output", "cache"), Quantity(0))
@@ -94,6 +95,7 @@ class GraphItems:
             ("output", sized, self.bytes),
             ("memory", sized, self.memory),
             ("cache", sized, self.memory),
+            ("workspace", sized, self.memory),
             ("saved", sized, self.bytes),
             ("state", sized, self.bytes),
             ("reduce", sized, self.bytes),
@@ -473,6 +475,7 @@ class GraphItems:
             output=self.column("output", 0.0, phase),
             memory=self.column("memory", float("nan")),
             cache=self.column("cache", 0.0, phase),
+            workspace=self.column("workspace", 0.0, phase),
             sizes=[size[phase] if isinstance(size, dict) else size for size in sizes],
             kinds=self.column("kind", "") or None,
             labels=self.column("label", "") or None,

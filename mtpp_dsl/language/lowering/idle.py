@@ -95,12 +95,15 @@ def idle_memory(
             first[1],
             code="MTPP-W401",
         )
-    elif graph.cache.any() and graph.origin is None and not _keeps_memory(constraints):
-        v = int(graph.cache.argmax())
-        yield _warning(
-            f"the cache of {graph.names[v]} is given, but no constraint uses it: say 'constraint memory'",
-            code="MTPP-W401",
-        )
+    elif graph.origin is None and not _keeps_memory(constraints):
+        for what in ("cache", "workspace"):
+            column = getattr(graph, what)
+            if column.any():
+                name = graph.names[int(column.argmax())]
+                yield _warning(
+                    f"the {what} of {name} is given, but no constraint uses it: say 'constraint memory'",
+                    code="MTPP-W401",
+                )
     if limited and ((rules and not graph.memory.any()) or (streams and not rules and not graph.params.any())):
         places += [s.span for s in statements if isinstance(s, tree.InterconnectStatement)]
         yield _warning(

@@ -210,6 +210,9 @@ _OF: Mapping[str, Mapping[str, Meaning]] = {
         "output": Meaning("The size of its tensor.", "size", _NODE, "0"),
         "memory": Meaning("What it takes under constraint memory.", "size", _NODE, "params + output + cache"),
         "cache": Meaning("The part of its memory that requests take.", "size", _CACHES, "0"),
+        "workspace": Meaning(
+            "What it needs beside while it runs: of a device's nodes the largest counts.", "size", _NODE, "0"
+        ),
         "deviation": Meaning(
             "By how much it may take longer, under constraint robust.",
             "time or share",

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.core.constraints import BatchSizes, Constraint, Contiguous, PinChunks, Subgraphs
+from mtpp_dsl.core.constraints import BatchSizes, Constraint, Contiguous, Memory, PinChunks, Subgraphs
 from mtpp_dsl.core.errors import MtppError, PluginError, Refused
 from mtpp_dsl.core.plans.subgraphs import most_subgraphs
 from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Shared
@@ -67,7 +67,7 @@ def relaxes(problem: Problem, left_out: Collection[Constraint]) -> bool:
     streams = isinstance(problem.interconnect, (Shared, Host)) and problem.interconnect.overflow
     return not any(
         c.enlarges
-        or (streams and hasattr(c, "devices") and "memory" in c.keyword)
+        or (streams and (isinstance(c, Memory) or (hasattr(c, "devices") and "memory" in c.keyword)))
         or (isinstance(c, (Contiguous, Subgraphs)) and problem.timed and not isinstance(problem.interconnect, Links))
         for c in left_out
     )

@@ -123,7 +123,7 @@ def bottleneck(question: Question, seconds: float = 0.0) -> BottleneckPart | Non
                 claimed=question.claimed,
             )
         entries.append(one)
-    limit = np.minimum(problem.memory_limit, problem.stage_limit)
+    limit = np.minimum(problem.room_limit, problem.stage_limit)
     memory = [
         (device.name, float(evaluation.memory[d]), float(limit[d]))
         for d, device in enumerate(problem.devices)

@@ -79,7 +79,7 @@ def slack_of(problem: Problem, plan: Plan, evaluation: Evaluation, constraints: 
 
 def _of(problem: Problem, plan: Plan, evaluation: Evaluation, constraint: Constraint) -> Iterator[Slack]:
     if isinstance(constraint, (Memory, StageMemory)):
-        limit = problem.memory_limit if isinstance(constraint, Memory) else problem.stage_limit
+        limit = problem.room_limit if isinstance(constraint, Memory) else problem.stage_limit
         for d in range(problem.k) if constraint.devices is None else constraint.devices:
             used, room = float(evaluation.memory[d]), float(limit[d])
             if room < float("inf") and used > 0:

@@ -172,7 +172,7 @@ def _of_constraints(view: View, mark: Mark) -> Iterator[Child]:
     """Yield what the constraints of a statement hold back, and what they cost where somebody asked."""
     rules = [view.problem.constraints[i] for i in mark.indices]
     if any(isinstance(rule, Memory) for rule in rules) and view.evaluation is not None:
-        limit = view.problem.memory_limit
+        limit = view.problem.room_limit
         full = [
             float(used / room)
             for used, room in zip(view.evaluation.memory, limit, strict=True)

@@ -76,6 +76,11 @@ def _nodes(problem: Problem, plan: Plan) -> tuple[list[Counts], list[float]]:
         params[d] += float(graph.params[v]) / t
     for d, (memory, _) in held_memory(problem, plan).items() if any(problem.stage_memory) else ():
         rows[d]["memory"] = memory
+    if graph.workspace.any():
+        for d, row in enumerate(rows):
+            needs = [float(graph.workspace[v]) for v, e in enumerate(plan.assignment.tolist()) if e == d]
+            row["workspace"] = max(needs, default=0.0)
+            row["memory"] += row["workspace"]
     return rows, params
 
 

@@ -288,6 +288,7 @@ def _devices(problem: Problem, result: Result) -> list[dict[str, Any]]:
             "sync": float(evaluation.sync[d]),
             **({} if problem.robust is None else {"deviation": float(evaluation.deviation[d])}),
             "memory": float(evaluation.memory[d]),
+            **({"workspace": float(evaluation.workspace[d])} if problem.graph.workspace.any() else {}),
             "memory_limit": device.memory,
             **_by_phase(evaluation, d),
         }

@@ -181,6 +181,9 @@ def _of_splits(base: ClaimedKind) -> Iterator[tuple[str, ScopeClaim]]:
     for kind, rules in KEPT.items():
         yield kind, with_rules(base, *rules)
     yield "memory", with_rules(replace(base, devices=TWO), Memory())
+    roomy = replace(base, devices=tuple(replace(device, memory=7.0) for device in TWO), rules=(*base.rules, Memory()))
+    working = replace(roomy, graph=replace(SPLIT, workspace=np.array([0.0, 3.0, 3.0, 0.0])))
+    yield "workspaces", ScopeClaim(working, (roomy,))
     for kind, spoken in SPOKEN.items():
         if base.to.parts == "together" or kind != "bottleneck":
             yield f"a row about {kind}", with_rules(base, spoken)

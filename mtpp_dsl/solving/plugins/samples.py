@@ -174,6 +174,12 @@ def _constrained() -> dict[str, Problem]:
     uneven = [Device(f"d[{d}]", memory=memory, reserve=2.0) for d, memory in enumerate((24.0, 12.0, 9.0))]
     return {
         "memory": Problem.create(_diamond(), uneven, Shared(4.0), constraints=[ACYCLIC, Memory()]),
+        "workspaces": Problem.create(
+            replace(_diamond(), workspace=np.array([0.0, 3.0, 1.0, 0.0, 3.0, 2.0])),
+            [Device(f"d[{d}]", memory=memory) for d, memory in enumerate((17.0, 12.0, 12.0))],
+            Shared(4.0),
+            constraints=[ACYCLIC, Memory()],
+        ),
         "too little memory": on(2, ACYCLIC, Memory(), memory=14.0),
         "overflow": on(2, ACYCLIC, memory=8.0, overflow=True),
         "pinned": on(3, ACYCLIC, Pin(nodes=(2, 5), devices=(1, 2)), Forbid(nodes=(2, 5), devices=(2,))),

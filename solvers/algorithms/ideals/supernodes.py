@@ -159,6 +159,9 @@ def _weightless(problem: Problem, types: DeviceTypes, whole: Supernodes) -> Bool
     light = (whole.time == 0).all(axis=1)
     if (graph.memory.sum() > types.memory).any():
         light &= whole.memory == 0
+    if problem.uneven_workspace:
+        heavy = graph.workspace > 0
+        light &= np.array([not heavy[list(nodes)].any() for nodes in whole.members], np.bool_)
     if (graph.params.sum() > types.overflow).any() or types.syncs.any():
         light &= whole.params == 0
     if any(problem.stage_memory) or any(problem.shard):

@@ -24,6 +24,8 @@ __all__ = [
     "states_of_table",
     "thresholds",
     "with_deviations",
+    "with_workspaces",
+    "workspaces",
 ]
 
 ROUNDING = 1e-6
@@ -128,7 +130,7 @@ def stage_table(
             room[a] = problem.stage_limit[types.members[q][0]] * (1 + tolerance * (1 + ROUNDING))
         fixed[a, ~np.isfinite(total(np.where(np.isfinite(types.time[:, q]), 0.0, np.inf)))] = np.inf
     nets, cost = nets_of(problem, of, np.array([row.tensor for row in rows]))
-    return StageTable(
+    table = StageTable(
         supernodes=supernodes, types=types, shapes=shapes, time=time, base=np.zeros((len(rows), count)), rate=rate,
         nets=nets, cost=cost, loads=len(rows), streams=np.array([row.streams for row in rows]),
         exchanges=np.array([row.exchanges for row in rows]), remains=np.array([row.remains for row in rows]),
@@ -136,6 +138,7 @@ def stage_table(
         spared=types.overflow[[s.kind for s in shapes]] / types.bandwidth, fixed=fixed, further=further, kept=kept,
         enter=enter, room=room, tensors=tensors_of(problem, of) if enter.any() else {},
     )  # fmt: skip
+    return with_workspaces(table, problem)
 
 
 def _kept(
@@ -286,18 +289,61 @@ def with_deviations(table: StageTable, problem: Problem) -> StageTable:
             old.append(a)
             base.append(table.base[0, a] + rule.most * threshold)
             time.append(table.time[0, a] + np.bincount(table.supernodes.of, more, minlength=table.supernodes.n))
+    return replace(_chosen(table, old), time=np.array(time)[None], base=np.array(base)[None])
+
+
+def _chosen(table: StageTable, shapes: Sequence[int]) -> StageTable:
+    """Return the table with these of its shapes, some of them several times."""
+    some = list(shapes)
     return replace(
         table,
-        shapes=tuple(table.shapes[a] for a in old),
-        time=np.array(time)[None],
-        base=np.array(base)[None],
-        rate=table.rate[:, old],
-        sync=table.sync[old],
-        stream=table.stream[old],
-        spared=table.spared[old],
-        fixed=table.fixed[old],
-        further=table.further[old],
-        kept=table.kept[old],
-        enter=table.enter[old],
-        room=table.room[old],
+        shapes=tuple(table.shapes[a] for a in some),
+        time=table.time[:, some],
+        base=table.base[:, some],
+        rate=table.rate[:, some],
+        sync=table.sync[some],
+        stream=table.stream[some],
+        spared=table.spared[some],
+        fixed=table.fixed[some],
+        further=table.further[some],
+        kept=table.kept[some],
+        enter=table.enter[some],
+        room=table.room[some],
     )
+
+
+# Stages whose nodes need different workspaces: one shape for each that may be the largest.
+
+
+def workspaces(problem: Problem, device: int) -> Floats:
+    """Return the workspaces of the nodes that may be on *device*, ascending; ``inf`` without a limit of memory."""
+    own = np.unique(problem.graph.workspace[problem.allowed[:, device]])
+    return own if np.isfinite(problem.memory_limit[device]) and len(own) else np.array([np.inf])
+
+
+def with_workspaces(table: StageTable, problem: Problem) -> StageTable:
+    """Return *table* with what the nodes of a stage need while they run, of which the largest counts.
+
+    A shape for each workspace w that may be the largest of a stage: nodes that need more may not be there, and the room
+    is less by w. A stage fits into its memory if and only if it fits on one of these shapes.
+
+    Args:
+        table: of shapes of one device each, with the memory of :attr:`Problem.memory_limit` as their room.
+        problem: whose nodes it is made of.
+    """
+    if not problem.uneven_workspace:
+        return table
+    assert all(shape.devices == 1 for shape in table.shapes), "no workspace is said of nodes that devices share"
+    needed = np.zeros(table.supernodes.n)
+    np.maximum.at(needed, table.supernodes.of, problem.graph.workspace)
+    old: list[int] = []
+    fixed, room = [], []
+    for a, shape in enumerate(table.shapes):
+        device = table.types.members[shape.kind][0]
+        limit, least = float(problem.memory_limit[device]), float(problem.least_workspace[device])
+        passed = float(table.room[a]) / limit if 0 < limit < np.inf else 1.0  # the tolerance of the check, or none
+        for largest in workspaces(problem, device).tolist():
+            old.append(a)
+            fixed.append(np.where(needed <= largest, table.fixed[a], np.inf))
+            room.append((limit - (largest - least)) * passed if largest < np.inf else table.room[a])
+    return replace(_chosen(table, old), fixed=np.array(fixed), room=np.array(room))

@@ -220,5 +220,5 @@ def _neighbours(problem: Problem, group: Sequence[int]) -> Ints:
 def _key(problem: Problem, assignment: Ints, replicas: Mapping[int, tuple[int, ...]]) -> tuple[float, ...]:
     """Return what is missing of memory, and the loads from largest to least."""
     costs = evaluate(problem, Plan(assignment, replicas=replicas))
-    missing = np.maximum(costs.memory - problem.memory_limit, 0.0).sum()
+    missing = np.maximum(costs.memory - costs.workspace - problem.memory_limit, 0.0).sum()
     return float(missing), *sorted(costs.load.tolist(), reverse=True)

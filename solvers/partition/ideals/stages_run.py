@@ -132,7 +132,11 @@ class StagesRun(IdealsSearch):
         assert isinstance(link, (Shared, Host))
         kept = [c for c in problem.constraints if not isinstance(c, (InOrder, StageMemory))]
         kept += [Acyclic()] if problem.line is not None else []
-        relaxed = replace(problem.asking(Objective("bottleneck"), kept), interconnect=replace(link, overflow=False))
+        relaxed = replace(
+            problem.asking(Objective("bottleneck"), kept),
+            interconnect=replace(link, overflow=False),
+            graph=replace(problem.graph, workspace=np.zeros(problem.graph.n)),
+        )
         limits = self._limits.within(WITHOUT_SHARE * self._limits.remaining, start=None)
         result = FlatRun(relaxed, limits, Aside(self._progress), self._most_bytes, slices=self._slices).result()
         self._infeasibility = result.infeasibility

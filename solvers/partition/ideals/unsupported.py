@@ -8,13 +8,15 @@ from mtpp_dsl.core.constraints import InOrder, Replicate, Shard
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types, too_many_states
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
-from mtpp_dsl.solvers.algorithms.stages.build import of_stages, shapes_of
+from mtpp_dsl.solvers.algorithms.stages.build import of_stages, shapes_of, workspaces
 from mtpp_dsl.solvers.partition.ideals.nest import one_level, unlike
 
 __all__ = ["too_large", "unfit_for_line", "unsupported"]
 
 MAX_STAGE_STATES = 20_000
 """How many ways to have used devices, in how many stages, are gone through."""
+MAX_WORKSPACES = 256
+"""With each that may be the largest on a device of a type, a stage is tried."""
 MAX_DEVICES = 16
 """Which devices are used is a number of so many bits."""
 MAX_BITS = 60
@@ -39,9 +41,16 @@ def unfit_for_line(problem: Problem) -> str | None:
 
 def unsupported(problem: Problem, name: str = "ideals") -> str | None:
     """Return why there are too many device types, or other ones than replicas may have, or None."""
+    if problem.uneven_workspace:
+        levels = sum(len(workspaces(problem, members[0])) for members in device_types(problem).members)
+        if levels > MAX_WORKSPACES:
+            return (
+                f"{name} tells apart {MAX_WORKSPACES:,} workspaces of nodes on devices of a type; here are {levels:,}: "
+                "round them up"
+            )
     if problem.line is not None:
         return None
-    if of_stages(problem):
+    if of_stages(problem) or problem.uneven_workspace:
         return told_apart(problem, name) or _unfit_for_stages(problem, name)
     flat = one_level(problem) if problem.hierarchical else problem
     apart = told_apart(flat) or (unlike(problem) if problem.hierarchical else None)

@@ -137,7 +137,7 @@ class _Run:
             size = max([abs(row.rhs), *(abs(a * values.of(x)) for x, a in row.terms)]) or 1.0
             if over > 1e-9 * size:
                 broken += FIXED + over / size
-        over_memory = np.maximum(evaluation.memory - problem.memory_room, 0.0)
+        over_memory = np.maximum(evaluation.memory - evaluation.workspace - problem.memory_room, 0.0)
         if over_memory.any():
             broken += FIXED + float((over_memory / (problem.memory_room + 1.0)).sum())
         for rule in problem.of(Separate):

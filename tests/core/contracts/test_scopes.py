@@ -31,12 +31,13 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import BUILTIN, FORMULATIONS, METHODS, load
 
 GRAPH = Graph.create(["a", "b", "c"], [(0, 1), (1, 2)], work=1.0, params=2.0, memory=2.0)
+WORKING = Graph.create(["a", "b"], [(0, 1)], work=1.0, memory=1.0, workspace=[1.0, 2.0])
 TRAINING = Graph.create(["a", "b"], [(0, 1)], work=1.0, memory=2.0, backward=[False, True])
 EQUAL = [Device("p", memory=9.0), Device("q", memory=9.0)]
 SHARED = Shared(1.0)
 LINKS = Links(bandwidth=np.ones((2, 2)), latency=np.zeros((2, 2)))
 NOTHING = Scope(objectives=("bottleneck",), interconnects=("shared", "host"), constraints=(Acyclic, Memory, Linear))
-STAGES = replace(NOTHING, decisions=DECISIONS, streams=True, backward=True, unequal=True)
+STAGES = replace(NOTHING, decisions=DECISIONS, streams=True, workspace=True, backward=True, unequal=True)
 SCHEDULES = Scope(objectives=("makespan", "batch"), interconnects=("links",), constraints=(Colocate, Pin))
 
 
@@ -127,6 +128,11 @@ NARROW = {
         problem(on=Shared(1.0, overflow=True)),
         "does not support parameters that are streamed; say 'constraint memory' in place of overflow = stream",
     ),
+    "workspaces": (
+        {"workspace": False},
+        problem(Memory(), graph=WORKING, devices=[replace(d, memory=3.0) for d in EQUAL]),
+        "does not support nodes of different workspaces; leave them out, and keep the largest free with 'reserve'",
+    ),
     "decisions": (
         {"decisions": (On,)},
         problem(row(On(0, 0)), row(Load(1))),
@@ -166,7 +172,7 @@ def test_narrow_scopes(what: str) -> None:
     assert outside("mine", [replace(wide, **narrowed), wide], asked) is None, "one scope that covers it is enough"
 
 
-@pytest.mark.parametrize("what", ["streams", "decisions", "backward", "speeds"])
+@pytest.mark.parametrize("what", ["streams", "workspaces", "decisions", "backward", "speeds"])
 def test_a_scope_claims_nothing_by_default(what: str) -> None:
     """What is not said is refused, so that nobody claims what he has not thought of."""
     _, asked, _ = NARROW[what]

@@ -19,7 +19,7 @@ from mtpp_dsl.core.text.source import Diagnostic
 
 Data = dict[str, Any]
 
-COLUMNS = ("work", "params", "output", "reduce", "cache")
+COLUMNS = ("work", "params", "output", "reduce", "cache", "workspace")
 """What a node has, 0 by default."""
 
 

@@ -208,7 +208,8 @@ def _node(reading: TextReading, graph: Graph, v: int) -> list[str]:
     scope, problem = reading.scope, reading.problem
     lines = [f"node {code(graph.names[v])}"]
     parts = [f"kind {code(graph.kinds[v])}"] if graph.kinds[v] else []
-    units = {"work": graph.work_unit, "params": graph.size_unit, "output": graph.size_unit, "memory": graph.memory_unit}
+    units = {"work": graph.work_unit, "params": graph.size_unit, "output": graph.size_unit}
+    units |= dict.fromkeys(("memory", "cache", "workspace"), graph.memory_unit)
     for column, unit in units.items():
         figure = float(getattr(graph, column)[v])
         if figure:
