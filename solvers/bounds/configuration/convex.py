@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.base.lazy import csgraph, sparse
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.bounds.configuration.by_row import improve_each
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
 STEPS_A_SECOND = 1e6
@@ -172,6 +174,7 @@ def heavy_windows(
     rounds: int,
     seed: int,
     say: Any,
+    stopped: Callable[[], bool],
 ) -> tuple[Bools, Floats]:
     """Return [rounds, supernodes] sets within capacity and memory, and their weights; -1 where none was found.
 
@@ -187,12 +190,13 @@ def heavy_windows(
         rounds: how many orders.
         seed: of the orders.
         say: told when code has to be compiled.
+        stopped: whether to leave the rest of the orders.
     """
     n = len(weights)
-    sets, heaviest = np.zeros((rounds, n), np.bool_), np.zeros(rounds)
+    sets = np.zeros((rounds, n), np.bool_)
     offsets = np.concatenate(([0], np.cumsum(np.bincount(arcs[:, 0], minlength=n)))).astype(np.int64)
-    fill = _FILL.pick(rounds * n * (n + len(cost)) / 2.0, say)
+    fill: Any = _FILL.pick(2.0 * rounds * n * (n + len(cost)), say)
     heads = np.ascontiguousarray(arcs[:, 1])
     starts, _, first, at = links
-    fill(weights, work, size, cost, starts, first, at, offsets, heads, capacity, memory, seed, sets, heaviest)
-    return sets, heaviest
+    given = (weights, work, size, cost, starts, first, at, offsets, heads, capacity, memory)
+    return sets, improve_each(lambda own, *row: fill(*given, own, *row), sets, seed, stopped)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.bounds.configuration.by_row import improve_each
 
 STEPS_A_SECOND = 2e6
 REPEATS = 8
@@ -182,6 +184,7 @@ def heavy_sets(
     starts: Bools,
     seed: int,
     say: Any,
+    stopped: Callable[[], bool],
 ) -> tuple[Bools, Floats]:
     """Return [rounds, supernodes] sets within capacity and memory, and their weights; -1 where none was found.
 
@@ -196,10 +199,11 @@ def heavy_sets(
         starts: [rounds, supernodes] sets to start from; from an empty one, a random supernode.
         seed: of the choices.
         say: told when code has to be compiled.
+        stopped: whether to leave the rest of the sets.
     """
-    sets, heaviest = starts.copy(), np.zeros(len(starts))
+    sets = starts.copy()
     if not len(weights):
-        return sets, heaviest
-    fill = _FILL.pick(20.0 * len(starts) * REPEATS * len(weights) ** 1.5, say)
-    fill(weights, work, size, cost, *links, capacity, memory, seed, REPEATS, sets, heaviest)
-    return sets, heaviest
+        return sets, np.zeros(len(starts))
+    fill: Any = _FILL.pick(20.0 * len(starts) * REPEATS * len(weights) ** 1.5, say)
+    given = (weights, work, size, cost, *links, capacity, memory)
+    return sets, improve_each(lambda own, *row: fill(*given, own, REPEATS, *row), sets, seed, stopped)

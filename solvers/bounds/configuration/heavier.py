@@ -10,6 +10,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.cheapest_set import scratch_for
+from mtpp_dsl.solvers.bounds.configuration.by_row import improve_each
 from mtpp_dsl.solvers.bounds.configuration.convex_branching import BRANCH
 from mtpp_dsl.solvers.bounds.configuration.grow import GROW
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, PositionRange, Units
@@ -19,8 +20,6 @@ BUDGET = 2
 CHUNK = 100
 """Nodes of the search between looks at the clock."""
 FLAGS = 5
-SEEDS = 10_007
-"""Seeds of the growth at one place are as far apart from those at the next."""
 MAX_SETS = 8
 """Sets found before the search pauses."""
 
@@ -105,15 +104,12 @@ def heavy_convex(
     stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[Bools, Floats]:
     """Return [rounds, n] convex sets below the target at a place, and their weights; fewer where *stopped* says so."""
-    sets, heaviest = starts.copy(), np.full(len(starts), -1.0)
     grow: Any = GROW.pick(float(len(starts) * repeats * ordered.instance.n**2), say)
     work = units.work + units.extra if units.extra.any() else units.work
     loads = (weights.astype(np.float64), work, units.memory, units.cost)
     tensors = (ordered.starts, ordered.pins, ordered.first, ordered.at)
     edges = (ordered.into, ordered.tails, ordered.out, ordered.heads, ordered.reach)
-    sides = (units.above, units.below, units.limits(place, 1))
-    for r in range(len(starts)):  # one by one, as plain Python takes long for each
-        if stopped():
-            break
-        grow(*loads, *tensors, *edges, *sides, seed * SEEDS + r, repeats, sets[r : r + 1], heaviest[r : r + 1])
+    given = (*loads, *tensors, *edges, units.above, units.below, units.limits(place, 1))
+    sets = starts.copy()
+    heaviest = improve_each(lambda own, *row: grow(*given, own, repeats, *row), sets, seed, stopped)
     return sets[heaviest > 0], heaviest[heaviest > 0]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from time import monotonic
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -191,16 +191,17 @@ class Attempt:
             self._links,
         )
         limits = (sizes.capacity, float(instance.types.memory[kind]))
+        asked: Any = {"seed": self._seed, "say": self._say, "stopped": lambda: self._late}
         if instance.convex[kind].any():
             arcs = self._columns.convexity.arcs
-            sets, weight = heavy_windows(*data, arcs, *limits, rounds=self._rounds, seed=self._seed, say=self._say)
+            sets, weight = heavy_windows(*data, arcs, *limits, rounds=self._rounds, **asked)
             convex = [self._columns.convexity.holds(kind, in_set) for in_set in sets]
             return sets[convex], weight[convex]
         starts = np.zeros((self._rounds, instance.n), np.bool_)
         if self._known[kind]:
             heaviest = np.argsort(-(self._table(kind) @ weights), kind="stable")[: self._rounds // 2]
             starts[: len(heaviest)] = self._table(kind)[heaviest]
-        return heavy_sets(*data, *limits, starts=starts, seed=self._seed, say=self._say)
+        return heavy_sets(*data, *limits, starts=starts, **asked)
 
     def _exact(self, point: Point, patience: float) -> Verdict:
         """Ask for a set that is too heavy: none is a proof; one that is found is added."""
