@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
-from tests.amount import choose
+from tests.amount import choose, stride
 from tests.browser import browser, open_page  # noqa: F401  fixtures
 
 try:
     import mtpp_dsl.grammars
     import mtpp_dsl.models
     import mtpp_dsl.solvers  # noqa: F401
+    from mtpp_dsl.core.base.compiling import KERNELS
 except ModuleNotFoundError as error:
     pytest.exit(
         f"{error}. Install the project first (make install, or pip install -e .): the installation maps models/, "
@@ -90,7 +91,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Import the packages that a test needs, or skip it: to import them takes seconds, and not every process has to."""
+    """Import the packages that a test needs, or skip it: to import them takes seconds, and not every process has to.
+
+    What ran as plain Python in the tests before does not count when a loop is compiled, except in long runs: else the
+    small problems of thousands of tests would compile everything.
+    """
+    if stride(2) > 1:
+        for kernel in KERNELS:
+            kernel.forget()
     for mark in item.iter_markers("needs"):
         for name in mark.args:
             pytest.importorskip(name, reason=f"{name} is not installed")

@@ -25,7 +25,7 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from mtpp_dsl.core.base.machine_code import dispatcher_of, is_compiled
+from mtpp_dsl.core.base.machine_code import dispatcher_of, folder_of, is_compiled
 from mtpp_dsl.core.base.preparation import PREPARING
 
 P = ParamSpec("P")
@@ -58,6 +58,17 @@ def inputs(arrays: T) -> T:
     return type(arrays)._make(views)
 
 
+KERNELS: list[Kernel[..., Any]] = []
+"""All kernels of the modules that have been imported."""
+_always = False
+
+
+def compile_always() -> None:
+    """Have every kernel compiled in this process when it is first called, whether that pays or not."""
+    global _always
+    _always = True
+
+
 class Kernel(Generic[P, R]):
     """One Python source that runs as it stands or compiled, with the same results.
 
@@ -73,6 +84,27 @@ class Kernel(Generic[P, R]):
         self._pace = pace
         self._parts = parts
         self._ready = False
+        self._spent = 0.0
+        KERNELS.append(self)
+
+    @property
+    def name(self) -> str:
+        """The module and the name of the plain function, such as ``algorithms.ideals.lattice:grow``."""
+        module = self.plain.__module__.removeprefix("mtpp_dsl.").removeprefix("solvers.")
+        return f"{module}:{cast('FunctionType', self.plain).__name__.lstrip('_')}"
+
+    @property
+    def ready(self) -> bool:
+        """Whether the compiled function is used from now on in this process."""
+        return self._ready
+
+    @property
+    def folder(self) -> str | None:
+        """The folder in which compiled code is kept, or None if there is none that can be written to."""
+        return folder_of(self._dispatcher)
+
+    def forget(self) -> None:
+        """Begin anew to count how long the plain function has run, as in a process that has not called it."""
         self._spent = 0.0
 
     def pick(self, steps: float, say: Callable[[str], None] | None = None) -> Callable[P, R]:
@@ -124,7 +156,7 @@ class Kernel(Generic[P, R]):
 
         Machine code on disk is used at once: what has run for a while, or is known to, most often runs much longer.
         """
-        if self._ready:
+        if self._ready or _always:
             return True
         if seconds < LOOKING:
             return False

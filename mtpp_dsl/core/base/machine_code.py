@@ -42,6 +42,11 @@ def is_compiled(dispatcher: Any) -> bool:
         return False
 
 
+def folder_of(dispatcher: Any) -> str | None:
+    """Return the folder in which the machine code of a function is kept; None if it is not, or numba does not tell."""
+    return getattr(dispatcher.stats, "cache_path", None)
+
+
 def _jit(function: Callable[P, R], *, called_from_python: bool = True) -> Callable[P, R]:
     """Return numba's dispatcher of a function, with its machine code on disk if a folder can be written to.
 
