@@ -18,7 +18,7 @@ from mtpp_dsl.exchange.formats.workload import Workload
 from mtpp_dsl.language.lowering.blocks import defined
 from mtpp_dsl.language.lowering.choosing import Group, chosen, opened, unrepeated
 from mtpp_dsl.language.lowering.device_options import declare_type
-from mtpp_dsl.language.lowering.lower_constraints import lower_constraint, lower_labelled
+from mtpp_dsl.language.lowering.lower_constraints import lower_constraint
 from mtpp_dsl.language.lowering.lower_costs import has_costs, model_times
 from mtpp_dsl.language.lowering.lower_devices import (
     ReadChannel,
@@ -28,6 +28,7 @@ from mtpp_dsl.language.lowering.lower_devices import (
     memory_units,
 )
 from mtpp_dsl.language.lowering.lower_graph import lower_graph, read_file, read_old_plan
+from mtpp_dsl.language.lowering.lower_labelled import lower_labelled
 from mtpp_dsl.language.lowering.lower_objective import StatedObjective, counting, lower_objective
 from mtpp_dsl.language.lowering.lower_times import TimeTables, TransferTimes
 from mtpp_dsl.language.lowering.lower_units import check_io, given_in_seconds, times_in_seconds
