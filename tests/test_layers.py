@@ -298,7 +298,7 @@ UPWARDS = {  # what a package reaches by name alone, though it is above it or be
     "language.syntax": {"grammars"},
     "editor.setup": {""},
     "solving": {"solving.drivers", "solvers.methods.mip", "solvers.runtime.portfolio", "solvers.schedule.list"},
-    "solving.answers": {"solvers.proving"},
+    "solving.answers": {"solvers.proofs", "solvers.proving"},
     "solving.plugins": {"", "solvers.methods.mip"},
     "show.explaining": {"solvers.schedule.list"},
     "sweeps.file": {"solvers.reductions"},

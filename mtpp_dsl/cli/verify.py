@@ -23,6 +23,7 @@ from mtpp_dsl.core.problem.variants import with_objectives
 from mtpp_dsl.solving.answers.again import path_of, recorded_params, under_target
 from mtpp_dsl.solving.answers.claims import NOT_CHECKED, false_claims, false_source
 from mtpp_dsl.solving.answers.plans import false_plan
+from mtpp_dsl.solving.answers.proof_files import check_proof_file, write_proof
 from mtpp_dsl.solving.answers.proofs import BoundClaim, ProofFinding, check_bound, check_infeasible
 from mtpp_dsl.solving.answers.shape import answers_of, check_shape, dominated
 
@@ -42,13 +43,18 @@ def verify_plan(
     *,
     quiet: bool = False,
     scenario: str | None = None,
+    export_proof: Path | None = None,
 ) -> int:
     """Check an answer, or a plan alone; return the exit code. Where *quiet*, say nothing of what is right.
 
-    Without a *scenario*, that of the answer counts.
+    Without a *scenario*, that of the answer counts. What proves the bound is written to *export_proof*.
     """
     data: Any = read_json(plan_file)
+    if export_proof is not None:
+        check_proof_file(export_proof)
     if is_front(data):
+        if export_proof is not None:
+            raise UsageError(f"--export-proof is for one answer, and {plan_file} has the points of a front")
         return verify_front(spec, plan_file, data, define, include, time_limit, quiet=quiet, scenario=scenario)
     answer = _answer_of(data, str(plan_file))
     recorded = {} if answer is None else recorded_params(answer["spec"], spec)
@@ -56,7 +62,8 @@ def verify_plan(
     problem = read_problem(spec, define, include, recorded, recorded_scenario if scenario is None else scenario)
     if answer is not None and answer.get("target") is not None:
         problem = under_target(problem, answer["target"]["name"])
-    examined = examine(problem, data, answer, spec, define, Limits(time=time_limit))
+    limits = Limits(time=time_limit)
+    examined = examine(problem, data, answer, spec, define, limits)
     if examined.broken or examined.wrong:
         head = f"{plan_file}: not a plan for {spec}" if examined.broken else f"{plan_file}: it contradicts {spec}"
         print_wrong(head, [*examined.broken, *examined.wrong])
@@ -64,6 +71,13 @@ def verify_plan(
     if not quiet:
         costs = None if examined.plan is None else costs_of(problem, examined.plan)
         _print_right(problem, spec, plan_file, costs, answer, examined.findings)
+    if export_proof is not None:
+        claim = BoundClaim.of(problem, answer)
+        if claim is None:
+            raise UsageError(f"no proof was written to {export_proof}: {plan_file} has no bound")
+        write_proof(problem, claim, examined.findings[0], export_proof, limits)
+        if not quiet:
+            say(f"the proof of the bound was written to {export_proof}")
     return 0
 
 

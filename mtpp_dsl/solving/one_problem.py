@@ -24,6 +24,7 @@ from mtpp_dsl.core.plans.plan import Plan, plan_of
 from mtpp_dsl.core.plans.result import OPTIMAL_GAP, Bound, Result
 from mtpp_dsl.core.problem.counting import Recognised, restored
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.answers.certifying import certified
 from mtpp_dsl.solving.checkpoint import kept
 from mtpp_dsl.solving.finding import instead
 from mtpp_dsl.solving.plugins import supervision
@@ -106,6 +107,8 @@ class SolveArguments:
             except VerificationError as error:
                 error.evidence = _evidence(problem, result)
                 raise
+            if not progress.stopped:
+                finished = certified(problem, finished, monotonic() - self.began, self.time_limit)
             time = {**result.time, "total": monotonic() - self.began}
             return keep(_honest(replace(finished, time=time), self.gap))
 

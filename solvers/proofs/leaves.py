@@ -8,11 +8,13 @@ from typing import Any
 
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH
 from mtpp_dsl.solvers.proofs.packed import unpacked
 from mtpp_dsl.solvers.proofs.proof_reading import number
 from mtpp_dsl.solvers.proofs.rows import Rows
+from mtpp_dsl.solvers.proofs.schedule_rows import schedule_rows
 from mtpp_dsl.solvers.proofs.split_rows import split_rows
 
 __all__ = ["Leaf", "LeavesProof", "leaves_of", "refutes", "rows_below"]
@@ -62,6 +64,8 @@ def rows_below(problem: Problem, target: float) -> Rows:
     Raises:
         Refused: no such rows are known for such a problem.
     """
+    if problem.objective.quantity == "makespan" and isinstance(problem.interconnect, Links):
+        return schedule_rows(problem, target)
     return split_rows(problem, target)
 
 

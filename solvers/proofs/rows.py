@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from hashlib import sha256
 from math import floor, frexp, inf, ldexp
 
@@ -30,13 +31,13 @@ class Row:
         name: what the row says.
         terms: variables, and how often each counts.
         most: the limit.
-        costs: whether the limit is the target.
+        costs: by how much more the limit is for a target twice as large.
     """
 
     name: str
     terms: tuple[tuple[int, int], ...]
     most: int
-    costs: bool = False
+    costs: int = 0
 
 
 @dataclass
@@ -62,7 +63,7 @@ class Rows:
         self.high.append(high)
         return len(self.names) - 1
 
-    def add(self, name: str, sums: Iterable[tuple[int, Sum]], most: int, *, costs: bool = False) -> None:
+    def add(self, name: str, sums: Iterable[tuple[int, Sum]], most: int, *, costs: int = 0) -> None:
         """Add the row that some sums, each counted so often, are together no more than *most*.
 
         Raises:
@@ -95,6 +96,10 @@ class Units:
 
     So what keeps to the limit keeps to the row.
 
+    Attributes:
+        limit: in units.
+        size: of a unit, a power of two.
+
     Args:
         limit: more than zero.
 
@@ -107,6 +112,7 @@ class Units:
             raise Refused(f"{limit!r} cannot be counted in units")
         self._shift = BITS - frexp(limit)[1]
         self.limit = -floor(-ldexp(limit, self._shift))
+        self.size = Fraction(2) ** -self._shift
         self._limit = limit
 
     def used(self, value: float) -> int:

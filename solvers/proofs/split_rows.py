@@ -1,168 +1,136 @@
-"""The rows of plans whose devices all have less load than a target: splits on one channel."""
+"""The rows of plans that cost less than a target: splits on one channel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import fsum, inf
 
 from mtpp_dsl.core.constraints import Separate
+from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.proofs.proof_reading import DeviceKind, ProofReading
+from mtpp_dsl.solvers.proofs.convex_rows import add_convex
+from mtpp_dsl.solvers.proofs.labelled_rows import LabelledRows
+from mtpp_dsl.solvers.proofs.places import Place, Placement
+from mtpp_dsl.solvers.proofs.proof_reading import ProofReading
 from mtpp_dsl.solvers.proofs.rows import Rows, Sum, Units
 
 __all__ = ["split_rows"]
 
 ROUNDING = 1e-12
-"""Relative: by so much sums of parameters may be rounded."""
-FIRST = 4
-"""Groups, for each device, that tell which of equal devices comes first."""
+"""Relative: by so much sums may be rounded."""
 
 
 def split_rows(problem: Problem, target: float) -> Rows:
     """Return rows that every plan below the target keeps to, with one numbering of equal devices at least.
 
-    ``on(g, d)``: group g of nodes is on device d. Where all devices are equal and the quotient graph is acyclic, they
-    are numbered in its order, and variables say whether a group is on one of the first devices (archer2024, 3.1).
-    A device pays a tensor of which it has some pins and not all: the largest ``on`` of its pins less the least.
+    Where groups of colocated nodes are is said by :class:`mtpp_dsl.solvers.proofs.places.Placement`. A device pays a
+    tensor of which it has some pins and not all: the largest ``on`` of its pins less the least. Labelled rows are those
+    of :class:`mtpp_dsl.solvers.proofs.labelled_rows.LabelledRows`.
 
     Raises:
         Refused: loads are not the sums that are counted here, or there are too many rows.
     """
-    return _SplitRows(ProofReading(problem), target).rows
+    if not problem.objective.is_linear:
+        return _SplitRows(problem, ProofReading(problem), target, below=True).rows
+    reading = ProofReading(problem.asking(Objective("bottleneck")))
+    split = _SplitRows(problem, reading, _total(reading), below=False)
+    split.labelled.cost_below(problem.objective, target)
+    return split.rows
+
+
+def _total(reading: ProofReading) -> float:
+    """Return what no load exceeds."""
+    most = [
+        max((kind.time[g] for kind in reading.kinds if kind.time[g] < inf), default=0.0)
+        for g in range(len(reading.members))
+    ]
+    streams = any(kind.free < inf for kind in reading.kinds)
+    streamed = fsum(map(abs, reading.params)) / reading.bandwidth if streams else 0.0
+    return (fsum(most) + fsum(reading.tensors.values()) + streamed) * (1 + ROUNDING)
 
 
 class _SplitRows:
-    """Adds the rows one constraint after another.
+    """Adds the rows of one device, or seat, after another.
 
-    Attributes:
-        rows: added so far.
-        kind: of every device; the devices of a kind have numbers in a row.
+    Args:
+        problem: what is asked.
+        reading: of its loads.
+        most: no load is more than this.
+        below: whether all loads have to be less.
     """
 
-    def __init__(self, reading: ProofReading, target: float) -> None:
-        self.rows, self._reading = Rows(), reading
-        self._units = Units(target)
-        self._target = target
-        self._groups = range(len(reading.members))
-        self.kind = [kind for kind in reading.kinds for _ in kind.devices]
-        self._devices = range(len(self.kind))
-        self._on = self._prefixes() if self._in_order else self._assigned()
-        for d in self._devices:
-            self._closed(d)
-            self._memory(d)
-            self._load(d)
-        for constraint in reading.problem.of(Separate):
-            self._apart(sorted({reading.group[v] for v in constraint.nodes}))
-        if not self._in_order or reading.problem.graph.backward.any():
-            for d in self._devices:
-                self._convex(d, reading.arcs(self.kind[d]))
+    def __init__(self, problem: Problem, reading: ProofReading, most: float, *, below: bool) -> None:
+        self.rows, self._reading, self._below = Rows(), reading, below
+        self._units, self._most = Units(most), most
+        placement = Placement(self.rows, problem, reading)
+        loads = []
+        for number, place in enumerate(placement.places):
+            self._closed(number, place)
+            self._memory(number, place)
+            loads.append(self._load(number, place))
+            for constraint in problem.of(Separate):
+                self._apart(number, place, sorted({reading.group[v] for v in constraint.nodes}))
+            if not placement.ordered or problem.graph.backward.any():
+                add_convex(self.rows, f"place {number}", place.on, reading.arcs(place.kind))
+        self.labelled = LabelledRows(self.rows, problem, reading, placement.places, loads, self._units)
+        self.labelled.add()
 
-    @property
-    def _in_order(self) -> bool:
-        return self._reading.problem.acyclic and len(self._reading.kinds) == 1
+    def _closed(self, number: int, place: Place) -> None:
+        for g, time in enumerate(place.kind.time):
+            if time == inf or (self._below and time >= self._most):
+                self.rows.add(f"group {g} not on {number}", [(1, place.on[g])], 0)
 
-    def _prefixes(self) -> list[list[Sum]]:
-        """Add whether a group is on device d or one before it; return [groups][devices] ``on``."""
-        rows, last = self.rows, len(self.kind) - 1
-        before = [[rows.variable(f"group {g} up to {d}") for d in range(last)] for g in self._groups]
-        for g in self._groups:
-            for d in range(last - 1):
-                rows.add(f"group {g} up to {d}", [(1, {before[g][d]: 1}), (-1, {before[g][d + 1]: 1})], 0)
-        ends = {(self._reading.group[u], self._reading.group[v]) for u, v in self._reading.edges(backward=False)}
-        for a, b in sorted(ends):
-            for d in range(last if a != b else 0):
-                rows.add(f"group {a} before {b} up to {d}", [(1, {before[b][d]: 1}), (-1, {before[a][d]: 1})], 0)
-        self._one = rows.variable("one")
-        rows.low[self._one] = 1
-        steps = [[*({x: 1} for x in before[g]), {self._one: 1}] for g in self._groups]
-        return [
-            [{**step[d], **({before[g][d - 1]: -1} if d else {})} for d in self._devices]
-            for g, step in enumerate(steps)
-        ]
+    def _memory(self, number: int, place: Place) -> None:
+        limit, memory = place.kind.memory, self._reading.memory
+        if limit < inf and fsum(memory) > limit > 0:
+            units = Units(limit)
+            needs = [(units.used(need), place.on[g]) for g, need in enumerate(memory)]
+            self.rows.add(f"memory of {number}", [*needs, (-units.limit, place.used)], 0)
 
-    def _assigned(self) -> list[list[Sum]]:
-        """Add where each group is; of equal devices, one that has an earlier group comes first; return ``on``."""
-        rows = self.rows
-        on: list[list[Sum]]
-        on = [[{rows.variable(f"group {g} on {d}"): 1} for d in self._devices] for g in self._groups]
-        for g in self._groups:
-            rows.equal(f"group {g} on one device", [(1, part) for part in on[g]], 1)
-        least = [min(kind.time[g] for kind in self._reading.kinds) for g in self._groups]
-        order = sorted(self._groups, key=lambda g: (-least[g], g))
-        for d in self._devices[1:]:
-            if self.kind[d] is self.kind[d - 1]:
-                for i, g in enumerate(order[: FIRST * len(self.kind)]):
-                    earlier = [(-1, on[h][d - 1]) for h in order[:i]]
-                    rows.add(f"group {g} on {d} after {d - 1}", [(1, on[g][d]), *earlier], 0)
-        return on
+    def _load(self, number: int, place: Place) -> list[tuple[int, Sum]]:
+        """Add that work, tensors and streaming of a device are less than the target; return their sum in units.
 
-    def _closed(self, d: int) -> None:
-        for g in self._groups:
-            if self.kind[d].time[g] >= self._target:
-                self.rows.add(f"group {g} not on {d}", [(1, self._on[g][d])], 0)
-
-    def _memory(self, d: int) -> None:
-        kind, memory = self.kind[d], self._reading.memory
-        if kind.memory < inf and fsum(memory) > kind.memory > 0:
-            units = Units(kind.memory)
-            needs = [(units.used(memory[g]), self._on[g][d]) for g in self._groups]
-            self.rows.add(f"memory of {d}", needs, units.limit)
-
-    def _load(self, d: int) -> None:
-        """Add that work, tensors and streaming of a device are less than the target."""
-        kind, units = self.kind[d], self._units
-        parts = [(units.used(kind.time[g]), self._on[g][d]) for g in self._groups if kind.time[g] < inf]
+        Each part is rounded down.
+        """
+        kind, units = place.kind, self._units
+        parts = [(units.used(time), place.on[g]) for g, time in enumerate(kind.time) if time < inf]
         if kind.pays:
-            for number, (pins, cost) in enumerate(self._reading.tensors.items()):
+            for tensor, (pins, cost) in enumerate(self._reading.tensors.items()):
                 price = units.used(cost)
                 if price:
-                    cut = self._cut(number, sorted(pins), d)
-                    parts += [(price if often > 0 else -price, part) for often, part in cut]
+                    cut = self._cut(f"tensor {tensor} at {number}", [place.on[g] for g in sorted(pins)])
+                    parts += [(price * sign, part) for sign, part in cut]
         if kind.free < inf:
-            parts.append((1, self._streamed(kind, d)))
-        self.rows.add(f"load of {d}", parts, units.limit - 1, costs=True)
+            parts.append((1, self._streamed(number, place)))
+        if self._below:
+            less = units.limit - 1
+            self.rows.add(f"load of {number}", parts, less, costs=units.limit)
+            if not place.certain:
+                self.rows.add(f"load of {number}, if it is of a kind", [*parts, (-less, place.used)], 0)
+        return parts
 
-    def _cut(self, number: int, pins: Sequence[int], d: int) -> list[tuple[int, Sum]]:
+    def _cut(self, name: str, on: Sequence[Sum]) -> list[tuple[int, Sum]]:
         """Add whether a device has some of the pins and not all; return the sum that says so."""
-        rows, on = self.rows, [self._on[g][d] for g in pins]
-        if len(pins) == 2:
-            cut = {rows.variable(f"tensor {number} cut at {d}"): 1}
+        rows = self.rows
+        if len(on) == 2:
+            cut = {rows.variable(f"{name}, cut"): 1}
             for some, other in (on, on[::-1]):
-                rows.add(f"tensor {number} cut at {d}", [(1, some), (-1, other), (-1, cut)], 0)
+                rows.add(f"{name}, cut", [(1, some), (-1, other), (-1, cut)], 0)
             return [(1, cut)]
-        some, every = ({rows.variable(f"tensor {number}, {what} pins on {d}"): 1} for what in ("some", "all"))
-        for g, part in zip(pins, on, strict=True):
-            rows.add(f"tensor {number}, some pins on {d}: {g}", [(1, part), (-1, some)], 0)
-            rows.add(f"tensor {number}, all pins on {d}: {g}", [(1, every), (-1, part)], 0)
+        some, every = ({rows.variable(f"{name}, {what} pins"): 1} for what in ("some", "all"))
+        for part in on:
+            rows.add(f"{name}, some pins", [(1, part), (-1, some)], 0)
+            rows.add(f"{name}, all pins", [(1, every), (-1, part)], 0)
         return [(1, some), (-1, every)]
 
-    def _streamed(self, kind: DeviceKind, d: int) -> Sum:
+    def _streamed(self, number: int, place: Place) -> Sum:
         """Add the time that parameters are streamed for: that of all of them less what fits."""
-        reading, units = self._reading, self._units
-        takes = [(units.used(reading.params[g] / reading.bandwidth), self._on[g][d]) for g in self._groups]
-        free = kind.free + ROUNDING * abs(kind.free)
-        streamed = {self.rows.variable(f"streamed to {d}", sum(often for often, _ in takes)): 1}
-        self.rows.add(f"streamed to {d}", [*takes, (-1, streamed)], units.allowed(free / reading.bandwidth))
+        reading, units, free = self._reading, self._units, place.kind.free
+        takes = [(-units.allowed(-params / reading.bandwidth), place.on[g]) for g, params in enumerate(reading.params)]
+        streamed = {self.rows.variable(f"streamed to {number}", sum(often for often, _ in takes)): 1}
+        kept = units.allowed((free + ROUNDING * abs(free)) / reading.bandwidth)
+        self.rows.add(f"streamed to {number}", [*takes, (-1, streamed), (-kept, place.used)], 0)
         return streamed
 
-    def _apart(self, groups: Sequence[int]) -> None:
-        for d in self._devices:
-            self.rows.add(f"apart on {d}", [(1, self._on[g][d]) for g in groups], 1)
-
-    def _convex(self, d: int, arcs: Iterable[tuple[int, int]]) -> None:
-        """Add that a group after one of the device's and before one is on it, too."""
-        arcs = list(arcs)
-        if not arcs:
-            return
-        rows = self.rows
-        after, before = (
-            {g: {rows.variable(f"group {g} {what} {d}"): 1} for g in sorted({g for arc in arcs for g in arc})}
-            for what in ("after", "before")
-        )
-        for g in after:
-            for side in (after, before):
-                rows.add(f"group {g} beside {d}", [(1, self._on[g][d]), (-1, side[g])], 0)
-            rows.add(f"group {g} between on {d}", [(1, after[g]), (1, before[g]), (-1, self._on[g][d])], 1)
-        for a, b in arcs:
-            rows.add(f"group {b} after {a} on {d}", [(1, after[a]), (-1, after[b])], 0)
-            rows.add(f"group {a} before {b} on {d}", [(1, before[b]), (-1, before[a])], 0)
+    def _apart(self, number: int, place: Place, groups: Sequence[int]) -> None:
+        self.rows.add(f"apart on {number}", [*((1, place.on[g]) for g in groups), (-1, place.used)], 0)

@@ -14,9 +14,6 @@ from mtpp_dsl.solvers.proofs.rows import Row, Rows
 
 __all__ = ["BoxBound", "RowProgramme"]
 
-LARGE = 2.0**20
-"""A row with a limit above it is divided by the limit."""
-
 
 @dataclass(frozen=True)
 class BoxBound:
@@ -34,11 +31,15 @@ class BoxBound:
 
 
 class RowProgramme:
-    """Minimises the share of the target that the rows of costs need, in one box after another."""
+    """Minimises the share of the target that the rows of costs need, in one box after another.
+
+    Variables are counted in their upper bounds.
+    """
 
     def __init__(self, rows: Rows) -> None:
         self.rows, self.solved = rows, 0
-        self._scale = np.array([_scale(row) for row in rows.rows])
+        self._width = [float(max(high, 1)) for high in rows.high]
+        self._scale = np.array([self._scale_of(row) for row in rows.rows])
         self._fixed: dict[int, int] = {}
         self._highs = highs = silent_highs()
         for option, value in (("presolve", "off"), ("solver", "simplex"), ("simplex_strategy", 1), ("threads", 1)):
@@ -50,14 +51,16 @@ class RowProgramme:
         programme = highspy.HighsLp()
         programme.num_col_, programme.num_row_ = count + 1, len(rows.rows)
         programme.col_cost_ = np.append(np.zeros(count), 1.0)
-        programme.col_lower_ = np.append(np.array(rows.low, float), 0.0)
-        programme.col_upper_ = np.append(np.array(rows.high, float), inf)
+        width = np.array(self._width)
+        programme.col_lower_ = np.append(np.array(rows.low, float) / width, 0.0)
+        programme.col_upper_ = np.append(np.array(rows.high, float) / width, inf)
         programme.row_lower_ = np.full(len(rows.rows), -inf)
         limits, starts, index, value = [], [0], [], []
         for row, scale in zip(rows.rows, self._scale.tolist(), strict=True):
-            limits.append(0.0 if row.costs else row.most / scale)
-            index += [variable for variable, _ in row.terms] + [count] * row.costs
-            value += [often / scale for _, often in row.terms] + [-1.0] * row.costs
+            limits.append((row.most - row.costs) / scale)
+            index += [variable for variable, _ in row.terms] + [count] * (row.costs > 0)
+            value += [often / scale * self._width[variable] for variable, often in row.terms]
+            value += [-row.costs / scale] * (row.costs > 0)
             starts.append(len(index))
         programme.row_upper_ = np.array(limits)
         matrix = programme.a_matrix_
@@ -91,10 +94,10 @@ class RowProgramme:
                 self._highs.changeColBounds(variable, value, value)
         self._fixed = dict(fixed)
 
+    def _scale_of(self, row: Row) -> float:
+        """Return by what a row is divided: HiGHS drops numbers below 1e-9."""
+        return float(row.costs or max([1.0, *(abs(often) * self._width[variable] for variable, often in row.terms)]))
+
     def _multipliers(self, duals: Floats) -> Floats:
         multipliers: Floats = np.maximum(duals, 0.0) / self._scale
         return multipliers
-
-
-def _scale(row: Row) -> float:
-    return float(row.most) if row.costs or abs(row.most) > LARGE else 1.0

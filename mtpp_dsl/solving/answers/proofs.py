@@ -15,10 +15,10 @@ from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Checker, Method
 from mtpp_dsl.core.errors import Refused, UsageError, VerificationError, did_you_mean
 from mtpp_dsl.core.problem.counting import recognised
+from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.answers.certifying import ROUNDING, leaves_for
 
-ROUNDING = 1e-9
-"""Relative: values of objectives are written and read as decimals, some of them inverted."""
 SECONDS = 30.0
 """What the check of a bound without a certificate may take."""
 
@@ -55,10 +55,17 @@ class BoundClaim:
 
 @dataclass(frozen=True)
 class ProofFinding:
-    """What became of a claim that nothing refutes: whether it was proved again, and a sentence for the reader."""
+    """What became of a claim that nothing refutes.
+
+    Attributes:
+        proved: whether it was proved again.
+        text: a sentence for the reader.
+        certificate: the one that proves it, as JSON; None without one.
+    """
 
     proved: bool
     text: str
+    certificate: Mapping[str, Any] | None = None
 
 
 def check_bound(problem: Problem, claim: BoundClaim, limits: Limits) -> ProofFinding:
@@ -91,9 +98,8 @@ def check_bound(problem: Problem, claim: BoundClaim, limits: Limits) -> ProofFin
     if not claim.cost <= proved * (1 + ROUNDING):
         shown = problem.objective.value(proved)
         raise VerificationError(f"the bound {value} by {claim.method} is not proved: its certificate proves {shown!r}")
-    return ProofFinding(
-        True, f"bound {value} by {claim.method}: re-checked from its certificate ({kind}), proved again here"
-    )
+    text = f"bound {value} by {claim.method}: re-checked from its certificate ({kind}), proved again here"
+    return ProofFinding(True, text, claim.certificate)
 
 
 def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits: Limits) -> ProofFinding:
@@ -102,7 +108,7 @@ def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits
     Raises:
         VerificationError: the bound is said to be that of ``simple``, and is more.
     """
-    if claim.cost <= 0:
+    if claim.cost <= 0 and _never_negative(problem.objective):
         return ProofFinding(True, f"bound {value} by {claim.method}: proved, as no cost is negative")
     simple: Method = registry.load(registry.METHODS, "simple")()
     bound = None if simple.accepts(problem) is not None else simple.solve(problem, limits, Progress()).bound
@@ -114,13 +120,12 @@ def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits
         shown = "none" if bound is None else repr(problem.objective.value(bound.cost))
         raise VerificationError(f"the bound {value} by simple is not proved: computed again, it is {shown}")
     if _by_ideals(problem, claim, limits):
-        return ProofFinding(
-            True, f"bound {value} by {claim.method}: it has no certificate; all ideals gone through here, and proved"
-        )
-    if _by_leaves(problem, claim, limits):
-        return ProofFinding(
-            True, f"bound {value} by {claim.method}: it has no certificate; all choices gone through here, and proved"
-        )
+        text = f"bound {value} by {claim.method}: it has no certificate; all ideals gone through here, and proved"
+        return ProofFinding(True, text, {"kind": "ideals", **_target(claim)})
+    certificate = leaves_for(problem, claim.cost, Limits(time=min(SECONDS, limits.remaining)))
+    if certificate is not None:
+        text = f"bound {value} by {claim.method}: it has no certificate; all choices gone through here, and proved"
+        return ProofFinding(True, text, certificate.to_json())
     text = f"bound {value} by {claim.method}: only claimed, not proved here: it has no certificate"
     if bound is not None and bound.cost > 0:
         least = problem.valued(bound.cost)
@@ -128,30 +133,28 @@ def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits
     return ProofFinding(False, text)
 
 
+def _never_negative(objective: Objective) -> bool:
+    """Return whether no plan has a cost below zero."""
+    if not objective.is_linear:
+        return True
+    gains = any(factor < 0 for _, factor in objective.terms)
+    return objective.sense == "minimize" and objective.constant >= 0 and not gains
+
+
 def _by_ideals(problem: Problem, claim: BoundClaim, limits: Limits) -> bool:
     """Return whether going through all ideals of the graph proves the bound, where there are few, and time for it."""
     checker: Checker = registry.load(registry.PROOFS, "ideals")()
     left = Limits(time=min(SECONDS, limits.remaining))
     try:
-        checker.prove(recognised(problem).problem, {"target": claim.cost * (1 - ROUNDING / 2)}, left)
+        checker.prove(recognised(problem).problem, _target(claim), left)
     except (Refused, UsageError):
         return False
     return True
 
 
-def _by_leaves(problem: Problem, claim: BoundClaim, limits: Limits) -> bool:
-    """Return whether a tree of boxes over all choices, searched here and then checked, proves the bound."""
-    find = registry.built_in("mtpp_dsl.solvers.proving.leaf_search:find_leaves")
-    checker: Checker = registry.load(registry.PROOFS, "leaves")()
-    left = Limits(time=min(SECONDS, limits.remaining))
-    try:
-        certificate = find(recognised(problem).problem, claim.cost * (1 - ROUNDING / 2), left)
-        if certificate is None:
-            return False
-        proved = checker.prove(recognised(problem).problem, certificate.data, limits)
-    except (Refused, UsageError):
-        return False
-    return claim.cost <= proved * (1 + ROUNDING)
+def _target(claim: BoundClaim) -> dict[str, float]:
+    """Return what a certificate ``ideals`` holds."""
+    return {"target": claim.cost * (1 - ROUNDING / 2)}
 
 
 def check_infeasible(problem: Problem, clash: Sequence[str]) -> ProofFinding:

@@ -22,6 +22,7 @@ from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.cli import verify as command
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.constraints import Replicate, Subgraphs
+from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.result import Result
@@ -32,6 +33,7 @@ from mtpp_dsl.language.values.params import Recorded
 from mtpp_dsl.solving.answers.claims import NOT_CHECKED
 from mtpp_dsl.solving.answers.json import dumps, result_to_json, schema
 from mtpp_dsl.solving.answers.plans import false_devices, false_order, false_rows
+from mtpp_dsl.solving.answers.proofs import BoundClaim, check_bound
 from mtpp_dsl.solving.answers.shape import KEYWORDS, faults
 from tests.amount import part
 from tests.batch_problems import random_batches
@@ -59,7 +61,7 @@ SHARED = "interconnect shared (bandwidth = 1 GiB/s)\n"
 SHARED_PLAIN = "interconnect shared (bandwidth = 1)\nminimize bottleneck\n"
 SPECS = {
     "shared": (GRAPH + "device d[2] (memory = 9 MiB)\n" + SHARED + "minimize bottleneck constraint acyclic", "auto"),
-    "claimed": (GRAPH + "device d[2]\n" + SHARED + "maximize throughput constraint contiguous", "exact"),
+    "by boxes": (GRAPH + "device d[2]\n" + SHARED + "maximize throughput constraint contiguous", "exact"),
     "by ideals": (GRAPH + "device d[2]\n" + SHARED + "maximize throughput constraint acyclic", "ideals"),
     "computed again": (GRAPH + "device d[2]\n" + SHARED + "minimize bottleneck", "without certificate"),
     "streamed": (
@@ -405,13 +407,14 @@ def test_what_is_proved_and_what_is_claimed(tmp_path: Path, capsys: pytest.Captu
     """The reader is told which claims were proved again, and which rest on somebody's word."""
     for name, words in [
         (
-            "claimed",
+            "linear",
             [
                 "only claimed, not proved here",
                 "optimal: only claimed",
                 "not checked, as a spec does not determine it: method",
             ],
         ),
+        ("by boxes", ["optimal: proved again here"]),
         ("by ideals", ["all ideals gone through here, and proved", "optimal: proved again here"]),
         ("computed again", ["computed again here, and proved"]),
         ("bound", ["proved again here", "an answer without a plan"]),
@@ -422,6 +425,8 @@ def test_what_is_proved_and_what_is_claimed(tmp_path: Path, capsys: pytest.Captu
         assert run(["verify", str(spec), str(tmp_path / "a.json")]) == 0
         out = capsys.readouterr().out
         assert all(word in out for word in words), (name, out)
+    spec, text = answer("linear")  # a gain: costs are negative
+    assert not check_bound(mtpp_dsl.load(spec), BoundClaim(0.5, -0.5, "exact", None), Limits()).proved
     spec, text = answer("computed again")
     data = json.loads(text)
     value = data["bound"]["value"] * 1.01
