@@ -72,6 +72,28 @@ def overflow(model: Any, problem: Problem, params: Floats, on: On, unit: float, 
     return lambda d: part.s[d]
 
 
+def hidden(model: Any, compute: Overflow, over: Overflow, name: str = "hidden") -> Overflow:
+    """Add how long each device works or streams, whichever is longer; returned as a function of the device.
+
+    Formula: ``h[d] >= work(d)``, ``h[d] >= s[d]`` on the devices that can overflow; elsewhere ``work(d)`` itself.
+    Source -> target: ``overflow = prefetch`` -> a continuous ``h``.
+    Exact while nothing pushes a load up.
+
+    Args:
+        model: with the block of :func:`overflow`, if any device can overflow.
+        compute: the work of a device.
+        over: what :func:`overflow` returned.
+        name: of the block to add.
+    """
+    part = pyo.Block(concrete=True)
+    model.add_component(name, part)
+    part.D = pyo.Set(initialize=list(model.overflow.D) if hasattr(model, "overflow") else [])
+    part.h = pyo.Var(part.D, domain=pyo.NonNegativeReals)
+    constrain(part, "works", part.D, rule=lambda b, d: b.h[d] >= compute(d))
+    constrain(part, "streams", part.D, rule=lambda b, d: b.h[d] >= over(d))
+    return lambda d: part.h[d] if d in part.D else compute(d)
+
+
 def _spare(streamed: Floats, excess: Floats) -> list[float]:
     """Return [devices] how much of the clipped parameters must be elsewhere for none to be streamed."""
     spare = [fsum([*column, -e]) for column, e in zip(streamed.T.tolist(), excess.tolist(), strict=True)]

@@ -26,6 +26,7 @@ def phase_values(
     """Add the loads of the phases that somebody speaks of; return what gives the value of a decision about one.
 
     Formula: ``l[p,d] = sum_v time[p,v,d] on(v,d) + sum_u size[p,u] c[u,d]``; ``T[p] >= l[p,d]``, ``T[p] >= floor[p]``.
+    With ``overflow = prefetch`` the work of p is in a variable that is no less than what d streams, the same in each p.
     Source -> target: ``load(d, p)``, ``bottleneck(p)``, ``latency(p)`` -> variables.
     Exact: a tensor is cut in all phases or in none, so that the c of ``tensor_cut`` are those of every phase. T[p] is
     exact while nothing pushes it up.
@@ -46,6 +47,8 @@ def phase_values(
     part.l = pyo.Var(part.P, model.D, domain=pyo.NonNegativeReals)
     part.loads = pyo.ConstraintList()
     part.T = pyo.Var(part.P, domain=pyo.NonNegativeReals)
+    part.busy = pyo.VarList(domain=pyo.NonNegativeReals)
+    streaming = set(model.overflow.D) if problem.prefetches and hasattr(model, "overflow") else set()
     for name in names:
         phase = problem.phase(name)
         own = Hypergraph(phase, view.of)
@@ -53,7 +56,8 @@ def phase_values(
         sizes = [float(tensor[list(net.tensors)].sum()) for net in nets]
         part.T[name].setlb(floor_of(own.least_work, problem.k) * (1 - 1e-9) / unit)
         for d in model.D:
-            done = sum(float(time[v, d]) * on(v, d) for v in np.flatnonzero(time[:, d] > LEAST).tolist())
+            work = sum(float(time[v, d]) * on(v, d) for v in np.flatnonzero(time[:, d] > LEAST).tolist())
+            done = waits(part, work, model.overflow.s[d]) if d in streaming else work
             paid = sum(size * model.tensors.c[u, d] for u, size in enumerate(sizes) if size > LEAST)
             part.loads.add(part.l[name, d] == done + paid)
     constrain(part, "largest", part.P, model.D, rule=lambda b, p, d: b.T[p] >= b.l[p, d])
@@ -69,6 +73,14 @@ def phase_values(
         return part.z[decision]
 
     return value
+
+
+def waits(part: Any, work: Any, streamed: Any) -> Any:
+    """Add a variable that is no less than the work of a device and what it streams; return it."""
+    longer = part.busy.add()
+    part.loads.add(longer >= work)
+    part.loads.add(longer >= streamed)
+    return longer
 
 
 def add_maxima(model: Any, problem: Problem, value: Callable[[Decision], Any], unit: float) -> None:

@@ -73,7 +73,8 @@ def _asked_of(problem: Problem, view: Hypergraph, nets: Sequence[Net], unit: flo
     kept = float(problem.overflow_limit.max())
     if kept < np.inf:
         per_size = 1.0 / (problem.channel.bandwidth * unit)
-        needs.append((work + view.params * per_size) / (cost / unit + kept * per_size))
+        both = 0.0 * work if problem.prefetches else work  # streamed while the device works, it has the time to itself
+        needs.append((both + view.params * per_size) / (cost / unit + kept * per_size))
     paying = isinstance(problem.interconnect, Shared) or all(device.pays_io for device in problem.devices)
     return RelaxedInstance(
         k=problem.k,

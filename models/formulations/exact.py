@@ -55,7 +55,7 @@ from mtpp_dsl.models.blocks.in_order import stages_in_order
 from mtpp_dsl.models.blocks.linear_objective import add_costs, used_devices
 from mtpp_dsl.models.blocks.memory import memory, workspace
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
-from mtpp_dsl.models.blocks.overflow import NOTHING, overflow
+from mtpp_dsl.models.blocks.overflow import NOTHING, hidden, overflow
 from mtpp_dsl.models.blocks.phases import add_maxima, phase_values
 from mtpp_dsl.models.blocks.placement import by_first_use, separate
 from mtpp_dsl.models.blocks.split_nets import SplitNets
@@ -105,6 +105,7 @@ class Exact(Scoped, CutoffFormulation):
             decisions=(On, Load, LargestLoad, Used, Latency, Penalties, Largest),
             soft=True,
             streams=True,
+            prefetch=True,
             workspace=True,
             backward=True,
             unequal=True,
@@ -140,6 +141,11 @@ class Exact(Scoped, CutoffFormulation):
             reason = (
                 f"{self.name} does not support constraint {problem.robust} beside what gains from larger loads: it "
                 "counts worst cases from above"
+            )
+        if reason is None and problem.prefetches and (up.loads or up.bottleneck):
+            reason = (
+                f"{self.name} does not support overflow = prefetch beside what gains from larger loads: its "
+                "model bounds them from below"
             )
         asks = any(problem.of(Linear)) or problem.objective.is_linear or linear.names_loads(problem)
         if reason is not None or not asks:
@@ -290,7 +296,8 @@ class Exact(Scoped, CutoffFormulation):
             floor = scale.floor / scale.unit
             passes = np.where(view.allowed, view.total(_ahead(problem)), 0.0) / scale.unit
             again = recomputing(model, problem, view, on, passes) if any(problem.stage_memory) else _nothing
-            load = _named(model, problem, lambda d: compute(d) + again(d) + cut(d) + over(d) + late(d))
+            busy = hidden(model, compute, over) if problem.prefetches else lambda d: compute(d) + over(d)
+            load = _named(model, problem, lambda d: busy(d) + again(d) + cut(d) + late(d))
             if any(problem.shard):
                 load, floor = sharded(model, problem, view, on, cut, scale.unit), 0.0
             if problem.objective.is_iteration:

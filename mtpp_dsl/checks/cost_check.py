@@ -100,6 +100,7 @@ def loads(problem: Problem, device: list[int], backward: bool | None = None, rep
     for v, d in enumerate(device):
         total[d] += float(problem.time[v, d]) if counts[v] else 0.0
         params[d] += float(graph.params[v])
+    busy = list(total)
     span = spans(problem, replicas)
     touched: dict[int, set[int]] = defaultdict(set)
     leaving: dict[int, set[int]] = defaultdict(set)
@@ -121,7 +122,8 @@ def loads(problem: Problem, device: list[int], backward: bool | None = None, rep
         hard = any(c.devices is None or d in c.devices for c in rules)
         pays = isinstance(link, Shared) or spec.pays_io
         if link.overflow and pays and spec.memory is not None and not hard and not backward:
-            total[d] += max(0.0, params[d] - spec.room) / link.bandwidth
+            stream = max(0.0, params[d] - spec.room) / link.bandwidth
+            total[d] += max(0.0, stream - busy[d]) if link.prefetch else stream
     for lead, members in replicas.items():
         for d in members:
             total[d] = max(total[d] / len(members), exchange(problem, replicas, lead, params))

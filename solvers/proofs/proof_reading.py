@@ -79,6 +79,10 @@ class ProofReading:
         if not problem.is_split and not (work_alone and on_network):
             raise Refused("certificates are about loads on shared and host interconnects")
         refuse_copies(problem)
+        if problem.prefetches:
+            raise Refused(
+                "certificates are about work and streamed parameters that add up; here the longer of them counts"
+            )
         self.problem = problem
         self.members = _colocated(problem)
         self.group = {v: g for g, nodes in enumerate(self.members) for v in nodes}

@@ -64,6 +64,8 @@ class Contract:
             return "contract keeps the optimum of a bottleneck on a shared interconnect only"
         if problem.phased:
             return "a merged node has the times and tensors of all phases together, not of each"
+        if problem.prefetches:
+            return "a merged node may hide parameters that are streamed behind other work"
         if problem.uneven_workspace:
             return "a merged node needs the largest workspace of its nodes wherever it is"
         if problem.hierarchical:

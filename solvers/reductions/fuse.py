@@ -52,6 +52,8 @@ class Fuse:
             return "fuse keeps the optimum of a bottleneck on a shared interconnect only"
         if problem.phased:
             return "a fused node has the times and tensors of all phases together, not of each"
+        if problem.prefetches:
+            return "a fused node may hide parameters that are streamed behind other work"
         if problem.uneven_workspace:
             return "a fused node needs the largest workspace of its nodes wherever it is"
         other = next((c for c in problem.constraints if not isinstance(c, KEPT)), None)

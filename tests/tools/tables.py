@@ -95,6 +95,7 @@ CONSTRAINTS: tuple[tuple[str, type[kinds.Constraint], set[str], set[str]], ...] 
 
 PROPERTIES: tuple[tuple[str, Callable[[Scope], bool], set[str], set[str]], ...] = (
     ("`overflow = stream`", lambda scope: scope.streams, ANY - {"makespan", "batch"}, {"shared", "host"}),
+    ("`overflow = prefetch`", lambda scope: scope.prefetch, ANY - {"makespan", "batch"}, {"shared", "host"}),
     ("`workspace` that differs", lambda scope: scope.workspace, ANY - {"batch"}, {"shared", "host", "links"}),
     ("groups of devices (`between`)", lambda scope: scope.groups, ANY - {"makespan", "batch"}, {"shared", "host"}),
     ("`acyclic (groups = free)`", lambda scope: scope.free_groups, ANY - {"makespan", "batch"}, {"shared", "host"}),

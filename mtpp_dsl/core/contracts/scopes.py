@@ -60,6 +60,8 @@ class Scope:
         groups: whether the network between groups of devices may be slower.
         free_groups: whether data may then enter a group more than once (``acyclic (groups = free)``).
         streams: whether parameters that do not fit may be streamed (``overflow = stream``).
+        prefetch: whether they may be streamed while the device works (``overflow = prefetch``). The longer of both is
+            less than their sum, so that a bound that adds them up may be above the optimum.
         workspace: whether nodes that may share a device may need different workspaces. Bounds may leave them out, as
             they only take plans away; where all are the same, they are part of what devices keep free.
         backward: whether the graph may have a backward part. ``acyclic``, ``contiguous`` and ``stages`` are then about
@@ -82,6 +84,7 @@ class Scope:
     groups: bool = False
     free_groups: bool = False
     streams: bool = False
+    prefetch: bool = False
     workspace: bool = False
     backward: bool = False
     unequal: bool = False
@@ -168,6 +171,10 @@ _FIRST: tuple[tuple[Callable[[Scope, Problem], bool], str], ...] = (
     (
         lambda scope, problem: scope.streams or bool(np.isinf(problem.overflow_limit).all()),
         "does not support parameters that are streamed; say 'constraint memory' in place of overflow = stream",
+    ),
+    (
+        lambda scope, problem: scope.prefetch or not problem.prefetches,
+        "does not support parameters that are streamed while devices work (overflow = prefetch); say overflow = stream",
     ),
     (
         lambda scope, problem: scope.workspace or not problem.uneven_workspace,

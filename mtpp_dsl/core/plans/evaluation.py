@@ -39,7 +39,8 @@ class Evaluation(Picklable):
     Attributes:
         work: running time of the device's nodes, with the all-reduces of shards, and the passes that it computes again.
         input, output: time to read tensors made elsewhere, and to write those read elsewhere.
-        overflow: time to stream the parameters that do not fit.
+        overflow: time to stream the parameters that do not fit; where they are streamed while the device works, what
+            that takes beyond its work.
         memory: what the device's nodes take, as ``constraint memory`` counts it, by stage or not; with *workspace*.
         workspace: the largest workspace of the device's nodes.
         params: size of the parameters of the device's nodes, or of its shard of them.
@@ -146,9 +147,18 @@ def evaluate(problem: Problem, plan: Plan | Planned | Mapping[str, object]) -> E
     if problem.phases:
         by_phase = {name: _split(phase, plan) for name, phase in problem.each_phase.items()}
         evaluation = replace(evaluation, phases=MappingProxyType(by_phase))
+        if problem.prefetches:
+            evaluation = _waiting_in_each(problem, evaluation)
     if problem.objective.is_linear or problem.later or problem.soft_rows:
         return _with_objectives(problem, plan, evaluation)
     return evaluation
+
+
+def _waiting_in_each(problem: Problem, evaluation: Evaluation) -> Evaluation:
+    """Return *evaluation* of all phases together with what each phase waits for streamed parameters, by its weight."""
+    waits = sum((p.weight * evaluation.phases[p.name].overflow for p in problem.graph.phases), np.zeros(problem.k))
+    more = waits - evaluation.overflow
+    return replace(evaluation, overflow=waits, load=evaluation.load + more, forward=evaluation.forward + more)
 
 
 def _mixed(problem: Problem, plan: Plan) -> Evaluation:
@@ -265,6 +275,8 @@ def _split(problem: Problem, plan: Plan) -> Evaluation:
     share = shards[lead] / np.bincount(lead, minlength=k)[lead]
     busy = np.bincount(device, minlength=k) > 0
     overflow = excess / problem.interconnect.bandwidth * share
+    if problem.prefetches:
+        overflow = np.maximum(overflow - work[lead] * share, 0.0)
     sync = _sync(problem, plan, span, params)
     deviation, working = _deviation(problem, device), _workspace(problem, device)
     evaluation = Evaluation(

@@ -94,13 +94,20 @@ class Shared(Short):
     """One channel to memory: a device pays ``output / bandwidth`` once per tensor and direction.
 
     ``overflow``: parameters beyond the device's memory are streamed, at a cost (archer2024, eq. 2).
+    ``prefetch``: they are streamed while the device works, so that the longer of both counts; with ``overflow`` only.
     ``between``: the bandwidth for tensors that leave a group of devices, or enter it; None without groups.
     """
 
     bandwidth: float
     overflow: bool = False
     between: float | None = None
+    prefetch: bool = False
     keyword: ClassVar[str] = "shared"
+
+    @property
+    def streaming(self) -> str:
+        """What the language calls how parameters are streamed: "none", "stream" or "prefetch"."""
+        return "prefetch" if self.prefetch else "stream" if self.overflow else "none"
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +117,13 @@ class Host(Short):
     bandwidth: float
     overflow: bool = False
     between: float | None = None
+    prefetch: bool = False
     keyword: ClassVar[str] = "host"
+
+    @property
+    def streaming(self) -> str:
+        """What the language calls how parameters are streamed: "none", "stream" or "prefetch"."""
+        return "prefetch" if self.prefetch else "stream" if self.overflow else "none"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -270,9 +270,10 @@ def check_phases(
         raise UsageError(
             "a schedule is of one phase: with phases, minimize bottleneck, latency, or those of single phases"
         )
-    if getattr(interconnect, "overflow", False):
+    if getattr(interconnect, "overflow", False) and not getattr(interconnect, "prefetch", False):
         raise UsageError(
-            "overflow streams parameters for each input of one phase; with phases, say 'constraint memory'"
+            "overflow = stream reads parameters for each input of one phase; with phases, say 'overflow = prefetch' or "
+            "'constraint memory'"
         )
     for constraint in constraints:
         if type(constraint) not in MEANT and not isinstance(constraint, PluginConstraint):

@@ -55,6 +55,7 @@ from mtpp_dsl.core.problem.phases import (
 from mtpp_dsl.core.problem.plan_rules import check_copies, check_groups, check_replicas, check_robust, deviations
 from mtpp_dsl.core.problem.soundness import check_devices, check_links, check_magnitudes, check_members, unread, untimed
 from mtpp_dsl.core.problem.staging import check_shards, check_stages
+from mtpp_dsl.core.problem.streaming import check_prefetch
 from mtpp_dsl.core.problem.transfers import Transfers, transfers
 from mtpp_dsl.core.problem.workspace import check_workspace, least_workspace
 
@@ -178,6 +179,7 @@ class Problem(Picklable):
         check_robust(constraints, graph, interconnect, objectives)
         check_blocks(constraints, objectives)
         check_workspace(graph, constraints, objectives)
+        check_prefetch(graph, interconnect, objectives, constraints)
         objective = objectives[0]
         notes = (*notes, *check_network(objectives, devices, interconnect, constraints))
         if objective.batch is not None:
@@ -306,7 +308,7 @@ class Problem(Picklable):
         of p, where A is the sum of all a_p: delays, which are those of every phase, count A times in both.
         """
         weights = summed_latencies(self.objectives, self.constraints)
-        if weights is None:
+        if weights is None or self.prefetches:
             return None
         total = sum(weights.values())
         alone = [(a / total, self if phase is None else self.phase(phase)) for phase, a in weights.items()]
@@ -527,6 +529,11 @@ class Problem(Picklable):
                 if device.memory is not None and (shared or device.pays_io) and not hard:
                     limit[d] = device.room
         return frozen(limit, np.float64)
+
+    @cached_property
+    def prefetches(self) -> bool:
+        """Whether some device streams parameters while it works, so that the longer of both counts."""
+        return getattr(self.interconnect, "prefetch", False) and bool(np.isfinite(self.overflow_limit).any())
 
     @cached_property
     def allowed(self) -> Bools:

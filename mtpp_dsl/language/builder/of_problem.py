@@ -113,7 +113,7 @@ def _interconnect(problem: Problem) -> Iterator[str]:
         return
     options: dict[str, Any] = {"bandwidth": quantity(joined.bandwidth, rate)}
     if joined.overflow:
-        options["overflow"] = "stream"
+        options["overflow"] = joined.streaming
     if joined.between is not None:
         options["between"] = quantity(joined.between, rate)
     yield f"interconnect {joined.keyword}{option_list(options, words=('overflow',))}"

@@ -63,6 +63,10 @@ _KINDS = (
 )
 
 
+STREAMING = ("none", "stream", "prefetch")
+"""What becomes of parameters that do not fit: the option ``overflow``."""
+
+
 @dataclass(frozen=True)
 class ReadChannel:
     """An interconnect as read: its kind, its bandwidths and latency, with their places."""
@@ -75,6 +79,7 @@ class ReadChannel:
     between: Quantity | None = None
     routing: Routing = "widest"
     of_splits: Mapping[str, str | None] = field(default_factory=dict)
+    prefetch: bool = False
 
 
 def declare_devices(
@@ -265,7 +270,8 @@ def lower_interconnect(statement: tree.InterconnectStatement, scope: SpecScope) 
         kind=kind,
         bandwidth=bandwidth,
         latency=given.quantity("latency", (TIME, NONE)),
-        overflow=given.word("overflow", ("none", "stream")) == "stream",
+        overflow=given.word("overflow", STREAMING) in ("stream", "prefetch"),
+        prefetch=given.word("overflow", STREAMING) == "prefetch",
         span=statement.span,
         between=given.quantity("between", (RATE, NONE)),
         routing=cast("Routing", given.word("routing", ("widest", "direct")) or "widest"),
@@ -337,12 +343,12 @@ def _by_memory(channel: ReadChannel, graph: Graph) -> tuple[Interconnect, Dimens
             )
     if channel.overflow and graph.memory_unit != graph.size_unit:
         raise Complaint(
-            "overflow = stream needs the size of the nodes' parameters; this graph has none",
+            "overflow needs the size of the nodes' parameters; this graph has none",
             channel.span,
             code="MTPP-E409",
         )
     between = None if channel.between is None else float(channel.between.value)
-    return make(float(channel.bandwidth.value), channel.overflow, between), time
+    return make(float(channel.bandwidth.value), channel.overflow, between, channel.prefetch), time
 
 
 def _check_switches(channel: ReadChannel, scope: SpecScope, switches: Sequence[tree.SwitchStatement]) -> None:

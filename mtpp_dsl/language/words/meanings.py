@@ -272,7 +272,12 @@ _OF: Mapping[str, Mapping[str, Meaning]] = {
     "interconnect": {
         "bandwidth": Meaning("The bandwidth of every pair without a link.", "bandwidth", _JOINED, "none"),
         "latency": Meaning("The latency of every pair without a link.", "time", _JOINED, "0"),
-        "overflow": Meaning("stream: parameters beyond the memory are read for each input.", "word", _JOINED, "none"),
+        "overflow": Meaning(
+            "stream: parameters beyond the memory are read for each input; prefetch: while the device works.",
+            "word",
+            _JOINED,
+            "none",
+        ),
         "between": Meaning("The bandwidth between groups of devices.", "bandwidth", _JOINED, "bandwidth"),
         "routing": Meaning("Whether devices without a link use the widest path.", "word", _JOINED, "widest"),
         **_SPLITS,

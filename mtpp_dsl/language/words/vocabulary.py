@@ -55,7 +55,7 @@ _SCHEDULES = tuple(f'"{word}"' if word[0].isdigit() else word for word in PIPELI
 _CHOICES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("node", "part"): ("forward", "backward"),
     ("device", "io"): ("paid", "free"),
-    ("interconnect", "overflow"): ("none", "stream"),
+    ("interconnect", "overflow"): ("none", "stream", "prefetch"),
     ("interconnect", "routing"): ("widest", "direct"),
     ("", "overlap"): ("none", "full"),
     ("", "send"): ("once", "each"),

@@ -121,6 +121,8 @@ def _loaded(problem: Problem, plan: Plan) -> list[Counts]:
         pays = isinstance(link, Shared) or device.pays_io
         if link.overflow and pays and device.memory is not None and not hard:
             rows[d]["overflow"] = max(0.0, params[d] - device.room) / link.bandwidth
+            if link.prefetch:
+                rows[d]["overflow"] = _waits(problem, plan, d, rows[d])
             rows[d]["forward"] += rows[d]["overflow"]
     for lead, members in plan.replicas.items():
         copies = len(members) // plan.shards.get(lead, 1)
@@ -135,6 +137,19 @@ def _loaded(problem: Problem, plan: Plan) -> list[Counts]:
         if problem.robust is not None:
             row["deviation"] = late
     return rows
+
+
+def _waits(problem: Problem, plan: Plan, d: int, row: Counts) -> float:
+    """Return how long a device waits, after its work, for what it streams; in all phases, by their weights."""
+    stream = row["overflow"]
+    if not problem.graph.phases:
+        return max(0.0, stream - row["work"])
+    nodes = [v for v, e in enumerate(plan.assignment.tolist()) if e == d]
+    waits = 0.0
+    for phase in problem.graph.phases:
+        time = problem.phase(phase.name).time
+        waits += phase.weight * max(0.0, stream - sum(float(time[v, d]) for v in nodes))
+    return waits
 
 
 def _tensors(problem: Problem, plan: Plan) -> Iterator[tuple[int, int, str, bool]]:

@@ -215,6 +215,11 @@ def _of_channels(base: ClaimedKind) -> Iterator[tuple[str, ScopeClaim]]:
     yield "free groups", ScopeClaim(unordered, (ordered,), ((),))
     streamed = replace(base, on=replace(base.on, overflow=True), devices=TWO)
     yield "streams", ScopeClaim(streamed, (base, replace(base, devices=TWO, rules=(Memory(),))))
+    if base.to.parts == "together":
+        heavy = replace(base.graph, params=4 * base.graph.params)
+        fetched = replace(base, graph=heavy, on=replace(base.on, overflow=True, prefetch=True), devices=TWO)
+        slower_on, never = replace(base.on, overflow=True), base.on
+        yield "prefetch", ScopeClaim(fetched, tuple(replace(fetched, on=on) for on in (slower_on, never)))
     if isinstance(base.on, Host):
         free = tuple(replace(device, pays_io=False) for device in UNLIMITED)
         yield "devices that do not pay for I/O", ScopeClaim(replace(base, devices=free), (base,))

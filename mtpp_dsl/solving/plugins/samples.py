@@ -182,6 +182,9 @@ def _constrained() -> dict[str, Problem]:
         ),
         "too little memory": on(2, ACYCLIC, Memory(), memory=14.0),
         "overflow": on(2, ACYCLIC, memory=8.0, overflow=True),
+        "prefetch": Problem.create(
+            _diamond(), _devices(2, 4.0, 1.0), Shared(1.0, overflow=True, prefetch=True), constraints=[ACYCLIC]
+        ),
         "pinned": on(3, ACYCLIC, Pin(nodes=(2, 5), devices=(1, 2)), Forbid(nodes=(2, 5), devices=(2,))),
         "together": on(3, ACYCLIC, Colocate(nodes=(1, 2)), Separate(nodes=(0, 3, 5))),
         "impossible": on(2, ACYCLIC, Colocate(nodes=(0, 5)), Separate(nodes=(0, 5))),

@@ -37,7 +37,7 @@ EQUAL = [Device("p", memory=9.0), Device("q", memory=9.0)]
 SHARED = Shared(1.0)
 LINKS = Links(bandwidth=np.ones((2, 2)), latency=np.zeros((2, 2)))
 NOTHING = Scope(objectives=("bottleneck",), interconnects=("shared", "host"), constraints=(Acyclic, Memory, Linear))
-STAGES = replace(NOTHING, decisions=DECISIONS, streams=True, workspace=True, backward=True, unequal=True)
+STAGES = replace(NOTHING, decisions=DECISIONS, streams=True, prefetch=True, workspace=True, backward=True, unequal=True)
 SCHEDULES = Scope(objectives=("makespan", "batch"), interconnects=("links",), constraints=(Colocate, Pin))
 
 
@@ -128,6 +128,11 @@ NARROW = {
         problem(on=Shared(1.0, overflow=True)),
         "does not support parameters that are streamed; say 'constraint memory' in place of overflow = stream",
     ),
+    "prefetch": (
+        {"prefetch": False},
+        problem(on=Shared(1.0, overflow=True, prefetch=True)),
+        "does not support parameters that are streamed while devices work (overflow = prefetch); say overflow = stream",
+    ),
     "workspaces": (
         {"workspace": False},
         problem(Memory(), graph=WORKING, devices=[replace(d, memory=3.0) for d in EQUAL]),
@@ -172,7 +177,7 @@ def test_narrow_scopes(what: str) -> None:
     assert outside("mine", [replace(wide, **narrowed), wide], asked) is None, "one scope that covers it is enough"
 
 
-@pytest.mark.parametrize("what", ["streams", "workspaces", "decisions", "backward", "speeds"])
+@pytest.mark.parametrize("what", ["streams", "prefetch", "workspaces", "decisions", "backward", "speeds"])
 def test_a_scope_claims_nothing_by_default(what: str) -> None:
     """What is not said is refused, so that nobody claims what he has not thought of."""
     _, asked, _ = NARROW[what]
