@@ -98,7 +98,7 @@ class Blocks:
     """How the caches of nodes are cut into blocks that all devices have the same number of.
 
     Attributes:
-        tokens: of the requests that the ``cache`` of each node is for; None where nobody has said it. A multiple of
+        tokens: of the requests that the ``cache`` of each node is for; None where it is not given. A multiple of
             *block*, so that the caches are whole blocks.
         block: the tokens of one block.
     """
@@ -443,7 +443,7 @@ class Linear(Constraint):
         sense: of the row.
         rhs: right-hand side.
         penalty: what a unit of violation costs, in the unit of the first objective; None where the row must hold.
-        unit: of both sides, for people: "s", "USD", "J", ...; "" where nobody has said it.
+        unit: of both sides, for people: "s", "USD", "J", ...; "" where it is not given.
     """
 
     label: str

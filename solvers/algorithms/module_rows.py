@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.algorithms.cut_nodes import modules as between_cuts
 from mtpp_dsl.solvers.algorithms.narrow_orders import crossing, orders
 
 MAX_CHANNELS = 6
-"""The most channels that are tried where nobody says how many."""
+"""The most channels that are tried by default."""
 WANTED = 12
 """Nodes of a module: more are rarely solved to the end, fewer leave much to the boundaries."""
 BOUNDARY, TENSOR = 0.25, 0.05

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.solvers.schedule.decomposition.decomposition import SolvedParts
 
 SECONDS = 10.0
-"""For a module between given ends, where nobody says how many."""
+"""For a module between given ends, by default."""
 
 
 class _ByParts(Scoped, MethodBase):

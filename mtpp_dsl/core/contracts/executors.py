@@ -59,7 +59,7 @@ class Executor(Protocol):
 
     @property
     def slots(self) -> int:
-        """Return how many processes at once are worth while where nobody says how many: one a core."""
+        """Return how many processes at once are worth while by default: one a core."""
         ...
 
     @property

@@ -148,7 +148,7 @@ class Progress:
         return f"Progress(incumbent={self.incumbent}, bound={bound}, elapsed={self.elapsed:.1f})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy knows: all that was reported. It has no listener, and is heard by nobody."""
+        """Return what a copy knows: all that was reported. It has no listeners."""
         with self._lock:
             known = {name: value for name, value in vars(self).items() if not name.startswith("_")}
             return {

@@ -37,7 +37,7 @@ class Stamp:
         objective: what *value* is of, such as "bottleneck".
         unit: of both, as :meth:`mtpp_dsl.core.problem.objective.Objective.unit` has it.
         target: the runtime whose limits the bound counts; "" for none.
-        model: the file of the model, or ``module:callable``; None where nobody said.
+        model: the file of the model, or ``module:callable``; None where it is not given.
         model_name: what was split: the model by its name, or else the spec.
         model_sha256: of the file of the model; "" where none is known.
         answer: the path of the answer; "" for a plan that comes from none.

@@ -20,7 +20,7 @@ class CachePool:
     Attributes:
         times: how often what the ``cache`` of the nodes is for fits on the fullest device.
         device: the number of that device.
-        blocks: that each device has; None where nobody has said how many tokens the caches are for.
+        blocks: that each device has; None where the spec does not say how many tokens the caches are for.
         tokens: in these blocks; None likewise.
     """
 

@@ -36,12 +36,12 @@ class Plan(Picklable):
     Attributes:
         assignment: [n] device number of every node.
         order: device numbers such that every edge goes from an earlier or the same device to a
-            later one; None when there is no such order or nobody asked.
+            later one; None when there is no such order or it was not requested.
         replicas: for every device whose nodes run on further devices too, all of these, itself first.
-        schedule: when every node and transfer starts and ends; None where the objective is no makespan, or nobody said.
+        schedule: when every node and transfer starts and ends; None where the objective is no makespan, or not given.
         batches: which inputs run where and when, where the objective is the throughput of a batch; *assignment* is then
             the device that runs most inputs of a node.
-        problem: whose nodes and devices the numbers are; None where nobody said.
+        problem: whose nodes and devices the numbers are; None where it is not given.
         shards: for every device whose nodes are split over several (tensor parallelism), over how many; the devices of
             all groups of the stage are its *replicas*.
         recomputed: devices whose nodes run their forward pass again, to keep less in memory.

@@ -162,7 +162,7 @@ class Result(Picklable):
         verified: True once the independent check has passed.
         notes: what the user should be told about this run.
         target: what the limits of the runtime cost that the problem is for; None where it is for none.
-        largest: what is known of the largest value of a param that has a plan; None where nobody asked.
+        largest: what is known of the largest value of a param that has a plan; None where it was not requested.
         problem: what was asked; None in what a method returns by itself, and the methods of this class that need it
             then refuse.
     """

@@ -40,7 +40,7 @@ class Costs(Picklable):
 
     Attributes:
         owner: [items] number of the node that has the item, ascending.
-        flop: [items] floating-point operations; nan where nobody can count them.
+        flop: [items] floating-point operations; nan where unknown.
         read, write: [items] bytes read from memory and written to it; nan where they are not given. In place of these
             :meth:`settled` has those of the node's parameters and tensors.
         kinds: [items] kind of operator, such as "matmul"; "" where none is given.

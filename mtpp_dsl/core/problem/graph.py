@@ -76,7 +76,7 @@ class Graph(Picklable):
             of the device, and in place of ``work`` and ``times`` there; ``inf``: it cannot run the node. They are in
             the unit of the problem's times.
         batch_times: running times of whole batches by device type or device name, and by the number of inputs, each
-            [n]; ``inf``: not supported, nan: nobody measured it.
+            [n]; ``inf``: not supported, nan: not measured.
         deviation, deviation_share: [n] by how much a node may take longer, under ``constraint robust``: a time on every
             device, or a share of its time there; nan where neither is given, and where the other one is.
         work_unit, size_unit: "s", "FLOP" or "" and "B" or "": the units of the arrays.

@@ -453,7 +453,7 @@ class Problem(Picklable):
 
     @property
     def cache_blocks(self) -> Blocks | None:
-        """How caches are cut into blocks that all devices have the same number of; None where nobody asks for it."""
+        """How caches are cut into blocks, as many on every device; None where the spec does not ask for it."""
         return next((rule.pool for rule in self.of(Memory) if rule.pool is not None), None)
 
     @cached_property
@@ -579,7 +579,7 @@ class Problem(Picklable):
     def tensor_time(self) -> Floats:
         """[n] what one reading or writing of each node's tensor costs on ``shared`` and ``host``.
 
-        Zero for a tensor that nobody reads.
+        Zero for a tensor without readers.
         """
         if isinstance(self.interconnect, (Links, Tree)):
             raise UsageError(f"on {self.interconnect.keyword} a transfer depends on the pair of devices")

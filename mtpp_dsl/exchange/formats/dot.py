@@ -93,7 +93,7 @@ def _zeros(rows: GraphRows) -> dict[str, float]:
 
 
 def _known(given: dict[str, str], unknown: dict[str, None]) -> dict[str, Any]:
-    """Return the attributes of a node that weigh something; put others that nobody draws into *unknown*."""
+    """Return the attributes of a node that weigh something; put others that are not drawn into *unknown*."""
     row: dict[str, Any] = {}
     for what, value in given.items():
         if what == COLOR:

@@ -22,7 +22,7 @@ class TorchCost:
     """What a call costs; the numbers are those of torch, and may be symbolic.
 
     Attributes:
-        flop: floating-point operations; None: nobody can count them.
+        flop: floating-point operations; None: unknown.
         reads: bytes read of each tensor among the inputs, in the order of ``node.all_input_nodes``.
         write: bytes written.
         shares: for each tensor that it gives the place of the input whose data it is, or None.

@@ -317,7 +317,7 @@ def _kind(model: Model, grouping: Grouping, costs: Costs, g: int) -> str:
 def _forward(model: Model, grouping: Grouping, costs: Costs) -> Floats:
     """Return [n] which share of the operations of each node is of its forward pass; of the bytes where there are none.
 
-    Operators that nobody can count are left out of it.
+    Operators of unknown cost are left out of it.
     """
     backward = np.array([operator.backward for operator in model.operators])
     first = np.argsort(np.array(grouping.home), kind="stable")  # the order of the items

@@ -27,7 +27,7 @@ class Grouping(Short, Picklable):
 
     Attributes:
         by: "operator", "module", "part" or "layer".
-        names: of the groups: no two share one.
+        names: of the groups; each is unique.
         paths: of the modules or layers as the framework spells them; of single operators those of their modules.
         members: for each group the numbers of its operators, rising.
         copied: for each group those of its members that are computed anew in each group that reads them. Their costs

@@ -33,10 +33,10 @@ KINDS: Mapping[str, str] = MappingProxyType(
 """What an operator may be, for the efficiency of devices by kind."""
 
 GROUPS = ("", "operator", "module", "part", "layer")
-"""What a node of a graph may stand for; "" where nobody says."""
+"""What a node of a graph may stand for; "" where it is not given."""
 
 ROLES = ("", "embedding", "layer", "norm", "head")
-"""What part of a stack of layers an operator belongs to; "" where nobody says."""
+"""What part of a stack of layers an operator belongs to; "" where it is not given."""
 
 _BITS: dict[str, int | float] = {
     **dict.fromkeys(("fp64", "int64", "uint64", "complex64"), 64),
@@ -83,7 +83,7 @@ def bits_of(dtype: str) -> Fraction:
     """Return the bits that one number of a type takes.
 
     Raises:
-        UsageError: nobody knows the type; names those that are near.
+        UsageError: the type is unknown; names those that are near.
 
     >>> bits_of("bf16"), bits_of("q4_k")
     (Fraction(16, 1), Fraction(9, 2))

@@ -27,8 +27,8 @@ class Model(ModelParts):
         phases: names, where amounts may differ by phase; () for one that has no name.
         source: where it came from.
         warnings: what the user should be told.
-        group_by: "operator", "module", "part" or "layer" where nobody says otherwise; "" for the usual.
-        experts_read: "expected" or "all_distinct" where nobody says otherwise; "" for the usual.
+        group_by: "operator", "module", "part" or "layer" unless another one is given; "" for the usual.
+        experts_read: "expected" or "all_distinct" unless another one is given; "" for the usual.
 
     Raises:
         UsageError: numbers, names or sizes that cannot be meant; see :mod:`mtpp_dsl.exchange.model.checks`.

@@ -57,7 +57,7 @@ class Weight(Short, Picklable):
         name: as the framework spells it: "model.layers.3.mlp.up_proj.weight".
         bytes: what it takes as it is stored.
         dtype: of its numbers; one of :data:`mtpp_dsl.exchange.model.kinds.TYPES`.
-        shape: its sizes; () of a number, or where nobody knows.
+        shape: its sizes; () of a number, or where it is unknown.
         tied: names of the other parameters that are the same storage.
         state: bytes that training holds of it: itself, its gradient, what the optimizer keeps; None: ``bytes``.
     """
@@ -95,7 +95,7 @@ class Operator(Short, Picklable):
     """One call of the model.
 
     Attributes:
-        name: no two share one; a name of the language, from :class:`mtpp_dsl.exchange.model.operator_names.Names`.
+        name: unique; a name of the language, from :class:`mtpp_dsl.exchange.model.operator_names.Names`.
         op: what the framework calls the operation: "aten.linear.default", "Conv".
         id: what the framework calls this call: the name of a node in torch's graph, the place of one in ONNX's.
         kind: one of :data:`mtpp_dsl.exchange.model.kinds.KINDS`.
@@ -103,7 +103,7 @@ class Operator(Short, Picklable):
         path: of its module as the framework spells it: "model.layers.3.mlp.up_proj".
         layer: the number of its layer; None outside the stack.
         role: one of :data:`mtpp_dsl.exchange.model.kinds.ROLES`.
-        flop: floating-point operations, a multiplication and an addition being two; None: nobody can count them.
+        flop: floating-point operations, a multiplication and an addition being two; None: unknown.
         read: bytes of the tensors that it reads, weights not counted.
         write: bytes of the tensors that it makes.
         weights: the numbers of the weights that it reads, rising.

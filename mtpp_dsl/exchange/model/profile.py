@@ -31,8 +31,8 @@ class Timing:
         median: of all runs.
         low, high: a quarter of the runs were faster than *low*, a quarter slower than *high*.
         runs: how many there were; of times that somebody else measured, as many as are known of.
-        op: what ran, such as ``aten.linear.default``; "" where nobody said.
-        processor: the median of what the calling thread spent on the processor meanwhile; None where nobody looked.
+        op: what ran, such as ``aten.linear.default``; "" where it is not given.
+        processor: the median of what the calling thread spent on the processor meanwhile; None where unknown.
     """
 
     median: float
@@ -77,7 +77,7 @@ class Profile:
 
     @property
     def slower(self) -> float:
-        """The time of all operators by the time that they spent on the processor; 1 where nobody looked at that."""
+        """The time of all operators by the time that they spent on the processor; 1 where that was not measured."""
         seen = [(one.median, one.processor) for one in self.times.values() if one.processor is not None]
         taken, spent = sum(median for median, _ in seen), sum(processor for _, processor in seen)
         return taken / max(spent, 1e-12) if taken > 0 else 1.0

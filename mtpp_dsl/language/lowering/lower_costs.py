@@ -45,7 +45,7 @@ def with_times(graph: Graph, devices: Sequence[Device]) -> Graph:
     [0.02]
 
     Raises:
-        SpecError: a device lacks a figure that the law asks for, or nobody can count what a node does.
+        SpecError: a device lacks a figure that the law asks for, or the operations of a node are unknown.
     """
     scope, findings = SpecScope(), Findings()
     scope.set_graph(graph)
@@ -124,7 +124,7 @@ def _in_phase(
 
 
 def _wanted(tables: TimeTables, d: int, phase: str, graph: Graph, costs: Costs) -> Bools:
-    """Return [n] the nodes whose times on a device the law is asked for."""
+    """Return [n] the nodes whose times on a device the law computes."""
     device = tables.devices[d]
     nodes = np.zeros(graph.n, np.bool_)
     if {device.name, device.type} & {*graph.times} or device.name in graph.device_times:

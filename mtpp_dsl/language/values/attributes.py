@@ -163,7 +163,7 @@ COSTING: dict[str, tuple[Callable[..., Value], tuple[str, ...]]] = {
 """Function and names of its arguments, by name."""
 
 OF_OPERATORS = frozenset(("flop", "read", "write", "dtype", "weight_type", "kind"))
-"""The functions that, where a law is asked for an operator's time, are about that operator alone."""
+"""The functions that are about one operator alone while a law computes its time."""
 
 OF_DEVICES = frozenset(
     ("peak", "bandwidth", "efficiency", "overhead", "type", "speed", "memory", "group", "price", "power")

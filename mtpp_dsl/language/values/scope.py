@@ -48,7 +48,7 @@ class Hanging:
 
 @dataclass(frozen=True)
 class LawOperator:
-    """The operator whose time a law is asked for.
+    """The operator whose time a law computes.
 
     Attributes:
         costs: of the graph, settled (see :meth:`mtpp_dsl.core.problem.costs.Costs.settled`).

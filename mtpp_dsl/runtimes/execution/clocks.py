@@ -18,7 +18,7 @@ class TimeSpread:
     """The median of some times in s, and the times that a quarter of them are below and above.
 
     *processor* is the median of what the calling thread spent on the processor meanwhile: less, where it waited for
-    other programs. None where it waits for another device, and where nobody looked.
+    other programs. None where it waits for another device, and where that was not measured.
     """
 
     median: float

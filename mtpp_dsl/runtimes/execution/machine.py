@@ -83,7 +83,7 @@ def busy(slower: float, others: float | None, threads: int, cores: int, instead:
 
     Args:
         slower: the time on the clock by the time on the processor, of what was measured.
-        others: cores that other programs kept busy; None where nobody knows.
+        others: cores that other programs kept busy; None where it is unknown.
         threads: with how many threads it was measured.
         cores: how many the machine has.
         instead: what else to do than to measure again.

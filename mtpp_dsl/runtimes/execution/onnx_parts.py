@@ -42,7 +42,7 @@ def cut(model: Any, parts: Sequence[Iterable[int]], name: str) -> list[OnnxPart]
         name: of the model, for messages.
 
     Raises:
-        UsageError: nobody knows the type of a tensor that leaves a part; a part reads what a later one makes.
+        UsageError: a tensor that leaves a part has an unknown type; a part reads what a later one makes.
     """
     nodes = list(model.graph.node)
     reads = [tuple(dict.fromkeys(read_names(node))) for node in nodes]
@@ -163,7 +163,7 @@ class _Types:
         """Return the ValueInfoProto of a tensor.
 
         Raises:
-            UsageError: nobody knows its type.
+            UsageError: its type is unknown.
         """
         info = self.known.get(tensor)
         if info is None or not info.type.WhichOneof("value"):

@@ -169,7 +169,7 @@ def _results(nodes: Sequence[Any]) -> list[Any]:
 
 
 def _places(nodes: Sequence[Any], names: Mapping[Any, str], parts: Sequence[frozenset[str]]) -> dict[Any, set[int]]:
-    """Return the stages that do each call; a call that nobody reads, such as an assertion, is done by none."""
+    """Return the stages that do each call; a call without readers, such as an assertion, belongs to no stage."""
     calls = [node for node in nodes if node.op in ("call_function", "call_module", "call_method")]
     known = {names[node] for node in calls if node in names}
     asked = frozenset().union(*parts)

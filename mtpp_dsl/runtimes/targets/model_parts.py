@@ -37,7 +37,7 @@ def restricted(problem: Problem, name: str, runtime: str) -> Problem:
 def reads_of(model: Model, operators: Sequence[Sequence[int]]) -> list[dict[str, int | None]]:
     """Return for each part the tensors that it reads of earlier parts, with their numbers; None: it is an input.
 
-    A part that computes a tensor anew reads it of nobody.
+    A part that computes a tensor anew reads it from no other part.
     """
     reads: list[dict[str, int | None]] = [{} for _ in operators]
     homes: dict[int, int] = {}

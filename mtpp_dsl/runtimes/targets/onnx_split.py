@@ -69,7 +69,7 @@ def _file(problem: Problem, stamp: Stamp) -> Path:
     """Return the ONNX file: the one that was named, or the one that the spec reads.
 
     Raises:
-        UsageError: nobody says where it is.
+        UsageError: its place is not given.
     """
     if stamp.model is not None:
         return Path(stamp.model)

@@ -38,7 +38,7 @@ class Question(Short):
         evaluation: of the plan.
         answer: the JSON answer, with the bound, the status and why there is no plan.
         bound: no plan's cost is below it; None where none was proved.
-        claimed: whether the bound is what a file says, which nobody has proved again.
+        claimed: whether the bound is what a file says, which has not been proved again.
         node: the number of the node that is asked about; None for none.
         time: seconds that all parts together may take.
         method, solver, seed, threads: by which altered problems are solved.

@@ -27,7 +27,7 @@ class ItemFacts:
 
     @cached_property
     def time(self) -> list[float]:
-        """[items] what each takes on its device; ``nan`` where nobody says."""
+        """[items] what each takes on its device; ``nan`` where it is not given."""
         places = [
             dict(zip(stage.nodes.tolist(), stage.times.tolist(), strict=True)) for stage in self.forest.placed.stages
         ]

@@ -222,7 +222,7 @@ def drawn(
         view: of the page.
         picture: where everything is.
         carried: what every channel carries, by its name.
-        whole: the time that a full wire is busy for; 0 where nobody knows.
+        whole: the time that a full wire is busy for; 0 where it is unknown.
         stages: the place of each device in the pipeline, for its colour.
     """
     busy = sorted((wire for wire in picture.wires if _most(wire, carried) > 0), key=lambda w: -_most(w, carried))

@@ -21,7 +21,7 @@ class Carrying:
 
     Attributes:
         size: of the tensors, for one input, or in the whole schedule of a batch.
-        tensors: how many; 0 where nobody counts them.
+        tensors: how many; 0 where they are not counted.
         time: for how long it is busy; None where that is not a matter of the pair.
     """
 

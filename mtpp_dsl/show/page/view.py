@@ -37,7 +37,7 @@ class SpecText:
         name: its path, as messages call it.
         text: all of it; None of a spec that has changed since, or is gone.
         marks: which lines are about what.
-        nodes: [n] the number of the line that makes each node, 0 where it is in another file; () where nobody looked.
+        nodes: [n] the number of the line that makes each node, 0 where it is in another file; () where unknown.
         called: of an included file, its path as the file that includes it has it.
         includer: of an included file, the name of the file that includes it, and the line.
         anchor: what the identifiers of its lines on the page begin with; their number follows.
@@ -74,7 +74,7 @@ class View:
         evaluation: what the plan costs.
         answer: JSON of schema 2.
         spec: its text; None for a problem that has none.
-        explanation: JSON of ``mtpp explain``; None where nobody asked.
+        explanation: JSON of ``mtpp explain``; None where it was not requested.
         told: the parts of the explanation in words, by their names in its JSON.
         asked: whether somebody gave time to solve changed problems.
     """
@@ -90,7 +90,7 @@ class View:
 
     @property
     def what_if(self) -> Mapping[str, Any] | None:
-        """The JSON of the problems that were changed and solved; None where nobody asked."""
+        """The JSON of the problems that were changed and solved; None where it was not requested."""
         return None if self.explanation is None else self.explanation.get("what_if")
 
     def time(self, value: float) -> str:

@@ -31,7 +31,7 @@ from mtpp_dsl.show.report.steady_jobs import Job, JobKind, Resource, jobs_of
 MOST_ACTIVITIES = 200_000
 """More than these are not listed: a trace of them opens in no viewer."""
 MORE, MOST_UNASKED = 4, 64
-"""Microbatches after the pipeline is full, where nobody says how many; and as many at most."""
+"""Microbatches after the pipeline is full, by default; and as many at most."""
 EXACT = 1e-9
 """Two times that differ by no more than this share of the period are one."""
 _CARRIED: dict[JobKind, Kind] = {
@@ -243,7 +243,7 @@ def _exchanges(
 
 WAYS: tuple[Kind, Kind] = ("forward", "backward")
 MORE_PASSES = 4
-"""Microbatches beside one for each stage, where nobody says how many."""
+"""Microbatches beside one for each stage, by default."""
 
 
 def passes(

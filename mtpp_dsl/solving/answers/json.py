@@ -207,7 +207,7 @@ def _channels(problem: Problem, result: Result) -> dict[str, Any]:
 
 
 def _cache(problem: Problem, result: Result) -> dict[str, Any]:
-    """Return what the caches of the plan hold, by the name of the field; {} where nobody asks, or nothing limits it."""
+    """Return what the caches of the plan hold, by the name of the field; {} without a pool of caches or a limit."""
     pool = None if result.plan is None else cache_pool(problem, result.plan)
     return {} if pool is None else {"cache": {**asdict(pool), "device": problem.devices[pool.device].name}}
 
@@ -230,7 +230,7 @@ def _target(problem: Problem, result: Result) -> dict[str, Any]:
 
 
 def _largest(result: Result) -> dict[str, Any]:
-    """Return what is known of the largest value of a param, by the name of the field; {} where nobody asked."""
+    """Return what is known of the largest value of a param, by the name of the field; {} where it was not requested."""
     largest = result.largest
     return {} if largest is None else {"largest": {**asdict(largest), "proved": largest.proved}}
 

@@ -1,4 +1,4 @@
-"""Tables of a sweep file, read key by key: what is of the wrong kind, and what nobody asked for, is complained of."""
+"""Tables of a sweep file, read key by key: values of a wrong kind and unknown keys are errors."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Fields:
         return self.data.get(name)
 
     def finish(self) -> None:
-        """Complain about every key that nobody has asked for."""
+        """Complain about every key that was not read."""
         for name in self.data:
             if name not in self.asked:
                 hint = did_you_mean(name, self.asked)

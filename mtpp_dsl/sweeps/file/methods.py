@@ -96,7 +96,7 @@ def method_of(run: Run) -> Method:
 
 
 def own_solver(method: Method) -> str:
-    """Return the solver that a method uses where nobody says which; "" where it uses none, or one of its own."""
+    """Return the solver that a method uses by default; "" where it uses none, or one of its own."""
     traits = method_traits(method)
     return DEFAULT_SOLVER if traits.uses_solver and (traits.backends or not traits.engines) else ""
 

@@ -90,7 +90,7 @@ KIND_OF: Mapping[str, str] = {op: kind for kind, ops in _KINDS.items() for op in
 
 
 def kind_of(op: str) -> str | None:
-    """Return the kind of an operator; None where nobody knows what it does."""
+    """Return the kind of an operator; None where it is unknown what it does."""
     return "view" if op in VIEWS else KIND_OF.get(op)
 
 

@@ -158,7 +158,7 @@ def _control(scope: OnnxScope, node: Any) -> OnnxCost:
 
 
 def _rounds(scope: OnnxScope, node: Any) -> tuple[Amount | None, str]:
-    """Return how often the graph within a node runs, None where nobody knows, and what to tell the user."""
+    """Return how often the graph within a node runs, None where it is unknown, and what to tell the user."""
     if node.op_type == "If":
         return 1, "an If is counted with the costlier of its branches"
     if node.op_type == "Scan":

@@ -49,7 +49,7 @@ class AtenCall:
 
 
 def kind_of(name: str) -> str | None:
-    """Return the kind of an operation; None where nobody knows what it does."""
+    """Return the kind of an operation; None where it is unknown what it does."""
     if name in VIEWS:
         return "view"
     return KIND.get(name) or ("elementwise" if name in _POINTWISE.split() else None)

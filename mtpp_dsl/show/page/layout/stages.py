@@ -18,7 +18,7 @@ class StageBox:
     Attributes:
         devices: their numbers, that which carries the nodes in the plan first; () where there is no plan.
         nodes: numbers of the nodes.
-        times: what each of them takes there; ``nan`` where nobody says.
+        times: what each of them takes there; ``nan`` where it is not given.
     """
 
     devices: tuple[int, ...]
