@@ -1,10 +1,13 @@
 """Copies on unequal devices: the language models of other planners, and the plans that these planners made.
 
-    python benchmarks/copies.py SHARED [--share any] [--seconds 10] [--gap 0.001] [--only NAME]
+    python benchmarks/copies.py SHARED [--share any] [--seconds 10] [--gap 0.001] [--only NAME] [--servers]
 
 SHARED is a folder with ``data/planners`` (instances, and plans of other planners) and ``prototypes/peers/evaluate.py``
 (the model under which all are compared). Prints, for each instance that has a plan: inputs a second of the best single
 pipeline, of the plan and of the bound; the gap; seconds of processor time; and the best plan of any other planner.
+
+With ``--servers`` the same models are on servers of 16, 32 and 64 GPUs instead, and the other planner is Parallax's
+greedy rule (``benchmarks/rules/parallax.py``).
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import sys
 from math import exp, log
 from pathlib import Path
 from statistics import median
@@ -20,7 +24,11 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 import mtpp_dsl
+from benchmarks.rules import parallax
+from benchmarks.servers import servers
 from mtpp_dsl.core.constraints import Acyclic, Copies, Memory
 from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
@@ -36,18 +44,20 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--gap", type=float, default=1e-3)
     parser.add_argument("--only", default="")
+    parser.add_argument("--servers", action="store_true")
     options = parser.parse_args()
     peers = evaluator(options.shared)
     plans = {
         file.stem: json.loads(file.read_text())["plans"]
         for file in sorted((options.shared / "data/planners/plans").glob("*.json"))
     }
-    ratios, seconds, gaps = [], [], []
-    for name, instance in peers.INSTANCES.items():
+    ratios, seconds, gaps, behind = [], [], [], []
+    for name, instance in servers(peers.INSTANCES) if options.servers else peers.INSTANCES.items():
         if instance["model"]["layers"] is None or options.only not in name:
             continue
         problem = problem_of(peers, instance, options.share)
-        single = mtpp_dsl.solve(problem_of(peers, instance, "pipelines", 1), "copies", time_limit=options.seconds)
+        alone = problem.with_constraints([rule for rule in problem.constraints if not isinstance(rule, Copies)])
+        single = mtpp_dsl.solve(alone, time_limit=options.seconds, gap=options.gap)
         if single.plan is None:
             print(f"{name:26} no plan: {single.status}")
             continue
@@ -59,7 +69,8 @@ def main() -> None:
         assert single.value is not None
         gaps.append(result.gap or 0.0)
         ratios.append(result.value / single.value)
-        best, rate = best_peer(peers, instance, plans)
+        best, rate = ("parallax", greedy(peers, instance)) if options.servers else best_peer(peers, instance, plans)
+        behind.append(rate / result.value)
         worse = "" if rate <= result.value * (1 + 1e-6) else "  BETTER THAN OURS"
         print(
             f"{name:26} {single.value:9.4f} {result.value:9.4f} {result.bound_value:9.4f} {gaps[-1]:8.3%} "
@@ -69,6 +80,8 @@ def main() -> None:
     mean = exp(sum(map(log, ratios)) / len(ratios))
     print(f"{len(ratios)} instances: {mean:.4f} times the best pipeline (geometric mean), {max(ratios):.2f} at most")
     print(f"gap: {sum(gap <= options.gap for gap in gaps)} within {options.gap:.1%}, {max(gaps):.2%} at most")
+    known = [ratio for ratio in behind if ratio]
+    print(f"best of the others: {exp(sum(map(log, known)) / len(known)):.3f} of ours (geometric mean of {len(known)})")
     print(f"seconds: median {median(seconds):.2f}, {max(seconds):.2f} at most")
 
 
@@ -112,6 +125,14 @@ def best_peer(peers: Any, instance: dict[str, Any], plans: dict[str, dict[str, A
             rates[planner] = found["throughput"]
     best = max(rates, key=lambda planner: rates[planner], default="none")
     return best, rates.get(best, 0.0)
+
+
+def greedy(peers: Any, instance: dict[str, Any]) -> float:
+    """Return the throughput of the pipelines of Parallax's greedy rule; 0 where they are no plan."""
+    made = parallax.pipelines(instance)
+    return (
+        peers.evaluate(instance, {"pipes": [{"assign": one} for one in made]}).get("throughput", 0.0) if made else 0.0
+    )
 
 
 if __name__ == "__main__":

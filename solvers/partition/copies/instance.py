@@ -14,9 +14,10 @@ from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous, Separate
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain
 from mtpp_dsl.solvers.partition.copies.transfers import Transfers, transfers_of
 
-__all__ = ["ChainInstance", "Route", "device_types", "instance_of", "unsupported"]
+__all__ = ["ChainInstance", "Route", "by_devices", "device_types", "instance_of", "unsupported"]
 
 Route = tuple[tuple[int, int, int], ...]
 """The stages of a route in order: the place where each begins, the place behind it, and the type of its device."""
@@ -214,6 +215,17 @@ def instance_of(problem: Problem) -> ChainInstance:
     end = _ends(time, memory, room, list(_apart(problem, place)))
     ordered = any(problem.of(Acyclic)) or any(c.devices is None for c in problem.of(Contiguous))
     return ChainInstance(order, members, time, memory, room, sent, received, carried, end, ordered)
+
+
+def by_devices(instance: ChainInstance) -> NodeChain:
+    """Return the chain with every device by itself, for searches of one pipeline."""
+    kinds = np.empty(int(instance.count.sum()), np.int64)
+    for kind, group in enumerate(instance.members):
+        kinds[list(group)] = kind
+    sent, received = (cost[:, kinds][:, :, kinds] for cost in (instance.sent, instance.received))
+    for cost in (sent, received):
+        cost[:, np.arange(len(kinds)), np.arange(len(kinds))] = inf
+    return NodeChain(instance.time[:, kinds], instance.memory, instance.room[kinds], sent, received)
 
 
 def device_types(time: Floats, room: Floats, transfers: Transfers) -> tuple[tuple[int, ...], ...]:

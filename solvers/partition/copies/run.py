@@ -16,10 +16,11 @@ from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.plan_rules import is_chain
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
 from mtpp_dsl.solvers.partition.copies.branch import CopiesSearch, holdings
 from mtpp_dsl.solvers.partition.copies.graph import GraphPricer, graph_instance, side_by_side
-from mtpp_dsl.solvers.partition.copies.instance import instance_of
+from mtpp_dsl.solvers.partition.copies.instance import by_devices, instance_of
 from mtpp_dsl.solvers.partition.copies.pipelines import pipelines
 from mtpp_dsl.solvers.partition.copies.placing import PlacedRoute, placed, placed_apart, placed_loads
 from mtpp_dsl.solvers.partition.copies.pricing import CountedPricer, Pricer
@@ -35,6 +36,8 @@ WINDOWS_GAP, LEAST_GAP = 1e-3, 1e-7
 """How near it has to come to its bound there, and searches at the least."""
 MAX_CHECKED = 20_000_000
 """Numbers of devices used of each type, times types and nodes, where the check of a certificate counts devices."""
+MAX_SINGLE = 5_000_000
+"""The same in the programme for one pipeline alone."""
 NO_ROUTE = "no single route fits: some nodes have no device, or all do not fit into memory together"
 
 
@@ -90,6 +93,8 @@ class _Run:
         """Take the best pipelines on disjoint devices; return whether nothing is better."""
         rule, instance = self.rule, self.instance
         beside = (pipelines if self.chain else side_by_side)(instance, rule.most, worth, self.progress.say)
+        if beside is None or not beside.complete:
+            self.single()
         if beside is None:
             return False
         for routes in ([] if beside.single is None else [beside.single], beside.routes):
@@ -102,6 +107,21 @@ class _Run:
         self.prove(beside.period, "best pipelines on disjoint devices, by dynamic programming over types of devices")
         return True
 
+    def single(self) -> None:
+        """Take the best single pipeline of a chain whose devices are too many to be counted in all ways."""
+        instance = self.instance
+        if not self.chain or np.prod(instance.count + 1.0) * instance.types * instance.n > MAX_SINGLE:
+            return
+        split = least_bottleneck(
+            by_devices(instance), gap=self.limits.gap, say=self.progress.say, pause=self.incumbent.pause
+        )
+        if split.device is not None:
+            place = np.empty(instance.n, np.int64)
+            place[instance.order] = split.device
+            self.incumbent.take(Plan.create(self.problem, place))
+        if self.rule.most == 1 and instance.ordered and not instance.channels:
+            self.prove(split.lower, "best single pipeline, by dynamic programming over types of devices")
+
     def stages(self, worth: Floats) -> None:
         """Take the stages whose rates are largest at the dearest transfers, and bound by the cheapest."""
         instance, most, say = self.instance, self.rule.most, self.progress.say
@@ -110,7 +130,7 @@ class _Run:
         table = stage_table(instance, most, hopeful=False, say=say)
         if table is None:
             return
-        stages = table.best().stages
+        stages = table.climbed(instance, most, self.incumbent.pause)
         if stages:
             self.take_within(narrowed(instance, stages, alike=True))
         if self.rule.share != "stages":
@@ -120,12 +140,12 @@ class _Run:
         elif instance.ordered:
             hopeful = stage_table(instance, most, hopeful=True, say=say)
             if hopeful is not None:
-                best = hopeful.best()
                 if hopeful.complete:
                     why = "largest least rate of stages, by dynamic programming over types of devices"
-                    self.prove(best.period, why)
-                if best.stages and not self.incumbent.done:
-                    self.take_within(narrowed(instance, best.stages, alike=True))
+                    self.prove(hopeful.best().period, why)
+                stages = hopeful.climbed(instance, most, self.incumbent.pause)
+                if stages and not self.incumbent.done:
+                    self.take_within(narrowed(instance, stages, alike=True))
 
     def take_within(self, narrow: Any) -> None:
         """Take the best shares of routes of an instance in which all routes fit together."""

@@ -12,6 +12,7 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.copies.instance import ChainInstance
 from mtpp_dsl.solvers.partition.copies.kernels import GROUPS
 from mtpp_dsl.solvers.partition.copies.pipelines import ROUNDING, best_sets, fewer
+from mtpp_dsl.solvers.partition.copies.stage_moves import SharedStage, improved
 from mtpp_dsl.solvers.partition.copies.states import CopiesStates, states_of
 
 __all__ = ["StageGroups", "StageTable", "narrowed", "stage_table", "unions"]
@@ -19,9 +20,6 @@ __all__ = ["StageGroups", "StageTable", "narrowed", "stage_table", "unions"]
 NO_LOAD = 1e300
 """The rate of a stage that takes no time, as the kernel has it."""
 MAX_PAIRS = 400_000
-
-SharedStage = tuple[int, int, tuple[int, ...]]
-"""The place where a stage begins, that behind it, and how many devices of each type run it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +40,18 @@ class StageTable:
     """The largest least rate of stages on so many devices of each type.
 
     Attributes:
-        states: of devices.
+        states: of bundles of devices.
+        bundle: [types] devices in a bundle.
+        into, out: [n, types] what transfers at either end of a stage cost a device.
         rate: [places + 1, states] of the stages before each place.
         origin: [places + 1, states, 2] where the last stage begins, and the state of its group.
         complete: whether no number of devices was left out.
     """
 
     states: CopiesStates
+    bundle: Ints
+    into: Floats
+    out: Floats
     rate: Floats
     origin: Ints
     complete: bool
@@ -61,13 +64,20 @@ class StageTable:
         stages, stop = [], len(self.rate) - 1
         while stop > 0:
             begin, group = self.origin[stop, state].tolist()
-            stages.append((begin, stop, tuple(self.states.count[group].tolist())))
+            stages.append((begin, stop, tuple((self.states.count[group] * self.bundle).tolist())))
             stop, state = begin, state - group
         return StageGroups(stages[::-1], (1 - ROUNDING) / rate if rate < NO_LOAD else 0.0)
 
     def best(self) -> StageGroups:
-        """Return the best stages on any devices."""
+        """Return the best stages on any bundles of devices."""
         return self.groups(int(self.rate[-1].argmax()))
+
+    def climbed(self, instance: ChainInstance, most: int, pause: Callable[[], None]) -> list[SharedStage]:
+        """Return the best stages; where they are not known to be, after moves of borders and devices."""
+        stages = self.best().stages
+        if self.complete or not stages:
+            return stages
+        return improved(instance, stages, most, self.into, self.out, pause)
 
 
 def stage_table(
@@ -77,7 +87,8 @@ def stage_table(
 
     A device's rate is one divided by its work and transfers. These depend on the device at the other end: *hopeful*
     takes the cheapest, so that no plan has a smaller period, else the dearest. Both are the same where a transfer costs
-    a device the same with all others. Where devices are many, some are left out; None where that is not enough.
+    a device the same with all others. Where devices are many, those of a type are used in bundles, and some may be left
+    out; None where that is not enough.
     """
     n, types = instance.n, instance.types
 
@@ -88,14 +99,20 @@ def stage_table(
     limits = fewer(instance.count, steps)
     if limits is None:
         return None
+    bundle = np.ones_like(limits)
+    for kind, (size, units) in enumerate(zip(instance.count.tolist(), limits.tolist(), strict=True)):
+        limits[kind] = max(range(1, units + 1), key=lambda number: (size // number * number, number))
+        bundle[kind] = size // limits[kind]
     states = states_of(limits)
     ahead = np.zeros((types, n + 1))
     ahead[:, 1:] = np.cumsum(np.where(np.isfinite(instance.time), instance.time, 0.0), axis=0).T
     into, out = _transfers(instance, hopeful=hopeful)
     rate = np.zeros((n + 1, len(states.count)))
     origin = np.zeros((*rate.shape, 2), np.int64)
-    GROUPS.pick(steps(limits), say)(ahead, instance.end, into, out, states.count, *states.parts, most, rate, origin)
-    return StageTable(states, rate, origin, bool((limits == instance.count).all()))
+    GROUPS.pick(steps(limits), say)(
+        ahead, instance.end, into, out, states.count * bundle, *states.parts, most, rate, origin
+    )
+    return StageTable(states, bundle, into, out, rate, origin, bool((limits == instance.count).all()))
 
 
 def unions(instance: ChainInstance, table: StageTable, most: int, worth: Floats) -> list[SharedStage]:
@@ -117,7 +134,7 @@ def unions(instance: ChainInstance, table: StageTable, most: int, worth: Floats)
         chosen.append(state)
         return ()
 
-    best_sets(instance.count, table.states, least, most, worth, note, table.complete)
+    best_sets(instance.count // table.bundle, table.states, least, most, worth * table.bundle, note, table.complete)
     return [stage for state in chosen[1:] for stage in table.groups(state).stages]
 
 
