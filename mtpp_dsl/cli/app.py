@@ -145,12 +145,17 @@ def verify(
     time_limit: Annotated[
         str, typer.Option(metavar="TIME", help="Stop checking the bound's certificate after this time, or none.")
     ] = "10min",
+    export_proof: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the certificate of the bound as .json, or .vipr for viprchk."),
+    ] = None,
     quiet: Quiet = False,
 ) -> int:
     """Check an answer, or a plan alone, against a spec, with code that shares nothing with what made it.
 
-    Every field of an answer is checked, or listed as not checked. The bound is proved again from its certificate;
-    without one, the output says that it is only claimed. Params have the values that the answer names.
+    Every field of an answer is checked, or listed as not checked. The bound is proved again from its certificate, or
+    without one where the problem is small; else the output says that it is only claimed. Params have the values that
+    the answer names.
 
     Exit codes: 0 all that could be checked is true · 2 the file is neither an answer nor a plan, or the time was too
     short · 7 something in it is wrong.
@@ -158,7 +163,8 @@ def verify(
     from mtpp_dsl.cli.verify import verify_plan
     from mtpp_dsl.core.base.amounts import seconds
 
-    return verify_plan(spec, plan, define, include, seconds(time_limit, "--time-limit"), quiet=quiet, scenario=scenario)
+    time = seconds(time_limit, "--time-limit")
+    return verify_plan(spec, plan, define, include, time, quiet=quiet, scenario=scenario, export_proof=export_proof)
 
 
 @command

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.core.constraints import Bottleneck, Decision, Load, On, Used
+from mtpp_dsl.core.constraints import Bottleneck, Decision, Latency, Load, On, Used
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
@@ -27,6 +27,7 @@ Terms = Sequence[tuple[Decision, Fraction]]
 class LabelledRows:
     """Adds rows about ``on``, ``used``, ``load`` and ``bottleneck``; others are left out, which allows more plans.
 
+    A ``latency`` that may only be small is read as the sum of loads, which it is at least.
     Where it is not known on which seat a device is, only rows that name one such device are added, for each seat.
 
     Args:
@@ -58,7 +59,7 @@ class LabelledRows:
             size = max([abs(Fraction(row.rhs)), *(abs(factor) * self._most(one) for one, factor in terms)])
             for sign in {"<=": [1], ">=": [-1], "==": [1, -1]}[row.sense]:
                 signed = [(decision, sign * factor) for decision, factor in terms]
-                for seats in self._meanings(terms):
+                for seats in self._meanings(signed):
                     self._add(row.label, signed, sign * Fraction(row.rhs) + ALLOWED * size, seats)
 
     def cost_below(self, objective: Objective, target: float) -> None:
@@ -72,12 +73,14 @@ class LabelledRows:
         if objective.sense != "minimize" or rest <= 0 or any(factor < 0 for _, factor in terms):
             raise Refused(f"{objective.name} is not a sum that grows with each of its decisions")
         if list(self._meanings(terms)) != [{}]:
-            raise Refused(f"{objective.name} is not a sum over on, used, load and bottleneck, of known devices")
+            raise Refused(
+                f"{objective.name} is not a sum over on, used, load, bottleneck and latency, of known devices"
+            )
         self._add(objective.name, terms, rest, {}, costs=True)
 
     def _meanings(self, terms: Terms) -> Iterator[dict[int, int]]:
         """Yield the places that the devices of a row may mean, beside those that are known."""
-        if not all(isinstance(one, (On, Used, Load, Bottleneck)) and _of_all(one) for one, _ in terms):
+        if not all(_is_read(decision, factor) for decision, factor in terms):
             return
         named = {one.device for one, _ in terms if isinstance(one, (On, Used, Load))}
         unknown = [d for d in sorted(named) if not any(place.devices == (d,) for place in self._places)]
@@ -88,7 +91,10 @@ class LabelledRows:
 
     def _most(self, decision: Decision) -> Fraction:
         """Return what a decision is at most."""
-        return self._units.limit * self._units.size if isinstance(decision, (Load, Bottleneck)) else Fraction(1)
+        load = self._units.limit * self._units.size
+        if isinstance(decision, Latency):
+            return 2 * load * len(self._places)  # with what is in no load
+        return load if isinstance(decision, (Load, Bottleneck)) else Fraction(1)
 
     def _add(self, name: str, terms: Terms, most: Fraction, seats: dict[int, int], *, costs: bool = False) -> None:
         """Add a row; where it is about a device on some seat, it is none if that device is on another."""
@@ -125,6 +131,8 @@ class LabelledRows:
         if isinstance(decision, Load):
             where = self._where(decision.device, seats)
             return [(self._units.size * often, part) for p in where for often, part in self._loads[p]]
+        if isinstance(decision, Latency):
+            return [(self._units.size * often, part) for load in self._loads for often, part in load]
         if isinstance(decision, Used):
             used = {self._rows.variable(f"{decision.device} is used"): 1}
             for p in self._where(decision.device, seats):
@@ -138,6 +146,7 @@ class LabelledRows:
         return [(self._units.size, self._largest)]
 
 
-def _of_all(decision: Decision) -> bool:
-    """Return whether a decision is not about one phase alone."""
-    return getattr(decision, "phase", None) is None
+def _is_read(decision: Decision, factor: Fraction) -> bool:
+    """Return whether a decision has a value over all phases that these sums are, or are no more than."""
+    known = isinstance(decision, (On, Used, Load, Bottleneck)) or (isinstance(decision, Latency) and factor > 0)
+    return known and getattr(decision, "phase", None) is None

@@ -83,6 +83,8 @@ KINDS = {
     "routes": "prices of devices at which no single route is cheap",
     "windows": "a makespan below the bound leaves some node no time to run in",
     "batches": "what the batches of all inputs, or those of one, take at least",
+    "ideals": "all chains of ideals, none of which has all blocks below the bound (tarnawski2020, 5.1.1)",
+    "leaves": "boxes that cover all choices, and for each a sum of rows that no plan below the bound keeps to",
 }
 """What each kind of certificate argues."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.solvers.proofs.vipr import vipr_lines
@@ -15,6 +17,17 @@ from mtpp_dsl.solvers.proving.leaf_search import find_leaves
 from tests.oracle import optimum
 from tests.solvers.proofs.test_leaves import LESS, example
 from tests.split_problems import split_problem
+
+SPEC = """mtpp 1
+graph {
+  node a[i in 0..5] (work = 1 + i, output = 3)
+  edge a[i] -> a[i + 1] for i in 0..4
+}
+device d[2]
+interconnect shared (bandwidth = 1)
+minimize bottleneck
+constraint acyclic
+"""
 
 
 def sections(lines: list[str]) -> dict[str, int]:
@@ -58,3 +71,17 @@ def test_nothing_is_exported_that_is_no_proof() -> None:
     """A certificate of another problem, and one whose leaf proves nothing."""
     with pytest.raises(Refused):
         list(vipr_lines(example(), {"target": 5.0, "tree": None}))
+
+
+def test_the_command_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``mtpp verify --export-proof`` writes both formats, and refuses others."""
+    spec, answer = tmp_path / "spec.mtpp", tmp_path / "answer.json"
+    spec.write_text(SPEC)
+    assert run(["solve", str(spec), "--method", "ideals", "--json", str(answer), "--quiet"]) == 0
+    for name in ("proof.json", "proof.vipr"):
+        assert run(["verify", str(spec), str(answer), "--export-proof", str(tmp_path / name)]) == 0
+    assert json.loads((tmp_path / "proof.json").read_text())["kind"] == "ideals"
+    assert "RTP infeas" in (tmp_path / "proof.vipr").read_text()
+    assert "was written to" in capsys.readouterr().out
+    assert run(["verify", str(spec), str(answer), "--export-proof", str(tmp_path / "proof.txt")]) == 2
+    assert ".json or .vipr" in capsys.readouterr().err
