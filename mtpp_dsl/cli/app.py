@@ -123,7 +123,7 @@ def check(
         bool, typer.Option("--json", help="Print errors and warnings as JSON, with their places and fixes.")
     ] = False,
     fix: Annotated[
-        bool, typer.Option("--fix", help="Correct what can only be meant in one way, in the files, and say what.")
+        bool, typer.Option("--fix", help="Correct unambiguous mistakes in the files, and list the corrections.")
     ] = False,
 ) -> int:
     """Check a spec without solving it: what it contains, what looks wrong, and which methods can solve it.
@@ -345,7 +345,7 @@ def editor(
 
 @command
 def explain(call: ExplainCall) -> int:
-    """Explain an answer: which device or link holds it back, what each constraint costs, what else there is.
+    """Explain an answer: which device or link holds it back, what each constraint costs, and which plans come next.
 
     Of a spec that has no plan it says which of its lines clash. Without an answer the spec is solved first, in half of
     the time.
@@ -410,7 +410,7 @@ def run(call: ExecuteCall) -> int:
 
 @command
 def profile(call: ProfileCall) -> int:
-    """Measure each distinct operator of a model on this machine, warmed up; or read times that somebody measured.
+    """Measure each distinct operator of a model on this machine, warmed up; or read measured times.
 
     A spec reads them by: times from "profile.json". The times are kept one by one: if this is ended, the same command
     goes on where it was.
