@@ -183,7 +183,10 @@ class ChainInstance:
 def unsupported(problem: Problem) -> str | None:
     """Return why *problem*, whose graph is a chain, has no such arrays, or None."""
     if problem.graph.n * problem.k**2 > MAX_SIZE:
-        return f"copies needs nodes times squared devices to be {MAX_SIZE:,} at most; here are {problem.k} devices"
+        return (
+            f"copies needs nodes times squared devices to be {MAX_SIZE:,} at most, and here are {problem.k} devices; "
+            "what can be done: solve parts with some of the devices, whose throughputs add up"
+        )
     if problem.hierarchical and problem.acyclic and not problem.groups_free:
         return "copies orders devices, not groups of them: say 'constraint acyclic (groups = free)'"
     ordered = any(problem.of(Acyclic)) or any(c.devices is None for c in problem.of(Contiguous))

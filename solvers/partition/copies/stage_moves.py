@@ -95,7 +95,8 @@ def _moves(
             yield left, left + 2, [(low, high, tuple(a + b for a, b in zip(its, others, strict=True)))]
             for step in STEPS:
                 moved = border + step if left < weak else border - step
-                yield left, left + 2, [(low, moved, its), (moved, high, others)]
+                if low < moved < high:
+                    yield left, left + 2, [(low, moved, its), (moved, high, others)]
 
 
 def _plus(group: tuple[int, ...], kind: int, size: int) -> tuple[int, ...]:

@@ -15,12 +15,13 @@ from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Copies, Memory, Pin, Separate
 from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import PROOFS, load
-from mtpp_dsl.solvers.partition.copies import pipelines, pricing, stages
+from mtpp_dsl.solvers.partition.copies import pipelines, pricing, stage_moves, stages
 from mtpp_dsl.solvers.partition.copies.instance import instance_of
 from tests.copies_brute import least_period
 from tests.networks import random_tree
@@ -191,6 +192,14 @@ def test_devices_of_one_type_are_equal_in_all_that_matters(problem: Problem, typ
     assert instance_of(problem).members == types
 
 
+def test_stages_are_improved_within_the_chain() -> None:
+    """One device more for the long stage, and then the border: borders do not leave the two stages."""
+    instance = instance_of(chain_of(PLAIN, Shared(1e9)))
+    nothing = np.zeros((3, 1))
+    better = stage_moves.improved(instance, [(0, 1, (1,)), (1, 3, (1,))], 3, nothing, nothing)
+    assert better in ([(0, 3, (3,))], [(0, 1, (1,)), (1, 3, (2,))])
+
+
 def servers(share: str, sizes: list[int], most: int = 16) -> Problem:
     """Return 40 layers on servers of equal devices, each server with half the speed of the one before."""
     k = sum(sizes)
@@ -240,3 +249,11 @@ def test_answers_of_routes_on_links_are_verified(tmp_path: Path, capsys: pytest.
     answer.write_text(json.dumps(given))
     assert run(["verify", str(spec), str(answer)]) != 0
     assert "channels: the load of" in capsys.readouterr().out
+
+
+def test_too_many_devices_are_refused_with_what_can_be_done() -> None:
+    graph = Graph.create([f"n{v}" for v in range(100)], [(v, v + 1) for v in range(99)], work=1.0)
+    devices = [Device(f"d{d}") for d in range(500)]
+    problem = Problem.create(graph, devices, Shared(1.0), Objective("throughput"), [Copies(most=2)])
+    with pytest.raises(Refused, match=r"20,000,000 at most, and here are 500 devices; what can be done"):
+        mtpp_dsl.solve(problem)
