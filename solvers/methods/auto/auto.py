@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mtpp_dsl.core.constraints import Copies, Latency, Linear, Penalties, Used
 from mtpp_dsl.core.contracts.limits import Limits, Progress
-from mtpp_dsl.core.contracts.protocols import Backend, Gives
+from mtpp_dsl.core.contracts.protocols import Backend, Gives, as_read_by
 from mtpp_dsl.core.contracts.traits import MethodBase
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.result import Result
@@ -67,6 +67,7 @@ class Auto(MethodBase):
         from mtpp_dsl.solvers.backends.cpsat.effort import check as check_engine
         from mtpp_dsl.solvers.backends.mip.unsupported import check
 
+        problem = as_read_by(self, problem).problem  # as the methods that take part are asked whether they accept it
         run = _run_of(problem)
         if limits.solver not in self.engines:
             backend: Backend = load(BACKENDS, limits.solver)()

@@ -103,7 +103,10 @@ def test_what_is_wrong_with_phases_is_said(added: str, says: str) -> None:
 
 def test_a_value_for_every_phase_is_wanted() -> None:
     """A map of an option names every phase, and no other."""
-    for wrong, says in (("{prefill: 3 ms}", "nothing of phase decode"), ("{prefill: 1 ms, decod: 1 ms}", "'decode'?")):
+    for wrong, says in (
+        ("{prefill: 3 ms}", "no value for phase decode"),
+        ("{prefill: 1 ms, decod: 1 ms}", "'decode'?"),
+    ):
         with pytest.raises(SpecError) as caught:
             mtpp_dsl.load(SPEC.replace("{prefill: 3 ms, decode: 1 ms}", wrong) + "minimize bottleneck\n")
         assert says in str(caught.value)
