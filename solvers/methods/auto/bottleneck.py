@@ -19,6 +19,7 @@ from mtpp_dsl.solvers.methods.auto.parts import bound_parts
 from mtpp_dsl.solvers.methods.auto.policy import BOUNDS_SHARE, CONVEX, EXACT_FIRST, MANY_DEVICES
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip, together
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
+from mtpp_dsl.solvers.methods.auto.stricter import LONG_SHARE, SHARE, search_stricter
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Reach, Simple
 from mtpp_dsl.solvers.methods.branching import Branching
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
@@ -99,6 +100,7 @@ class BottleneckRun(Sized):
             self.plan()
             if plans_first:
                 self.quick(QUICK)
+        self.instead()
         self.each_part()
         self.convex()
         if self.exact_first:
@@ -212,6 +214,15 @@ class BottleneckRun(Sized):
         listener = reduced.listener(None if valid_anyway else problem, lambda: self.closed)
         method.solve(relaxed, self.limits.within(seconds, start=start), listener)
         return True
+
+    def instead(self) -> None:
+        """Search plans of stricter problems where no search but that of ideals knows the one asked."""
+        known = first_refusal([Annealing(), SliceGraph()], self.problem) is None
+        if not known and not self.closed and self.told is None:
+            alone = self.too_large and Ideals().accepts(self.together) is not None
+            share = LONG_SHARE if alone else SHARE
+            limits = self.limits.within(share * self.limits.remaining, start=None)
+            search_stricter(self.problem, limits, self.progress, lambda *call: BottleneckRun(*call).result())
 
     def each_part(self) -> None:
         """Bound both parts of a training graph whose bottlenecks are added up, each alone."""

@@ -1,0 +1,70 @@
+"""Stricter problems: their plans are plans of what is asked, at no larger cost."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+from hypothesis import given, settings
+
+import mtpp_dsl
+from mtpp_dsl.checks.brute_force import plans
+from mtpp_dsl.checks.verification import cost_of, verify
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.methods.auto.stricter import stricter
+
+SPEC = """mtpp 1
+graph {{
+  {nodes}
+  edge v0 -> v1
+  edge v1 -> v2
+}}
+device d[3] (memory = {memory} GB)
+interconnect shared (bandwidth = 1 GB/s{overflow})
+minimize bottleneck
+{constraint}
+"""
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """Return a problem of workspaces that differ, or of parameters that are streamed while devices work."""
+    few = st.integers(0, 3)
+    nodes = "\n".join(
+        f"node v{i} (work = {draw(few)} s, params = {draw(few)} GB, output = 1 GB, workspace = {draw(few)} GB)"
+        for i in range(3)
+    )
+    streamed = draw(st.booleans())
+    return mtpp_dsl.load(
+        SPEC.format(
+            nodes=nodes,
+            memory=draw(st.integers(1, 7)),
+            overflow=", overflow = prefetch" if streamed else "",
+            constraint=draw(st.sampled_from(["", "constraint acyclic"] if streamed else ["constraint memory"])),
+        )
+    )
+
+
+@settings(max_examples=60)
+@given(problems())
+def test_their_plans_are_plans_that_cost_no_more(problem: Problem) -> None:
+    """All plans of every stricter problem are plans, and what each costs is no less than what is asked."""
+    for strict in stricter(problem):
+        for plan in plans(strict):
+            assert verify(problem, plan) == []
+            assert cost_of(problem, plan) <= cost_of(strict, plan) * (1 + 1e-9)
+
+
+def test_auto_has_a_plan_where_no_model_is_small_enough() -> None:
+    """Searches that add streaming to work find plans of graphs that are too large for the exact model."""
+    n, k = 1500, 64
+    spec = f"""mtpp 1
+graph {{
+  node v[{n}] (work = 1 ms, params = 10 MB, output = 1 MB)
+  edge v[i] -> v[i + 1] for i in 0..<{n - 1}
+}}
+device d[{k}] (memory = 100 MB)
+interconnect shared (bandwidth = 10 GB/s, overflow = prefetch)
+minimize bottleneck
+"""
+    answer = mtpp_dsl.solve(mtpp_dsl.load(spec), time_limit=4.0, threads=1)
+    assert answer.cost is not None
+    assert answer.cost <= 2e-3 * n / k
