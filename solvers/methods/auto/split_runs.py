@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.objective import Objective
-from mtpp_dsl.core.registry import METHODS, load
+from mtpp_dsl.core.registry import METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.stages.outside import iteration_of, staged_bounds
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, formulation, mip
@@ -28,9 +30,17 @@ class CopiesRun(AutoSteps):
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         self.first(SingleDevice())
+        self.one_pipeline()
         for method in self.searches():
             self.run(LaneTask(method))
         return self.answer()
+
+    def one_pipeline(self) -> None:
+        """Report a good single pipeline of a chain, also where the time is over."""
+        if self.told is None and self.open(list(map(LaneTask, self.searches()))):
+            plan = built_in("mtpp_dsl.solvers.partition.copies.single:first_pipeline")(self.problem)
+            if plan is not None and not verify(self.problem, plan):
+                self.progress.report_plan(plan, evaluate(self.problem, plan).cost)
 
     def searches(self) -> Iterator[Method]:
         """Yield the search for routes."""

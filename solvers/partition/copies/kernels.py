@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.problem.graph import Floats, Ints
 
 STEPS_A_SECOND = 1e7
+LOOKS = 1 / 16
+"""Of the places, what compiled code goes through between two looks at the clock: all of them take up to seconds."""
 
 
 def _price(
@@ -76,12 +81,14 @@ def _price(
 
 
 def _front(
-    ahead: Floats, end: Ints, sent: Floats, received: Floats, cover: Floats, after: Ints, best: Floats, origin: Ints,
-    least: Floats, last: Ints,
+    first: int, behind: int, ahead: Floats, end: Ints, sent: Floats, received: Floats, cover: Floats, after: Ints,
+    best: Floats, origin: Ints, least: Floats, last: Ints,
 ) -> None:  # fmt: skip
     """Find the least bottleneck of one pipeline on exactly so many devices of each type.
 
     Args:
+        first: the place from which on stages begin; those that begin before it have been looked at.
+        behind: the place before which they begin.
         ahead: [k, n + 1] work before each place.
         end: [n, k] the last place behind which a stage may end.
         sent: [n, k, k] what a device pays to send to another, by their types.
@@ -96,9 +103,10 @@ def _front(
     """
     n, states, _, k = best.shape
     inf = float("inf")
-    for v in range(k):
-        best[0, 0, k, v] = 0.0
-    for j in range(n):
+    if first == 0:
+        for v in range(k):
+            best[0, 0, k, v] = 0.0
+    for j in range(first, behind):
         for c in range(states):
             for u in range(k + 1):
                 for v in range(k):
@@ -126,12 +134,14 @@ def _front(
 
 
 def _groups(
-    ahead: Floats, end: Ints, into: Floats, out: Floats, count: Ints, first: Ints, parts: Ints, most: int, rate: Floats,
-    origin: Ints,
+    nearest: int, behind: int, ahead: Floats, end: Ints, into: Floats, out: Floats, count: Ints, first: Ints,
+    parts: Ints, most: int, rate: Floats, origin: Ints,
 ) -> None:  # fmt: skip
     """Find the largest least rate of stages, each on a group of devices whose rates add up.
 
     Args:
+        nearest: the place from which on stages end, 0 at first; those that end before it have been looked at.
+        behind: the place before which they end.
         ahead: [k, n + 1] work before each place.
         end: [n, k] the last place behind which a stage may end.
         into: [n, k] what a device pays to receive what a place reads.
@@ -147,7 +157,7 @@ def _groups(
     states = len(count)
     rate[0, 0] = float("inf")
     single = [0.0] * k
-    for j in range(1, n + 1):
+    for j in range(max(1, nearest), behind):
         for i in range(j):
             for d in range(k):
                 single[d] = 0.0
@@ -208,6 +218,34 @@ def _knapsack(
 
 
 PRICE = Kernel(_price, STEPS_A_SECOND)
+
+
+def in_portions(
+    kernel: Kernel[..., Any], steps: float, places: int, pause: Callable[[], None], say: Callable[[str], None] | None
+) -> Callable[..., None]:
+    """Return a function that runs a kernel on some of the places after others, with a look at the clock before each.
+
+    Args:
+        kernel: whose first two arguments are a place and the place after the last.
+        steps: that it makes in all.
+        places: how many there are.
+        pause: raises where the time is up.
+        say: told when code has to be compiled.
+    """
+    run = kernel.pick(steps, say)
+
+    def all_places(*arguments: Any) -> None:
+        first = 0
+        while first < places:
+            pause()
+            share = kernel.portion(int(steps) + 1) / (steps + 1)
+            last = min(places, first + max(1, int(places * min(share, LOOKS))))
+            run(first, last, *arguments)
+            first = last
+
+    return all_places
+
+
 FRONT = Kernel(_front, STEPS_A_SECOND)
 GROUPS = Kernel(_groups, STEPS_A_SECOND)
 KNAPSACK = Kernel(_knapsack, STEPS_A_SECOND)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.copies.instance import ChainInstance, Route
-from mtpp_dsl.solvers.partition.copies.kernels import FRONT, KNAPSACK
+from mtpp_dsl.solvers.partition.copies.kernels import FRONT, KNAPSACK, in_portions
 from mtpp_dsl.solvers.partition.copies.states import CopiesStates, states_of
 
 __all__ = ["MAX_STEPS", "PipelineSets", "best_sets", "fewer", "pipelines"]
@@ -53,7 +53,11 @@ def fewer(count: Ints, steps: Callable[[Ints], float]) -> Ints | None:
 
 
 def pipelines(
-    instance: ChainInstance, most: int, worth: Floats, say: Callable[[str], None] | None = None
+    instance: ChainInstance,
+    most: int,
+    worth: Floats,
+    say: Callable[[str], None] | None = None,
+    pause: Callable[[], None] = lambda: None,
 ) -> PipelineSets | None:
     """Return the best *most* or fewer pipelines on disjoint devices, each device with one stage.
 
@@ -65,6 +69,7 @@ def pipelines(
         most: pipelines.
         worth: [types] of a device; for a good choice where the best one takes too long.
         say: told when code has to be compiled.
+        pause: raises where the time is up.
     """
     n, types = instance.n, instance.types
     stages = float((instance.end - np.arange(n)[:, None]).sum())
@@ -84,7 +89,7 @@ def pipelines(
     best = np.full((n, size, types + 1, types), inf)
     origin = np.zeros((*best.shape, 2), np.int64)
     least, last = np.full(size, inf), np.zeros((size, 3), np.int64)
-    FRONT.pick(float(best.size) * n, say)(
+    in_portions(FRONT, float(best.size) * n, n, pause, say)(
         ahead, instance.end, instance.sent, instance.received, cover, states.after, best, origin, least, last,
     )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -16,15 +17,15 @@ from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.plan_rules import is_chain
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
 from mtpp_dsl.solvers.partition.copies.branch import CopiesSearch, holdings
 from mtpp_dsl.solvers.partition.copies.graph import GraphPricer, graph_instance, side_by_side
-from mtpp_dsl.solvers.partition.copies.instance import by_devices, instance_of
+from mtpp_dsl.solvers.partition.copies.instance import instance_of
 from mtpp_dsl.solvers.partition.copies.pipelines import pipelines
 from mtpp_dsl.solvers.partition.copies.placing import PlacedRoute, placed, placed_apart, placed_loads
 from mtpp_dsl.solvers.partition.copies.pricing import CountedPricer, Pricer
 from mtpp_dsl.solvers.partition.copies.shares import Mix, best_mix, fractions, priced
+from mtpp_dsl.solvers.partition.copies.single import single_pipeline
 from mtpp_dsl.solvers.partition.copies.stages import narrowed, stage_table, unions
 from mtpp_dsl.solvers.partition.copies.windows import windows
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
@@ -36,8 +37,6 @@ WINDOWS_GAP, LEAST_GAP = 1e-3, 1e-7
 """How near it has to come to its bound there, and searches at the least."""
 MAX_CHECKED = 20_000_000
 """Numbers of devices used of each type, times types and nodes, where the check of a certificate counts devices."""
-MAX_SINGLE = 5_000_000
-"""The same in the programme for one pipeline alone."""
 NO_ROUTE = "no single route fits: some nodes have no device, or all do not fit into memory together"
 
 
@@ -92,9 +91,9 @@ class _Run:
     def pipelines(self, worth: Floats) -> bool:
         """Take the best pipelines on disjoint devices; return whether nothing is better."""
         rule, instance = self.rule, self.instance
-        beside = (pipelines if self.chain else side_by_side)(instance, rule.most, worth, self.progress.say)
-        if beside is None or not beside.complete:
-            self.single()
+        self.single()
+        search = partial(pipelines, pause=self.incumbent.pause) if self.chain else side_by_side
+        beside = search(instance, rule.most, worth, self.progress.say)
         if beside is None:
             return False
         for routes in ([] if beside.single is None else [beside.single], beside.routes):
@@ -108,26 +107,23 @@ class _Run:
         return True
 
     def single(self) -> None:
-        """Take the best single pipeline of a chain whose devices are too many to be counted in all ways."""
-        instance = self.instance
-        if not self.chain or np.prod(instance.count + 1.0) * instance.types * instance.n > MAX_SINGLE:
+        """Take the best single pipeline of a chain: a plan that takes no time, where the others take seconds."""
+        if not self.chain:
             return
-        split = least_bottleneck(
-            by_devices(instance), gap=self.limits.gap, say=self.progress.say, pause=self.incumbent.pause
-        )
-        if split.device is not None:
-            place = np.empty(instance.n, np.int64)
-            place[instance.order] = split.device
-            self.incumbent.take(Plan.create(self.problem, place))
-        if self.rule.most == 1 and instance.ordered and not instance.channels:
-            self.prove(split.lower, "best single pipeline, by dynamic programming over types of devices")
+        instance, pause = self.instance, self.incumbent.pause
+        plan, lower = single_pipeline(self.problem, instance, gap=self.limits.gap, say=self.progress.say, pause=pause)
+        if plan is not None:
+            self.incumbent.take(plan)
+        if lower > 0 and self.rule.most == 1 and instance.ordered and not instance.channels:
+            self.prove(lower, "best single pipeline, by dynamic programming over types of devices")
 
     def stages(self, worth: Floats) -> None:
         """Take the stages whose rates are largest at the dearest transfers, and bound by the cheapest."""
-        instance, most, say = self.instance, self.rule.most, self.progress.say
+        instance, most = self.instance, self.rule.most
+        during: Any = {"say": self.progress.say, "pause": self.incumbent.pause}
         if self.rule.share == "pipelines":
             return
-        table = stage_table(instance, most, hopeful=False, say=say)
+        table = stage_table(instance, most, hopeful=False, **during)
         if table is None:
             return
         stages = table.climbed(instance, most, self.incumbent.pause)
@@ -138,7 +134,7 @@ class _Run:
             if apart:
                 self.take_within(narrowed(instance, apart, alike=False))
         elif instance.ordered:
-            hopeful = stage_table(instance, most, hopeful=True, say=say)
+            hopeful = stage_table(instance, most, hopeful=True, **during)
             if hopeful is not None:
                 if hopeful.complete:
                     why = "largest least rate of stages, by dynamic programming over types of devices"

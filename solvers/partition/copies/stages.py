@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.copies.instance import ChainInstance
-from mtpp_dsl.solvers.partition.copies.kernels import GROUPS
+from mtpp_dsl.solvers.partition.copies.kernels import GROUPS, in_portions
 from mtpp_dsl.solvers.partition.copies.pipelines import ROUNDING, best_sets, fewer
 from mtpp_dsl.solvers.partition.copies.stage_moves import SharedStage, improved
 from mtpp_dsl.solvers.partition.copies.states import CopiesStates, states_of
@@ -81,7 +81,12 @@ class StageTable:
 
 
 def stage_table(
-    instance: ChainInstance, most: int, *, hopeful: bool, say: Callable[[str], None] | None = None
+    instance: ChainInstance,
+    most: int,
+    *,
+    hopeful: bool,
+    say: Callable[[str], None] | None = None,
+    pause: Callable[[], None] = lambda: None,
 ) -> StageTable | None:
     """Return the largest least rates of stages, each on *most* devices or fewer, each device in one stage at most.
 
@@ -109,7 +114,7 @@ def stage_table(
     into, out = _transfers(instance, hopeful=hopeful)
     rate = np.zeros((n + 1, len(states.count)))
     origin = np.zeros((*rate.shape, 2), np.int64)
-    GROUPS.pick(steps(limits), say)(
+    in_portions(GROUPS, steps(limits), n + 1, pause, say)(
         ahead, instance.end, into, out, states.count * bundle, *states.parts, most, rate, origin
     )
     return StageTable(states, bundle, into, out, rate, origin, bool((limits == instance.count).all()))
