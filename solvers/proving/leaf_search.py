@@ -11,6 +11,7 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.result import Certificate
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
 from mtpp_dsl.solvers.proofs.leaves import Leaf, refutes, rows_below
 from mtpp_dsl.solvers.proofs.packed import packed
 from mtpp_dsl.solvers.proofs.rows import Rows
@@ -41,7 +42,11 @@ def find_leaves(problem: Problem, target: float, limits: Limits) -> Certificate 
         rows = rows_below(problem, target)
     except Refused:
         return None
-    tree = LeafSearch(rows, limits).tree()
+    enter_run()  # HiGHS solves nothing where another number of threads was used before
+    try:
+        tree = LeafSearch(rows, limits).tree()
+    finally:
+        leave_run()
     text = "" if tree is None else packed(tree)
     if tree is None or len(text) > MAX_PACKED:
         return None

@@ -34,7 +34,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_it_says_the_same(started: list[str]) -> None:
-    """Plan, bound, certificate, solver and notes arrive as from this process."""
+    """Plan, bound, solver and notes arrive as from this process, and a certificate with them or after them."""
     problem = problem_of(6)
     here = MipMethod(load(FORMULATIONS, "exact")(), "highs").solve(problem, Limits(time=60, threads=1), Progress())
     result = solve(problem, "exact", time_limit=60, threads=1)
@@ -45,7 +45,7 @@ def test_it_says_the_same(started: list[str]) -> None:
     assert result.bound is not None
     assert here.bound is not None
     assert result.bound.cost == pytest.approx(here.bound.cost)
-    assert (result.bound.certificate is None) == (here.bound.certificate is None)
+    assert here.bound.certificate is None or result.bound.certificate is not None
     assert result.solver == "highs"
 
 

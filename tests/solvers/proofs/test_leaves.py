@@ -175,3 +175,19 @@ def test_time_is_looked_at() -> None:
     assert data is not None
     with pytest.raises(UsageError):
         LeavesProof().prove(problem, data, Limits(time=0.0))
+
+
+def test_they_are_found_after_highs_has_used_several_threads() -> None:
+    """HiGHS keeps the threads of its first run, and refuses runs with another number."""
+    import highspy
+
+    highs = highspy.Highs()
+    for option, value in (("output_flag", False), ("threads", 4), ("parallel", "on")):
+        highs.setOptionValue(option, value)
+    highs.addVar(0.0, 1.0)
+    highs.changeColIntegrality(0, highspy.HighsVarType.kInteger)
+    highs.run()
+    problem = recognised(split_problem(0)).problem
+    best = optimum(problem)
+    assert best is not None
+    assert found(problem, best * LESS) is not None
