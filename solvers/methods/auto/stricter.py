@@ -16,12 +16,13 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.devices import Host, Shared
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
 SHARE, LONG_SHARE = 0.15, 0.6
 """Of the time left, what the search takes before the exact model, and where that model is too large."""
 MAX_TRIES = 8
-"""Devices that are tried, one by one, as the only one with room for the largest workspace."""
+"""Kinds of devices of which one is tried as the only one with room for the largest workspace."""
 
 
 def stricter(problem: Problem) -> Iterator[Problem]:
@@ -45,7 +46,8 @@ def stricter(problem: Problem) -> Iterator[Problem]:
     yield _with_workspace(problem, needed[0])
     much = np.flatnonzero(problem.graph.workspace > needed[1]).tolist()
     less = _with_workspace(problem, needed[1])
-    for d in np.argsort(-problem.room_limit, kind="stable")[:MAX_TRIES].tolist():
+    kinds = [members[0] for members in interchangeable(problem)]
+    for d in sorted(kinds, key=lambda d: -problem.room_limit[d])[:MAX_TRIES]:
         room = problem.devices[d]
         if room.memory is None:
             continue

@@ -49,6 +49,8 @@ class Starts:
         found += [built_in(f"mtpp_dsl.solvers.{place}") for place in MODELS]
         for kind in (one for one in found if isinstance(one, type)):
             monkeypatch.setattr(kind, "solve", self._solver(), raising=False)
+        # of a stricter problem auto is run anew, aside and in little time
+        monkeypatch.setattr("mtpp_dsl.solvers.methods.auto.bottleneck.search_stricter", lambda *_: None)
         for module in (run, steps):
             monkeypatch.setattr(module, "run_together", _one_after_another)
 
@@ -86,7 +88,7 @@ def test_what_has_ended_by_itself_is_not_started_again(monkeypatch: pytest.Monke
     starts = Starts(monkeypatch, "complete")
     for name, problem in accepted():
         assert starts.of(problem, threads) == [], name
-        assert len(starts.seen) >= 2, name
+        assert len(starts.seen) >= (1 if problem.prefetches else 2), name  # exact alone knows that
 
 
 @pytest.mark.sampled(3)
