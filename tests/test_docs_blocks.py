@@ -32,6 +32,7 @@ OTHERS = {
     "make",
     "pip",
     "pygmentize",
+    "viprchk",
     "python",
     "sbatch",
     "source",

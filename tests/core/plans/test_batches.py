@@ -188,8 +188,8 @@ def test_plans_read_back_as_written(name: str) -> None:
         ({"inputs": [[1, 3]]}, "twice"),
         ({"inputs": [[2, 1]]}, "no range"),
         ({"inputs": None}, "does not say which inputs"),
-        ({"node": "c"}, "which is no node"),
-        ({"device": "r"}, "which is no device"),
+        ({"node": "c"}, "which is not a node"),
+        ({"device": "r"}, "which is not a device"),
         ({"start": "soon"}, "no time"),
     ],
 )

@@ -148,7 +148,7 @@ def test_json_keeps_a_schedule() -> None:
     for broken, message in (
         ({**data, "schedule": data["schedule"][1:]}, "leaves out node 'a'"),
         ({**data, "schedule": [*data["schedule"], data["schedule"][0]]}, "twice"),
-        ({**data, "schedule": [{**data["schedule"][0], "node": "e"}]}, "no node"),
+        ({**data, "schedule": [{**data["schedule"][0], "node": "e"}]}, "not a node"),
         ({**data, "schedule": [{**data["schedule"][0], "end": "soon"}]}, "no time"),
         ({**data, "schedule": {}}, "list of objects"),
         ({**data, "transfers": [{**data["transfers"][0], "target": "b", "source": "d"}]}, "no edge joins"),

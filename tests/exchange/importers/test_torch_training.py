@@ -148,8 +148,8 @@ def test_what_torch_cannot_derive_is_listed() -> None:
 
 def test_what_is_refused() -> None:
     for optimizer, ratio, message in (
-        ("lion", None, "the optimizer 'lion' is none of adam, sgd"),
-        ("-4", None, "is none of"),
+        ("lion", None, "the optimizer 'lion' is not one of adam, sgd"),
+        ("-4", None, "is not one of"),
         ("adam", 0.0, "a number between 0 and 100"),
         ("adam", float("nan"), "a number between 0 and 100"),
     ):

@@ -53,5 +53,5 @@ def test_refused(problem: Problem) -> None:
     plan = cut(problem)
     with pytest.raises(UsageError, match="several devices at once"):
         stages_of(problem, replace(plan, replicas={0: (0, 1)}))
-    with pytest.raises(UsageError, match="made of no model"):
+    with pytest.raises(UsageError, match="not from a model"):
         stages_of(replace(problem, graph=replace(problem.graph, origin=None)), plan)

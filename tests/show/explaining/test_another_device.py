@@ -212,7 +212,7 @@ def test_the_best_with_it_is_that_of_a_spec_that_declares_it(seed: int) -> None:
     [
         ("minimize cost: used(gpu[0]) + used(gpu[1]) + 2 * used(cpu)", "'minimize cost' names devices such as gpu"),
         ("minimize bottleneck constraint two: sum(used(gpu[i]) for i in 0..1) <= 1", "constraint two .* one by one"),
-        ("minimize bottleneck assert count(devices) == 3", "cannot be meant with another device like gpu.*: "),
+        ("minimize bottleneck assert count(devices) == 3", "is not valid with another device like gpu.*: "),
     ],
 )
 def test_what_names_devices_one_by_one_is_refused(rest: str, said: str) -> None:
