@@ -46,7 +46,7 @@ class LeavesProof:
         """Return the target; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
         target = number(data, "target")
         if target == 0:
-            return 0.0  # no cost is negative
+            raise Refused("a bound of 0 has no boxes: costs that are never negative need none, and others have no rows")
         rows = rows_below(problem, target)
         if data.get("rows") != rows.digest:
             raise Refused("the certificate is about other rows than those of this problem")

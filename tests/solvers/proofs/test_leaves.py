@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import mtpp_dsl
 from mtpp_dsl.core.constraints import Contiguous
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
@@ -191,3 +192,17 @@ def test_they_are_found_after_highs_has_used_several_threads() -> None:
     best = optimum(problem)
     assert best is not None
     assert found(problem, best * LESS) is not None
+
+
+def test_a_target_of_zero_proves_nothing() -> None:
+    """Costs with gains may be negative."""
+    problem = mtpp_dsl.load(
+        """mtpp 1
+graph { node a (work = 1 s) }
+device d[2]
+interconnect shared (bandwidth = 1 GB/s)
+minimize 2 * used(d[0]) - 3 * used(d[1])
+"""
+    )
+    with pytest.raises(Refused, match="a bound of 0"):
+        LeavesProof().prove(problem, {"target": 0.0, "rows": "", "tree": packed([])}, Limits())
