@@ -37,7 +37,7 @@ from mtpp_dsl.language.values.values import (
     shown,
 )
 
-_SENSES = {"<=": "<=", ">=": ">=", "==": "=="}
+_SENSES = ("<=", ">=", "==")
 
 
 def lower_labelled(
@@ -63,7 +63,7 @@ def lower_labelled(
             if first is not None:
                 _check_decisions(row, body.span, first.objective, timed=timed)
             penalty = lower_penalty(statement, row.dimension, scope, local, first)
-            operator = cast('Literal["<=", "==", ">="]', _SENSES[body.operator])
+            operator = cast('Literal["<=", "==", ">="]', body.operator)
             for part in [row] if penalty is not None else _without_maxima(row, body):
                 linear = c.Linear(
                     label=f"{label}[{suffix}]" if suffix else label,
