@@ -64,7 +64,7 @@ def _with_workspace(problem: Problem, workspace: float) -> Problem:
     return replace(problem, graph=replace(graph, workspace=np.full(graph.n, workspace)))
 
 
-class _PlansAlone(Aside):
+class PlansAlone(Aside):
     """Passes on plans that are plans of the problem asked; bounds say nothing of it."""
 
     def __init__(self, problem: Problem, outer: Progress) -> None:
@@ -88,7 +88,7 @@ def search_stricter(
         if number and (progress.plan is not None or limits.remaining <= 0 or progress.stopped):
             return
         share = 1.0 if number else 0.5
-        run(strict, limits.within(share * limits.remaining, start=None), _PlansAlone(problem, progress))
+        run(strict, limits.within(share * limits.remaining, start=None), PlansAlone(problem, progress))
 
 
 def _possible(problem: Problem) -> Iterator[Problem]:

@@ -15,6 +15,7 @@ from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, SMALL, formulation, mip
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
+from mtpp_dsl.solvers.methods.auto.stricter import PlansAlone, stricter
 from mtpp_dsl.solvers.methods.bounds import Anchor, Configuration, Count, Node, Simple
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
@@ -22,7 +23,6 @@ from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
-from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
 SMALL_SHARE, SMALL_SECONDS = 0.5, 20.0
 """What the exact model has to itself where it is small: it closes most such problems in a moment."""
@@ -37,6 +37,8 @@ SETS_SHARE, SET_SECONDS = 0.25, 0.7
 SEARCH_SHARE, SEARCH_SECONDS = 0.3, 12.0
 """What the search has to itself before the exact model is beside it."""
 FEW_ROUNDS = 4
+SHORT, LEAST_SECONDS = 5.0, 0.5
+"""With less time, slices come first where no device holds everything, for so long; they need no compiled code."""
 QUICK_SHARE, QUICK_SECONDS = 0.1, 8.0
 """For bounds on each phase that cost next to nothing."""
 PARTS_SHARE, PARTS_SECONDS = 0.25, 20.0
@@ -69,6 +71,9 @@ class WeightedRun(AutoSteps):
         self.undivided = None if given else self.progress.plan
         self.first_split()
         self.run(LaneTask(Simple()))
+        if self.limits.remaining < SHORT and self.progress.plan is None and self.told is None:
+            self._spread(range(self.problem.k), LEAST_SECONDS, quick=True)
+            self.undivided = self.progress.plan
         fit = Ideals().accepts(self.problem) is None
         if self.problem.phased and fit:
             self.run(LaneTask(Ideals(), PHASES_SHARE))
@@ -134,14 +139,14 @@ class WeightedRun(AutoSteps):
         relaxed = problem.asking(replace(Objective("bottleneck"), penalised=False), kept)
         return SliceGraph() if problem.acyclic or problem.contiguous else Annealing(FEW_ROUNDS), relaxed
 
-    def _spread(self, devices: Sequence[int], seconds: float) -> None:
-        """Look for a split of small loads over some devices."""
-        problem = self.problem
+    def _spread(self, devices: Sequence[int], seconds: float, *, quick: bool = False) -> None:
+        """Look for a split of small loads over some devices; *quick* does without moves, which need compiled code."""
         method, relaxed = self._relaxed(devices)
-        if relaxed.allowed.any(axis=1).all() and method.accepts(relaxed) is None:
+        relaxed = next(stricter(relaxed), relaxed)
+        method = SliceGraph(starts=0) if quick and isinstance(method, SliceGraph) else method
+        if self.told is None and relaxed.allowed.any(axis=1).all() and method.accepts(relaxed) is None:
             self.progress.say(f"spreading {relaxed.graph.n} nodes over {len(devices)} devices")
-            listener = Reduced(problem, relaxed, identity, self.progress).listener(problem)
-            method.solve(relaxed, self.limits.within(seconds, start=None), listener)
+            method.solve(relaxed, self.limits.within(seconds, start=None), PlansAlone(self.problem, self.progress))
 
     def lanes(self, count: int) -> list[list[LaneTask]]:
         """Return lanes of tasks, at most *count*: the search, the exact model, and the search with other seeds."""

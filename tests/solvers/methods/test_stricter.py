@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given, settings
 
 import mtpp_dsl
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of, verify
+from mtpp_dsl.core.contracts.limits import Limits, Progress
+from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto.auto import Auto
 from mtpp_dsl.solvers.methods.auto.stricter import stricter
+from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
+from mtpp_dsl.solvers.methods.partition import Ideals
 
 SPEC = """mtpp 1
 graph {{
@@ -21,6 +28,22 @@ device d[3] (memory = {memory} GB)
 interconnect shared (bandwidth = 1 GB/s{overflow})
 minimize bottleneck
 {constraint}
+"""
+
+PHASES = """mtpp 1
+graph {
+  node block[8] (work = {prefill: 9 ms, decode: 1 ms}, params = 2 GB, output = {prefill: 8 MB, decode: 8 kB},
+                 workspace = 700 MB)
+  node head     (work = {prefill: 1 ms, decode: 1 ms}, params = 1 GB, workspace = 2 GB)
+  edge block[i] -> block[i + 1] for i in 0..<7
+  edge block[7] -> head
+}
+phase prefill, decode (weight = 64)
+device d[3] (memory = 10 GB)
+interconnect shared (bandwidth = 16 GB/s)
+minimize bottleneck(prefill) + 64 * bottleneck(decode)
+constraint memory
+constraint acyclic
 """
 
 
@@ -68,3 +91,13 @@ minimize bottleneck
     answer = mtpp_dsl.solve(mtpp_dsl.load(spec), time_limit=4.0, threads=1)
     assert answer.cost is not None
     assert answer.cost <= 2e-3 * n / k
+
+
+def test_slices_come_first_where_time_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No device holds everything, and neither ideals nor models find anything: slices do."""
+    for kind in (Ideals, MipMethod, Annealing):
+        monkeypatch.setattr(kind, "solve", lambda method, *_: Result("time_limit", method=method.name))
+    problem = mtpp_dsl.load(PHASES)
+    result = Auto().solve(problem, Limits(time=4.9, threads=1), Progress())
+    assert result.plan is not None
+    assert verify(problem, result.plan) == []
