@@ -297,13 +297,13 @@ def warm(
     jobs: Annotated[int | None, option("N", "Processes at once (as many as cores).", "--jobs", "-j", min=1)] = None,
     quiet: Quiet = False,
 ) -> int:
-    """Compile the innermost loops of all methods now, which takes minutes, so that no call has to.
+    """Compile the innermost loops of methods now, which takes minutes, so that calls need not.
 
     Calls compile what they need when they need it, and keep it on disk. Where each call begins on a new machine, as in
     containers and on clusters, compile once while the image is made.
 
-    Exit codes: 0 compiled · 2 there is no such method · 5 there is no folder that the code could be kept in ·
-    130 interrupted, with what had been compiled.
+    Exit codes: 0 compiled · 2 there is no such method · 5 a method failed, or there is no folder that the code could
+    be kept in · 130 interrupted, with what had been compiled.
     """
     from mtpp_dsl.cli.warm import warm_and_report
 

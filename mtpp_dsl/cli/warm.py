@@ -30,8 +30,11 @@ def warm_and_report(names: Sequence[str], jobs: int | None, *, quiet: bool) -> i
             say(f"warning: {warmed.method} did not end well: {warmed.lost}", stderr=True)
     if not quiet:
         say(f"{len(compiled)} loops are compiled, after {monotonic() - began:.0f} s")
+        unused = sorted({name for warmed in ended for name in warmed.unused} - compiled)
+        if unused:
+            say(f"{len(unused)} more are compiled when a problem needs them: {', '.join(unused)}")
     if any(warmed.unkept for warmed in ended):
         where = "NUMBA_CACHE_DIR" if "NUMBA_CACHE_DIR" not in os.environ else "another NUMBA_CACHE_DIR"
         say(f"error: the code could not be kept: no folder for it can be written to (set {where})", stderr=True)
         return 5
-    return 0
+    return 5 if any(warmed.lost for warmed in ended) else 0

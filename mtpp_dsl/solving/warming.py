@@ -31,6 +31,7 @@ class Warmed(NamedTuple):
         seconds: that compiling them, or loading them from disk, took.
         lost: why this did not end well; "" if it did.
         unkept: loops whose code no folder could be found for: it is gone when the process ends.
+        unused: loops of the modules that are imported which no sample has needed yet.
     """
 
     method: str
@@ -38,6 +39,7 @@ class Warmed(NamedTuple):
     seconds: float = 0.0
     lost: str = ""
     unkept: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 def methods_to_warm(names: Sequence[str]) -> list[str]:
@@ -55,11 +57,7 @@ def methods_to_warm(names: Sequence[str]) -> list[str]:
 
 
 def warm(methods: Sequence[str], jobs: int) -> Iterator[Warmed]:
-    """Yield what each method has compiled, in *jobs* processes of this machine, as they end.
-
-    Raises:
-        OSError: a process cannot be started.
-    """
+    """Yield what each method has compiled, in *jobs* processes of this machine, as they end."""
     waiting: SimpleQueue[str | None] = SimpleQueue()
     done: SimpleQueue[Warmed] = SimpleQueue()
     for name in (*methods, *[None] * jobs):
@@ -73,16 +71,19 @@ def warm(methods: Sequence[str], jobs: int) -> Iterator[Warmed]:
 
 def _keep_warming(executor: Local, waiting: SimpleQueue[str | None], done: SimpleQueue[Warmed]) -> None:
     """Give one process a method after another, and another process the rest where it ends before its time."""
-    channel = executor.start(__name__)
+    channel = None
     while (name := waiting.get()) is not None:
-        channel.tell(name)
         try:
+            channel = channel or executor.start(__name__)
+            channel.tell(name)
             done.put(channel.hear())
-        except Ended as error:
+        except (Ended, OSError) as error:  # it died, or none could be started
             done.put(Warmed(name, lost=str(error)))
-            channel.end()
-            channel = executor.start(__name__)
-    channel.end()
+            if channel is not None:
+                channel.end()
+            channel = None
+    if channel is not None:
+        channel.end()
 
 
 def main(wire: Wire) -> None:
@@ -122,4 +123,5 @@ def _warmed(name: str) -> Warmed:
         PREPARING.seconds - preparing,
         lost,
         tuple(kernel.name for kernel in new if kernel.folder is None),
+        tuple(kernel.name for kernel in KERNELS if not kernel.ready),
     )
