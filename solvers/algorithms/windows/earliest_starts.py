@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from mtpp_dsl.core.problem.colocation import colocated
 from mtpp_dsl.core.problem.graph import Floats, Ints, frozen
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["EARLIEST", "PATHS", "DirectedNet", "class_time", "joining_steps", "net_of", "reversed_net"]
+__all__ = ["EARLIEST", "PATHS", "DirectedNet", "class_time", "joining_steps", "net_of", "nodes_at_once", "reversed_net"]
 
 STEPS_A_SECOND = 1e6
 SAFE = 1e-12
 """Relative: what is claimed is so much less than what was found, so that other code, rounding otherwise, finds it."""
 TUNINGS = 8
+CHUNK = 20_000
+"""Nodes, times those that count before each, between two looks at the clock."""
 TIMES = 5
 """Times after which work is counted, about, where edges meet."""
 
@@ -308,6 +310,11 @@ def paths(net: DirectedNet, time: Floats, first: int, last: int, start: Floats) 
 def joining_steps(net: DirectedNet, k: int, most: int) -> int:
     """Return how many steps :func:`earliest` makes, about: of each edge the nodes before, times and weights tried."""
     return len(net.tail) * k * k * most * (k + (2 if net.exclusive else 1) * TUNINGS) * TIMES
+
+
+def nodes_at_once(kernel: Kernel[..., Any], nodes: int, most: int, steps: int) -> int:
+    """Return how many of the nodes a kernel goes through between two looks at the clock, where all take *steps*."""
+    return max(1, min(CHUNK // (1 + most), nodes * kernel.portion(steps) // max(1, steps)))
 
 
 EARLIEST = Kernel(earliest, STEPS_A_SECOND)

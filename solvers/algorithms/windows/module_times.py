@@ -10,15 +10,13 @@ import numpy as np
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.symmetry import interchangeable
-from mtpp_dsl.solvers.algorithms.windows.earliest_starts import EARLIEST, joining_steps
+from mtpp_dsl.solvers.algorithms.windows.earliest_starts import EARLIEST, joining_steps, nodes_at_once
 from mtpp_dsl.solvers.algorithms.windows.module_kinds import ModuleKind, ModuleKinds
 
 __all__ = ["COUNTS", "ModuleTimes"]
 
 COUNTS = (4, 16, 64, 256)
 """How many nodes count where edges meet, in turn."""
-CHUNK = 20_000
-"""Nodes, times those that count before each, between two looks at the clock."""
 
 
 class ModuleTimes:
@@ -91,7 +89,7 @@ def _ends(
     start, since, weight = np.zeros((n, k)), np.full((n, k), np.nan), np.zeros((n, k, k + 1))
     steps = joining_steps(kind.net, k, most)
     run = EARLIEST.pick(steps, say)
-    step = max(1, min(CHUNK // (1 + most), n * EARLIEST.portion(steps) // max(1, steps)))
+    step = nodes_at_once(EARLIEST, n, most, steps)
     for first in range(0, n, step):
         pause()
         run(kind.net, time, first, min(n, first + step), most, start, since, weight)

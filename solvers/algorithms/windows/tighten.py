@@ -19,13 +19,12 @@ from mtpp_dsl.solvers.algorithms.windows.earliest_starts import (
     class_time,
     joining_steps,
     net_of,
+    nodes_at_once,
     reversed_net,
 )
 
 __all__ = ["Refutation", "Tightening", "WindowSide"]
 
-CHUNK = 20_000
-"""Nodes, times those that count before each, between two looks at the clock."""
 MAX_ROUNDS = 20
 SLOWEST = 0.05
 """A round that closes a smaller share of what was open is the last, where nodes before others count."""
@@ -137,11 +136,11 @@ class Tightening:
         n, k = time.shape
         behind = (n, k) if self._most else (0, 0)
         side = WindowSide(np.zeros((n, k)), np.full(behind, np.nan), np.zeros((*behind, k + 1)))
-        steps = (joining_steps(net, k, self._most) if self._most else len(net.tail) * k * k) or 1
+        steps = joining_steps(net, k, self._most) if self._most else len(net.tail) * k * k
         kernel = EARLIEST if self._most else PATHS
         run: Any = kernel.pick(steps, self._say)
         behind_each = (self._most, side.times, side.since, side.weight) if self._most else (side.times,)
-        step = max(1, min(CHUNK // (1 + self._most), n * kernel.portion(steps) // steps))
+        step = nodes_at_once(kernel, n, self._most, steps)
         for first in range(0, n, step):
             if self._stopped():
                 raise TimeUp

@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.lanes import by_orders, lanes
 from mtpp_dsl.solvers.methods.auto.parts import bound_parts
-from mtpp_dsl.solvers.methods.auto.policy import BOUNDS_SHARE, CONVEX, EXACT_FIRST, MANY_DEVICES
+from mtpp_dsl.solvers.methods.auto.policy import BOUNDS_SHARE, CONVEX, EXACT_FIRST, LEAST_SECONDS, MANY_DEVICES, SHORT
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip, together
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
 from mtpp_dsl.solvers.methods.auto.stricter import LONG_SHARE, SHARE, search_stricter
@@ -42,11 +42,9 @@ PLAN_SHARE, PLAN_SECONDS = 0.1, 2.0
 """How long a first plan is looked for: bounds need the cost of a good one to aim at."""
 FIRST_SHARE, FIRST_ORDERS_SHARE = 0.4, 0.1
 """For slices of one order of a large graph; and where a search of the orders of unequal devices follows."""
-SHORT, SLICED_AT_ONCE = 5.0, 400
-"""With less time, what needs compiled code comes later: in graphs of up to so many nodes after slices and bounds, which
-need none; in larger ones, where they do, bounds come after plans."""
-LEAST_SECONDS = 0.5
-"""Both get so long at the least, where the time is short."""
+SLICED_AT_ONCE = 400
+"""Where time is short, what needs compiled code comes later: in graphs of up to so many nodes after slices and bounds,
+which need none; in larger ones, where they do, bounds come after plans."""
 QUICK_PATIENCE = 4
 SMALL_SHARE, LARGE_SHARE = 0.25, 0.7
 """Of the time left, what searches and bounds get before the exact model, in small graphs and in large ones."""

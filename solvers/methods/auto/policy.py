@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+SHORT, LEAST_SECONDS = 5.0, 0.5
+"""With less time than the first, slices and plans come before what needs compiled code, for the second at the least."""
+
 
 class ExactFirst(NamedTuple):
     """Where the exact model goes before searches and bounds: of a bottleneck whose devices need no order.

@@ -13,6 +13,7 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto.policy import LEAST_SECONDS, SHORT
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, SMALL, formulation, mip
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.auto.stricter import PlansAlone, stricter
@@ -37,8 +38,6 @@ SETS_SHARE, SET_SECONDS = 0.25, 0.7
 SEARCH_SHARE, SEARCH_SECONDS = 0.3, 12.0
 """What the search has to itself before the exact model is beside it."""
 FEW_ROUNDS = 4
-SHORT, LEAST_SECONDS = 5.0, 0.5
-"""With less time, slices come first where no device holds everything, for so long; they need no compiled code."""
 QUICK_SHARE, QUICK_SECONDS = 0.1, 8.0
 """For bounds on each phase that cost next to nothing."""
 PARTS_SHARE, PARTS_SECONDS = 0.25, 20.0
@@ -58,8 +57,8 @@ class WeightedRun(AutoSteps):
     4. a split of small loads, then annealing from it;
     5. annealing and the exact model at the same time, from the best plan.
 
-    Before all of these, everything on one device, a split by times alone in large graphs, and the bound that costs next
-    to nothing.
+    Before all of these, everything on one device, a split by times alone in large graphs, the bound that costs next to
+    nothing, and slices where time is short and no device holds everything: they need no compiled code.
     """
 
     minor = frozenset({SingleDevice.name, Simple.name})
