@@ -205,3 +205,33 @@ def test_names_are_sorted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = read("constraint pin v[i] on d[0] for i in 0..<3000", graph="graph { node v[10000] (work = 1 ms) }")
     assert len(problem.constraints) == 3000
     assert sum(size == 10_000 for size in sizes) == 1
+
+
+LAW = """
+device d[2] (peak = 1 TFLOP/s, bandwidth = 1 TB/s)
+interconnect shared (bandwidth = 1 GB/s)
+minimize bottleneck
+graph {{ node v[i in 0..{last}] (flop = (i + 1) * 1 GFLOP, read = 1 GB, write = 1 GB) }}
+"""
+
+
+def law_times(last: int, *more: str) -> list[float]:
+    """Return the times on the first device of nodes that a law models, in ms."""
+    return [
+        round(1000 * float(time), 9) for time in load("\n".join(["mtpp 1", *more, LAW.format(last=last)])).time[:, 0]
+    ]
+
+
+def test_a_function_of_ones_own_leaves_those_of_the_library() -> None:
+    """The law of the package calls max of the language, whatever the spec calls max."""
+    assert law_times(3, "def max(x, y) = x", "assert max(1, 2) == 1") == law_times(3) == [2, 2, 3, 4]
+
+
+@pytest.mark.parametrize("last", [3, 1200])
+def test_a_function_of_ones_own_is_that_of_ones_own_law(last: int) -> None:
+    """Few operators are asked one by one, many at once."""
+    own = (
+        "def max(x, y) = y",
+        "def roofline(v, d) = max(flop(v) / peak(d, dtype(v)), (read(v) + write(v)) / bandwidth(d))",
+    )
+    assert set(law_times(last, *own)) == {2}

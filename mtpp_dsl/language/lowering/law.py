@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 
@@ -19,6 +18,7 @@ from mtpp_dsl.language.syntax.parser import parse
 from mtpp_dsl.language.values.attributes import OF_DEVICES, OF_OPERATORS
 from mtpp_dsl.language.values.complaints import Complaint, Unsettled
 from mtpp_dsl.language.values.expressions import evaluate
+from mtpp_dsl.language.values.functions import own_function
 from mtpp_dsl.language.values.scope import LawOperator, SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, NodeRef, Quantity, Value, describe, shown
 
@@ -203,15 +203,15 @@ def law_of(scope: SpecScope) -> Law:
     return Law(
         definition,
         own is not None,
-        of_costs=not _named_beside(definition, v, OF_OPERATORS, scope.defs, set()),
-        of_figures=not _named_beside(definition, d, OF_DEVICES, scope.defs, set()),
+        of_costs=not _named_beside(definition, v, OF_OPERATORS, scope, set()),
+        of_figures=not _named_beside(definition, d, OF_DEVICES, scope, set()),
     )
 
 
 @cache
 def package_law() -> tree.DefStatement:
     """Return the law of the package, which is in use where a spec has none of its own."""
-    statements = parse(Source("laws/roofline.mtpp", PATH.read_text(encoding="utf-8")))
+    statements = parse(Source("laws/roofline.mtpp", PATH.read_text(encoding="utf-8"), path=PATH))
     return next(
         statement for statement in statements if isinstance(statement, tree.DefStatement) and statement.name.text == LAW
     )
@@ -221,7 +221,7 @@ def _named_beside(
     definition: tree.DefStatement,
     name: str,
     functions: frozenset[str],
-    defs: Mapping[str, tree.DefStatement],
+    scope: SpecScope,
     seen: set[tuple[str, str]],
 ) -> bool:
     """Return whether a function uses its parameter *name* other than as the argument of these *functions*.
@@ -237,12 +237,12 @@ def _named_beside(
         if isinstance(part, tree.Name) and part.name == name:
             return True
         if isinstance(part, tree.Call):
-            inner = defs.get(part.function.text)
+            inner = own_function(part.function, scope)
             for position, argument in enumerate(part.arguments):
                 if argument != tree.Name(span=argument.span, name=name):
                     waiting.append(argument)
                 elif inner is not None and position < len(inner.params):
-                    if _named_beside(inner, inner.params[position].text, functions, defs, seen):
+                    if _named_beside(inner, inner.params[position].text, functions, scope, seen):
                         return True
                 elif part.function.text not in functions:
                     return True

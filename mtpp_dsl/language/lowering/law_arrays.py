@@ -18,7 +18,7 @@ from mtpp_dsl.language.values.arithmetic import Mismatch
 from mtpp_dsl.language.values.attributes import OF_DEVICES, OF_OPERATORS
 from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.expressions import evaluate
-from mtpp_dsl.language.values.functions import FUNCTIONS
+from mtpp_dsl.language.values.functions import FUNCTIONS, own_function
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import DeviceRef, Quantity
 
@@ -124,6 +124,9 @@ class _Columns:
         name, arguments = node.function.text, node.arguments
         kinds = [_meant(operand, names) for operand in arguments]
         first = kinds[0] if kinds and isinstance(kinds[0], str) else None
+        own = own_function(node.function, self.scope)
+        if own is not None:
+            return self.own(own, arguments, kinds, items, names)
         if name in EXTREMES and len(arguments) > 1:
             extreme = self.value(arguments[0], items, names)
             for operand in arguments[1:]:
@@ -134,14 +137,24 @@ class _Columns:
             return np.array(column, object if name in COLUMNS else np.float64)[items]
         if name in OF_DEVICES and first == DEVICE:
             return self.of_device(name, arguments[1:], items, names)
-        own = self.scope.defs.get(name)
-        if own is None or len(own.params) != len(arguments):
+        raise _OtherError
+
+    def own(
+        self,
+        function: tree.DefStatement,
+        arguments: tuple[tree.Expression, ...],
+        kinds: list[Any],
+        items: NDArray[np.int64],
+        names: Mapping[str, Any],
+    ) -> Column:
+        """Return [items] the values of a call of the spec's own function; *kinds*: what each argument stands for."""
+        if len(function.params) != len(arguments):
             raise _OtherError
         bound = {
             word.text: kind if isinstance(kind, str) else self.value(argument, items, names)
-            for word, kind, argument in zip(own.params, kinds, arguments, strict=True)
+            for word, kind, argument in zip(function.params, kinds, arguments, strict=True)
         }
-        return self.value(own.value, items, bound)
+        return self.value(function.value, items, bound)
 
     def of_device(
         self, name: str, more: tuple[tree.Expression, ...], items: NDArray[np.int64], names: Mapping[str, Any]

@@ -12,7 +12,7 @@ from mtpp_dsl.language.syntax.keywords import word_hint
 from mtpp_dsl.language.values.arithmetic import Total
 from mtpp_dsl.language.values.complaints import Complaint, Unsettled
 from mtpp_dsl.language.values.evaluating import Locals, evaluate, evaluates, loops, placed, steps_of
-from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
+from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS, own_function
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Affine, Value
 
@@ -25,13 +25,14 @@ MAX_CALLS = 50
 @evaluates(tree.Call)
 def _call(node: tree.Call, scope: SpecScope, local: Locals) -> Value:
     name = node.function.text
-    if name in AGGREGATES:
+    own = own_function(node.function, scope)
+    if own is None and name in AGGREGATES:
         return _aggregate(node, scope, local)
-    if node.clauses is not None and (name in scope.defs or name in FUNCTIONS):
+    if node.clauses is not None and (own is not None or name in FUNCTIONS):
         listed = ", ".join(AGGREGATES)
         raise Complaint(f"{name!r} takes no comprehension; these do: {listed}", node.clauses.span, code="MTPP-E206")
-    if name in scope.defs:
-        return _own(node, scope, local)
+    if own is not None:
+        return _own(node, own, scope, local)
     if name not in FUNCTIONS:
         raise _no_function(node, scope)
     arguments = [evaluate(argument, scope, local) for argument in node.arguments]
@@ -83,11 +84,10 @@ def _by_string(value: Value, wanted: str, span: Span, scope: SpecScope) -> Value
     return member
 
 
-def _own(node: tree.Call, scope: SpecScope, local: Locals) -> Value:
+def _own(node: tree.Call, definition: tree.DefStatement, scope: SpecScope, local: Locals) -> Value:
     """Return the value of a function of the spec; its body sees its parameters, and no variable of the caller."""
     name = node.function.text
     scope.remarks.need(name)
-    definition = scope.defs[name]
     parameters = tuple(word.text for word in definition.params)
     if len(node.arguments) != len(parameters):
         raise _wrong_number(node, parameters)

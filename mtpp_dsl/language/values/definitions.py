@@ -11,7 +11,7 @@ from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values.complaints import Complaint
 from mtpp_dsl.language.values.declaring import check_word
 from mtpp_dsl.language.values.expressions import Locals, evaluate, truth
-from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS
+from mtpp_dsl.language.values.functions import AGGREGATES, FUNCTIONS, own_function
 from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import describe
 
@@ -30,7 +30,7 @@ def define(statements: Sequence[tuple[tree.Statement, Path]], scope: SpecScope) 
                 yield complaint.diagnostic
                 if isinstance(statement, tree.DefStatement):
                     scope.remarks.unsettled.add(statement.name.text)
-    for name, chain in _recursive(scope.defs):
+    for name, chain in _recursive(scope):
         scope.remarks.unsettled.add(name)
         shown = " -> ".join(chain)
         yield Diagnostic(f"'def {name}' calls itself: {shown}", scope.defs[name].name.span, code="MTPP-E207")
@@ -57,8 +57,6 @@ def _define(
     if isinstance(statement, tree.LetStatement):
         scope.lets[name] = statement
         return
-    if name in FUNCTIONS or name in AGGREGATES:
-        raise Complaint(f"{name!r} is a function of the language; choose another name", word.span, code="MTPP-E103")
     seen: set[str] = set()
     for param in statement.params:
         check_word(param)
@@ -68,11 +66,14 @@ def _define(
     scope.defs[name] = statement
 
 
-def _recursive(defs: Mapping[str, tree.DefStatement]) -> Iterator[tuple[str, list[str]]]:
+def _recursive(scope: SpecScope) -> Iterator[tuple[str, list[str]]]:
     """Yield the first function of each cycle of calls, with the chain of calls from it to itself."""
-    called = {name: [call for call in _calls(statement.value) if call in defs] for name, statement in defs.items()}
+    called = {
+        name: [word.text for word in _calls(statement.value) if own_function(word, scope) is not None]
+        for name, statement in scope.defs.items()
+    }
     done: set[str] = set()
-    for start in defs:
+    for start in scope.defs:
         stack: list[tuple[str, Iterator[str]]] = [(start, iter(called[start]))] if start not in done else []
         path = [start]
         while stack:
@@ -90,13 +91,13 @@ def _recursive(defs: Mapping[str, tree.DefStatement]) -> Iterator[tuple[str, lis
                 path.append(following)
 
 
-def _calls(node: object) -> Iterator[str]:
-    """Yield the names of all functions that an expression calls."""
+def _calls(node: object) -> Iterator[tree.Word]:
+    """Yield the names of all functions that an expression calls, with their places."""
     waiting = [node]
     while waiting:
         part = waiting.pop()
         if isinstance(part, tree.Call):
-            yield part.function.text
+            yield part.function
         if isinstance(part, tree.Tree):
             waiting += [getattr(part, field.name) for field in fields(part) if field.name != "span"]
         elif isinstance(part, tuple):
@@ -106,9 +107,13 @@ def _calls(node: object) -> Iterator[str]:
 def hidden_names(statements: Sequence[tree.Statement], scope: SpecScope) -> Iterator[Diagnostic]:
     """Yield a warning for each param and let that has the name of a node, a device or a family of these.
 
-    Expressions then mean the param or the let by it.
+    Expressions then mean the param or the let by it. Yield one, too, for each function that has the name of one of the
+    language: calls mean the spec's own.
     """
     for statement in statements:
+        if isinstance(statement, tree.DefStatement) and (name := statement.name.text) in {**FUNCTIONS, **AGGREGATES}:
+            message = f"def {name!r} hides the function of the language of that name: calls mean the def"
+            yield Diagnostic(f"{message}; rename it if you need both", statement.name.span, "warning", code="MTPP-W103")
         if isinstance(statement, (tree.ParamStatement, tree.LetStatement)):
             name = statement.name.text
             what = scope.kind_called(name)

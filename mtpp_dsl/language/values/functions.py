@@ -9,6 +9,8 @@ from fractions import Fraction
 from mtpp_dsl.core.base.exact_numbers import Exact, from_float, settled
 from mtpp_dsl.core.base.units import NONE
 from mtpp_dsl.core.constraints import Largest
+from mtpp_dsl.exchange.library.entries import FOLDER
+from mtpp_dsl.language.syntax import tree
 from mtpp_dsl.language.values import decisions
 from mtpp_dsl.language.values.arithmetic import Mismatch, Total, compare, multiply, total
 from mtpp_dsl.language.values.attributes import ATTRIBUTES
@@ -27,7 +29,7 @@ from mtpp_dsl.language.values.values import (
     shown,
 )
 
-__all__ = ["AGGREGATES", "FUNCTIONS", "MATHEMATICS", "decision"]
+__all__ = ["AGGREGATES", "FUNCTIONS", "MATHEMATICS", "decision", "own_function"]
 
 _MAX_POWER = 1_000
 
@@ -263,3 +265,16 @@ FUNCTIONS: dict[str, tuple[Callable[..., Value], tuple[str, ...]]] = {
     **MATHEMATICS,
 }
 """Function and names of its arguments, by name; those that may be left out end in "?"."""
+
+
+def own_function(called: tree.Word, scope: SpecScope) -> tree.DefStatement | None:
+    """Return the spec's own function that a call means; None where it means one of the language, or none.
+
+    A ``def`` comes before a function of the language with the same name, so that a function that is added to the
+    language leaves older specs as they are. Files of the library are written for the functions of the language: there
+    these come first.
+    """
+    own, source = scope.defs.get(called.text), called.span.source
+    if own is None or (called.text not in FUNCTIONS and called.text not in AGGREGATES):
+        return own
+    return None if source.path is not None and source.path.is_relative_to(FOLDER) else own

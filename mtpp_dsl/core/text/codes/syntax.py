@@ -160,6 +160,14 @@ NAMES: tuple[Code, ...] = (
         "Rename one of the two.",
     ),
     Code(
+        "MTPP-W103",
+        "A def hides a function of the language",
+        "A function of the spec has the name of one of the language, perhaps of one that was added later. Calls in the "
+        "spec mean the spec's own; files of the library go on with that of the language.",
+        "def ceil(x) = x + 1\nassert ceil(1) == 2",
+        "Rename it if you need both; else leave it as it is.",
+    ),
+    Code(
         "MTPP-E105",
         "An option is unknown",
         "The statement does not take an option of that name. The message lists those that it takes.",

@@ -174,9 +174,11 @@ def _last_word(marks: Sequence[TextMark]) -> str:
 
 def _argument(reading: TextReading, frame: Frame, marks: Sequence[TextMark], before: str) -> Sort:
     """Return what an argument of a call is to be."""
+    if reading.index.declared.has("def", frame.name):
+        return ANY
     if frame.name in AGGREGATES:
         return Sort(("number",)) if frame.name in ("sum", "min", "max", "product") else ANY
-    if frame.name not in FUNCTIONS or reading.index.declared.has("def", frame.name):
+    if frame.name not in FUNCTIONS:
         return ANY
     number = depth = 0
     for mark in marks:

@@ -139,7 +139,7 @@ def _known(reading: TextReading) -> dict[int, tuple[str, int]]:
             case tree.Number(unit=tree.Word() as unit):
                 known[unit.span.start] = ("number", 0)
             case tree.Call():
-                own = part.function.text not in library
+                own = part.function.text not in library or reading.index.declared.has("def", part.function.text)
                 known[part.function.span.start] = ("function", 0 if own else _LIBRARY)
             case tree.ConstraintStatement():
                 known[part.rule.span.start] = ("keyword", 0)
