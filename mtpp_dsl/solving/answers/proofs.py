@@ -116,8 +116,8 @@ def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits
         return ProofFinding(
             True, f"bound {value} by {claim.method}: it has no certificate; computed again here, and proved"
         )
-    if claim.method == "simple":
-        shown = "none" if bound is None else repr(problem.objective.value(bound.cost))
+    if claim.method == "simple" and bound is not None:
+        shown = repr(problem.objective.value(bound.cost))
         raise VerificationError(f"the bound {value} by simple is not proved: computed again, it is {shown}")
     if _by_ideals(problem, claim, limits):
         text = f"bound {value} by {claim.method}: it has no certificate; all ideals gone through here, and proved"

@@ -435,6 +435,15 @@ def test_what_is_proved_and_what_is_claimed(tmp_path: Path, capsys: pytest.Captu
     assert "computed again, it is" in capsys.readouterr().out
 
 
+def test_a_bound_of_simple_from_a_phase_alone_is_a_claim() -> None:
+    """``auto`` bounds phases one by one; of all of them ``simple`` computes nothing, and so refutes nothing."""
+    problem = mtpp_dsl.load(
+        "phase p, q\ngraph { node a (work = {p: 1, q: 2})\nnode b (work = {p: 2, q: 1})\nedge a -> b }\ndevice d[2]\n"
+        "interconnect links (bandwidth = 1)\nminimize bottleneck(q)\nconstraint due: latency(p) <= 3\n"
+    )
+    assert not check_bound(problem, BoundClaim(1.5, 1.5, "simple", None), Limits()).proved
+
+
 @pytest.mark.parametrize("seed", range(part(40, 4)))
 def test_figures_are_counted_in_two_ways(seed: int) -> None:
     """The figures of devices that the evaluation gives are those that the verification counts, for any plan."""
