@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mtpp_dsl
-from mtpp_dsl.core.constraints import Acyclic, Colocate, InOrder, Memory, Pin, Robust, StageMemory
+from mtpp_dsl.core.constraints import Acyclic, Colocate, InOrder, Linear, Memory, Pin, Robust, StageMemory, Used
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.counting import recognised
@@ -23,8 +23,10 @@ from mtpp_dsl.solvers.proofs.proof_reading import ProofReading
 from tests.networks import random_problem
 from tests.oracle import optimum
 from tests.order_problems import KINDS, ordered_problem
+from tests.phases import GOALS, phased_problem, random_case
+from tests.solvers.partition.test_hierarchy import random_problem as hierarchical
 from tests.solvers.proofs.test_chain import pipelines
-from tests.staging import random_stages
+from tests.staging import random_groups, random_stages
 from tests.tight_memories import tight_problem
 from tests.tree import ROOT
 from tests.weighted_problems import random_problem as weighted_problem
@@ -35,6 +37,9 @@ SOURCES = {
     "network": lambda seed: random_problem(Random(seed)),
     "memory": tight_problem,
     "stages": random_stages,
+    "groups": random_groups,
+    "hierarchy": lambda seed: hierarchical(seed, training=bool(seed % 2)),
+    **{f"phases, {goal}": lambda seed, goal=goal: phased_problem(random_case(seed, n=4), goal) for goal in GOALS},
     "prices": lambda seed: weighted_problem(seed, soft=0.3),
     **{f"order, {kind}": lambda seed, kind=kind: ordered_problem(seed, kind, 4, 3) for kind in KINDS},
 }
@@ -70,6 +75,30 @@ def test_it_never_proves_more_than_is_true(source: str, seed: int) -> None:
         return
     best = optimum(asked)
     assert best is None or best == 0 or not any(proves(problem, best * more) for more in MORE)
+
+
+@pytest.mark.parametrize("source", ["stages", "groups", *(f"phases, {goal}" for goal in GOALS if goal != "sums")])
+def test_stages_and_phases_are_proved_to_the_optimum(source: str) -> None:
+    """What replicas, shards, recomputing, schedules and phases take is counted whole; loads of one device are not."""
+    for seed in range(5):
+        asked = SOURCES[source](seed)
+        problem = recognised(asked.in_one_phase or asked).problem
+        best = optimum(asked)
+        if not problem.acyclic or best == 0:
+            continue
+        assert proves(problem, 1e9 if best is None else best * LESS), seed
+        assert best is None or not any(proves(problem, best * more) for more in MORE), seed
+
+
+def test_rows_on_used_devices_count() -> None:
+    """Under a budget for two of three devices the bottleneck of two devices is proved."""
+    graph = Graph.create(["x", "y", "z"], [(0, 1), (1, 2)], work=1.0)
+    devices = [Device(name) for name in "abc"]
+    budget = Linear(label="budget", terms=tuple((Used(d), 1.0) for d in range(3)), sense="<=", rhs=2.0)
+    problem = Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(), budget])
+    assert proves(problem, 2.0 * LESS)
+    assert not proves(problem, 2.0 * (1 + 1e-9))
+    assert not proves(problem.with_constraints([Acyclic()]), 1.0 * (1 + 1e-9))
 
 
 def chain(n: int, *rules: object, memory: float | None = None) -> Problem:
