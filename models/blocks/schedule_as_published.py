@@ -63,8 +63,8 @@ def _successors(graph: Graph, after: Bools) -> Iterator[tuple[int, int]]:
 def published_overlap(model: Any, time: Floats, after: Bools, on: On) -> None:
     """Add that nodes of one device do not overlap: eq. 6, with a binary for each pair without precedence.
 
-    A node that takes no time on a device is left out there: it is in nobody's way, and the rows would forbid it to run
-    while another does.
+    A node that takes no time on a device is left out there: it overlaps with nothing, and the rows would forbid it to
+    run while another does.
     """
     n, k = time.shape
     free = [(i, j) for i, j in combinations(range(n), 2) if not (after[i, j] or after[j, i])]
@@ -127,7 +127,7 @@ def published_congestion(model: Any, graph: Graph, timed: Sequence[int], after: 
     Args:
         model: with the rows of :func:`published_transfers`.
         graph: the graph.
-        timed: the links that take time wherever they go; the others are in nobody's way.
+        timed: the links that take time wherever they go; the others need no order.
         after: [n, n] whether a path leads from one node to another.
         on: where nodes are.
     """

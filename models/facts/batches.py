@@ -131,7 +131,7 @@ def batch_horizon(problem: Problem, *, free: bool = True) -> float:
 def batch_items(batches: BatchTimes, graph: Graph, lanes: Lanes) -> ClashItems:
     """Return the batches on their devices, that of v in lane d as number ``v * k + d``.
 
-    Those that take no time are in nobody's way. With one chunk precedence orders batches; with more, two of a node and
+    Those that take no time need no order. With one chunk precedence orders batches; with more, two of a node and
     of one that reads its output may be in either order on a device where they share no chunk.
     """
     times = batches.times

@@ -78,7 +78,7 @@ def clashes(items: ClashItems, most: float) -> ClashPairs:
 
 
 def node_items(times: LinkTimes, after: Bools) -> ClashItems:
-    """Return the nodes on their devices; those that take no time are in nobody's way."""
+    """Return the nodes on their devices; those that take no time are left out."""
     first, last = times.windows
     length = np.where(times.time > 0, times.time, np.inf)
     return ClashItems(times.head, length, times.tail, first, last, after)

@@ -76,7 +76,7 @@ class Batched(Scoped, CutoffFormulation):
     Beside the correction of (3.3): chunks in place of inputs, and these sorted; batch sizes without any M; precedence
     between chunks, without an M either; windows of batches from a known plan and the longest paths into and out of
     them; orders of two batches on one device only where windows leave both, also of nodes on one path, which (3.3) as
-    corrected does not order; batches that take no time are in nobody's way.
+    corrected does not order; batches that take no time need no order.
     """
 
     name = "batched"

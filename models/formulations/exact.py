@@ -251,7 +251,7 @@ class Exact(Scoped, CutoffFormulation):
         return model
 
     def _ceiling(self, problem: Problem) -> float | None:
-        """Return what the best plans cost less than; None where the problem tells, as nobody adds rows."""
+        """Return what the best plans cost less than; None where the problem says it, as no rows are added."""
         if not extended(self, problem) and problem.robust is None:
             return None
         return 1.1 * self.cost if self.cost and problem.objective.covers_loads else inf

@@ -70,7 +70,7 @@ class Moirai(Scoped, CutoffFormulation):
 
     Beside zhang2023: windows of starts from a known plan and the longest paths into and out of every node, so that no M
     is larger than it has to be; pairs that precedence or windows order are left out; direct arcs only; transfers in
-    transportation form; nodes and transfers that take no time are in nobody's way.
+    transportation form; nodes and transfers that take no time need no order.
     """
 
     name = "moirai"

@@ -66,7 +66,7 @@ class Divided(Exact):
         paying: Sequence[int],
         split: SplitNets | None,  # noqa: ARG002
     ) -> Cut:
-        """Add what tensors may push a load up by; nothing where nobody gains from that."""
+        """Add what tensors may push a load up by; nothing where that gains nothing."""
         most = float(sum(model.size[u] for u in model.U)) if exact and paying else 0.0
         free = sorted({*exact} & {*paying})
         model.tensors = pyo.Var(free, bounds=(0.0, most))

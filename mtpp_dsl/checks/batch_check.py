@@ -35,7 +35,7 @@ def broken_batches(problem: Problem, plan: Plan, tolerance: float) -> Iterator[t
     Batches of supported sizes and whole chunks, each for its time without a break and one at a time on every device;
     every input of a node starts after the same input of what the node reads has ended and arrived (ghannane2023, 2.3);
     memory as in (3.7), within *tolerance* of the limit; ``pin``, ``forbid``, ``colocate`` and ``separate`` hold for
-    every input. A batch that takes no time is in nobody's way.
+    every input. A batch that takes no time overlaps with nothing.
     """
     batches = plan.batches
     if batches is None:

@@ -99,7 +99,7 @@ def _schedules(problem: Problem, assignment: Sequence[int]) -> Iterator[Plan]:
                 ready = max([0.0, *(ends[other] for other in needs[item]), *(free.get(r, 0.0) for r in uses[item])])
                 end = ready + time[item]
                 extend({**ends, item: end}, {**free, **dict.fromkeys(uses[item], end)})
-                if not uses[item]:  # it is in nobody's way: no other item need come before it
+                if not uses[item]:  # it overlaps with nothing: no other item need come before it
                     return
 
     # Try every order; ends are those of items placed so far, free when each resource is next without use.
@@ -176,7 +176,7 @@ def _shortest_batches(problem: Problem, where: Sequence[Sequence[_Lane]]) -> Pla
         for item in items:
             if item not in ends and needs[item].keys() <= ends.keys():
                 ready = max([0.0, *(ends[other] + carried for other, carried in needs[item].items())])
-                if takes[item] == 0:  # it is in nobody's way: nothing else need come before it
+                if takes[item] == 0:  # it overlaps with nothing: nothing else need come before it
                     extend({**ends, item: ready}, free)
                     return
                 device = item[1][0]

@@ -19,7 +19,7 @@ def broken_times(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
 
     Every node runs for its time without a break, one at a time on every device; what it reads has arrived; a
     transfer starts after its producer and takes its time; exclusive transfers do not overlap at a sender or receiver.
-    A node or a transfer that takes no time is in nobody's way.
+    A node or a transfer that takes no time overlaps with nothing.
     """
     schedule = plan.schedule
     if schedule is None:

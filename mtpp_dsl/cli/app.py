@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from mtpp_dsl.cli.calls import ConvertCall, ExecuteCall, ExplainCall, ProfileCall, ReportCall, SolveCall, TrainCall
-from mtpp_dsl.cli.commands import commands_of
+from mtpp_dsl.cli.commands import Group, commands_of
 from mtpp_dsl.cli.importing import import_app
 from mtpp_dsl.cli.parameters import (
     Define,
@@ -33,9 +32,9 @@ TAKEN_BY = {
     ".mtpp": "mtpp solve {0} solves this spec, and mtpp check {0} describes it",
     ".json": "mtpp report {0} shows an answer, and mtpp verify SPEC {0} checks it; mtpp -h lists all commands",
     ".toml": "mtpp bench {0} runs a sweep",
-    ".sqlite": "mtpp bench table {0} shows what came of a sweep",
+    ".sqlite": "mtpp bench table {0} shows the results of a sweep",
 }
-"""What is said of a file in place of a command, by the end of its name."""
+"""What to do with a file that is given in place of a command, by the end of its name."""
 PANELS = {
     "Plans": ("check", "solve", "verify", "explain", "diff", "report"),
     "Models and runtimes": ("import", "export", "validate", "targets", "devices", "profile", "run", "convert"),
@@ -45,8 +44,8 @@ PANELS = {
 """The commands in groups, in the order in which the help lists them."""
 
 
-class Commands(TyperGroup):
-    """The commands of ``mtpp``. A file in place of a command is told which commands take it."""
+class Commands(Group):
+    """The commands of ``mtpp``. If a file stands in place of a command, they say which commands take it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; a file that stands first is no command."""
@@ -54,7 +53,7 @@ class Commands(TyperGroup):
         if first not in self.commands and not first.startswith("-"):
             takes = next((message for ending, message in TAKEN_BY.items() if first.lower().endswith(ending)), "")
             if takes:
-                ctx.fail(f"{first!r} is no command: {takes.format(first)}")
+                ctx.fail(f"{first!r} is not a command: {takes.format(first)}")
             near = did_you_mean(first, self.commands)
             if first and near:
                 ctx.fail(f"No such command {first!r}{near}")
@@ -151,11 +150,11 @@ def verify(
     ] = None,
     quiet: Quiet = False,
 ) -> int:
-    """Check an answer, or a plan alone, against a spec, with code that shares nothing with what made it.
+    """Check an answer, or only a plan, against a spec, by code that is independent of the code that found it.
 
     Every field of an answer is checked, or listed as not checked. The bound is proved again from its certificate, or
-    without one where the problem is small; else the output says that it is only claimed. Params have the values that
-    the answer names.
+    without one if the problem is small; else the output says that it is only claimed. Params have the values recorded
+    in the answer.
 
     Exit codes: 0 all that could be checked is true · 2 the file is neither an answer nor a plan, or the time was too
     short · 7 something in it is wrong.
@@ -173,13 +172,13 @@ def export(
     to: Annotated[
         str,
         typer.Option(
-            metavar="TARGET", help="A form or a runtime; mtpp targets lists them.", autocompletion=complete_target
+            metavar="TARGET", help="The runtime or form; mtpp targets lists them.", autocompletion=complete_target
         ),
     ],
-    output: Annotated[Path | None, option("FILE|DIR", "Where to.", "--output", "-o")] = None,
+    output: Annotated[Path | None, option("FILE|DIR", "Write to this file or folder.", "--output", "-o")] = None,
     spec: Annotated[Path | None, option("SPEC", "Where the spec of the answer is now.")] = None,
     model: Annotated[
-        str | None, option("MODEL", "The model's file, or module:callable, for files with its parts.")
+        str | None, option("MODEL", "The model's file, or module:callable, for targets that write its parts.")
     ] = None,
     quiet: Quiet = False,
 ) -> int:
@@ -198,23 +197,25 @@ def export(
 @command
 def validate(
     file: Annotated[
-        str, argument("FILE", "A file or a folder, or the text itself; text that begins with - comes last, behind --.")
+        str,
+        argument("FILE", "A file, a folder, or the text itself; put text that begins with - last, after --."),
     ],
-    form: Annotated[str, option("TARGET", "Its form, or its runtime; mtpp targets lists them.", "--format")],
+    form: Annotated[str, option("TARGET", "The runtime or form of the split; mtpp targets lists them.", "--format")],
     spec: Annotated[Path, typer.Option(metavar="SPEC", help="The spec of the model and the devices.")],
     define: Define = [],  # noqa: B006
     scenario: Scenario = None,
     include: Include = [],  # noqa: B006
     time_limit: Annotated[
-        str, typer.Option(metavar="TIME", help="Look for the best plan for this time, or none.")
+        str, typer.Option(metavar="TIME", help="Search the best plan for this time, or none.")
     ] = "20s",
-    method: Annotated[str, typer.Option(help="Method that looks for it.", autocompletion=complete_method)] = "auto",
+    method: Annotated[str, typer.Option(help="Method that searches it.", autocompletion=complete_method)] = "auto",
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> int:
     """Check a split that somebody else wrote: every layer once, order, memory, and how far it is from the best.
 
-    Stages are on the devices of the spec, in their order. The best plan is that for the same runtime.
+    The stages of the split are on the devices of the spec, in their order. The best plan is the best one for the same
+    runtime.
 
     Exit codes: 0 the split is sound, however slow · 2 the file is not of that form, or the call is wrong · 7 a layer is
     lost, doubled or swapped, a count is wrong, or a constraint is broken, such as a memory.
@@ -239,8 +240,8 @@ def targets(quiet: Names = False) -> int:
 def convert(call: ConvertCall) -> int:
     """Convert a graph between formats: model and graph (.json), csv (NAME.nodes.csv and NAME.edges.csv), dot (.dot).
 
-    Files of other formats can be read. A model stays one where OUT is .json and nothing is chosen of it; else it
-    becomes a graph. Costs that are added up may give shorter times than those of single operators.
+    Files of other formats can be read. A model stays a model if OUT is .json and no option chooses a part of it;
+    else it becomes a graph. Times of summed costs may be shorter than the sum of the times of single operators.
     """
     from mtpp_dsl.cli.convert import convert_file
 
@@ -252,7 +253,7 @@ def fmt(
     specs: Annotated[list[Path], argument("SPEC...", ".mtpp files.")],
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file would change.")] = False,
     upgrade: Annotated[
-        bool, typer.Option("--upgrade", help="Rewrite specs of earlier versions of the language as this wants them.")
+        bool, typer.Option("--upgrade", help="Rewrite specs of earlier versions of the language for this version.")
     ] = False,
     quiet: Quiet = False,
 ) -> int:
@@ -293,17 +294,20 @@ def solvers(quiet: Names = False) -> int:
 
 @command
 def warm(
-    methods: Annotated[list[str], argument("METHOD", "Only for these.", autocompletion=complete_method)] = [],  # noqa: B006
-    jobs: Annotated[int | None, option("N", "Processes at once (as many as cores).", "--jobs", "-j", min=1)] = None,
+    methods: Annotated[
+        list[str],
+        argument("METHOD", "Compile for these methods; by default for all.", autocompletion=complete_method),
+    ] = [],  # noqa: B006
+    jobs: Annotated[int | None, option("N", "Processes at once; by default one a core.", "--jobs", "-j", min=1)] = None,
     quiet: Quiet = False,
 ) -> int:
-    """Compile the innermost loops of methods now, which takes minutes, so that calls need not.
+    """Compile the innermost loops of methods now, in minutes, so that later calls start faster.
 
     Calls compile what they need when they need it, and keep it on disk. Where each call begins on a new machine, as in
     containers and on clusters, compile once while the image is made.
 
     Exit codes: 0 compiled · 2 there is no such method · 5 a method failed, or there is no folder that the code could
-    be kept in · 130 interrupted, with what had been compiled.
+    be kept in · 130 interrupted; what is compiled is kept.
     """
     from mtpp_dsl.cli.warm import warm_and_report
 
@@ -335,7 +339,7 @@ def editor(
         argument("EDITOR", "vscode, textmate, neovim or emacs.", autocompletion=complete_editor),
     ],
     output: Annotated[Path, option("DIR", "The folder to write into.", "--output", "-o")],
-    server: Annotated[str | None, option("PATH", "The mtpp that the editor starts; left out, this one.")] = None,
+    server: Annotated[str | None, option("PATH", "The mtpp that the editor starts; by default this one.")] = None,
 ) -> int:
     """Write what an editor needs for specs: colours, and settings that start mtpp lsp."""
     from mtpp_dsl.cli.editor import write_editor
@@ -347,11 +351,11 @@ def editor(
 def explain(call: ExplainCall) -> int:
     """Explain an answer: which device or link holds it back, what each constraint costs, and which plans come next.
 
-    Of a spec that has no plan it says which of its lines clash. Without an answer the spec is solved first, in half of
-    the time.
+    If a spec has no plan, it says which of its lines clash. Without an answer, the spec is solved first, in half of the
+    time.
 
     Exit codes: 0 explained · 2 the spec, the answer or the call is wrong · 4 neither a plan nor a proof that there is
-    none was found · 5 a solver is missing or failed · 130 interrupted, 143 terminated (what has been found out is still
+    none was found · 5 a solver is missing or failed · 130 interrupted, 143 terminated (results so far are still
     printed and written).
     """
     from mtpp_dsl.cli.explain import explain_and_report
@@ -364,16 +368,16 @@ def diff(
     a: Annotated[Path, argument("A.json", "An answer.")],
     b: Annotated[Path, argument("B.json", "Another one.")],
     spec: Annotated[Path | None, option("SPEC", "Where the spec of both is now.")] = None,
-    point: Annotated[str | None, option("N[,M]", "Of fronts: which point of each, as 1,3.")] = None,
-    json: Annotated[Path | None, option("FILE|-", "Write it as JSON; - is stdout.")] = None,
+    point: Annotated[str | None, option("N[,M]", "Compare these points of fronts, such as 1,3.")] = None,
+    json: Annotated[Path | None, option("FILE|-", "Write the comparison as JSON; - is stdout.")] = None,
     include: Include = [],  # noqa: B006
 ) -> int:
     """Compare two answers: what moved, loads before and after, objective and bound, and why one is better.
 
-    Plans that differ in the names of alike devices alone are the same. Answers to different specs are compared by the
-    names in them; of an answer whose spec has changed, its JSON alone.
+    Plans that only exchange identical devices count as the same. Answers to different specs are compared by the names
+    in them. If the spec of an answer has changed, only the JSON of the answer is compared.
 
-    Exit codes: 0 compared, whether they differ or not · 2 a file is no answer, or the call is wrong.
+    Exit codes: 0 compared, whether they differ or not · 2 a file is not an answer, or the call is wrong.
     """
     from mtpp_dsl.cli.explain import diff_answers
 
@@ -384,10 +388,11 @@ def diff(
 def report(call: ReportCall) -> int:
     """Make one page of an answer: plan, loads, schedule, spec and certificate, for any browser and without a network.
 
-    The spec and its files are read again, and must be as they were. Of a front, the page shows all points; with --point
-    it is that of one of them.
+    The spec and its files are read again, and must not have changed. The page of a front shows all points; with --point
+    it shows one of them.
 
-    Exit codes: 0 written · 2 the answer, its spec or the call is wrong · 130 interrupted, with what had been found.
+    Exit codes: 0 written · 2 the answer, its spec or the call is wrong · 130 interrupted; the page has the
+    results so far.
     """
     from mtpp_dsl.cli.report import report_answer
 
@@ -396,12 +401,12 @@ def report(call: ReportCall) -> int:
 
 @command
 def run(call: ExecuteCall) -> int:
-    """Run a plan on this machine's CPU: are the results those of the whole model, and how long do stages take?
+    """Run a plan on this machine's CPU, compare its results with those of the whole model, and time its stages.
 
     Weights and inputs are random unless the model's own code loads some.
 
     Exit codes: 0 the results are the same, bit for bit or within 1e-5 of the largest · 2 the call is wrong, or the plan
-    cannot be run so · 5 a process failed · 7 the results differ.
+    cannot be run in this way · 5 a process failed · 7 the results differ.
     """
     from mtpp_dsl.cli.execute import execute
 
@@ -412,8 +417,7 @@ def run(call: ExecuteCall) -> int:
 def profile(call: ProfileCall) -> int:
     """Measure each distinct operator of a model on this machine, warmed up; or read measured times.
 
-    A spec reads them by: times from "profile.json". The times are kept one by one: if this is ended, the same command
-    goes on where it was.
+    A spec reads them by: times from "profile.json". Each time is kept at once: rerun the command to resume it.
 
     Exit codes: 0 the times are written · 2 the call or a file is wrong · 5 an operator failed.
     """
@@ -426,7 +430,7 @@ def profile(call: ProfileCall) -> int:
 def train(call: TrainCall) -> int:
     """Train a policy on problems, for solve --method placeto --policy FILE.
 
-    The problems are makespans on links. After Ctrl-C the policy is written as far as it has come.
+    The problems are makespans on links. After Ctrl-C the policy trained so far is written.
     """
     from mtpp_dsl.cli.train import train_and_report
 

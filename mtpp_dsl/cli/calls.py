@@ -34,7 +34,7 @@ Sizes: TypeAlias = Annotated[
 ]
 Threads: TypeAlias = Annotated[int, typer.Option(min=1, metavar="N", help="Threads of each process.")]
 ClockOption: TypeAlias = Annotated[
-    str, typer.Option(metavar="wall|cpu", help="cpu: what the processor spends on one thread, whatever else it does.")
+    str, typer.Option(metavar="wall|cpu", help="wall: elapsed time; cpu: time that the processor spends on one thread.")
 ]
 WRITE, SEVERAL, METHODS = "Write and draw", "Several answers", "Solvers and single methods"
 """Groups of options in the help of ``mtpp solve``."""
@@ -117,20 +117,22 @@ class SolveCall:
         Path | None,
         option("FILE", "Write the schedule, or the pipeline at work, as a trace for Perfetto.", rich_help_panel=WRITE),
     ] = None
-    gantt: Annotated[Path | None, option("FILE", "As --plot gantt:FILE.", rich_help_panel=WRITE)] = None
+    gantt: Annotated[Path | None, option("FILE", "The same as --plot gantt:FILE.", rich_help_panel=WRITE)] = None
     html: Annotated[Path | None, option("FILE", "Write the answer as one page.", rich_help_panel=WRITE)] = None
     what_if: Annotated[
         str | None,
         option(
             "TIME",
-            "--html: then solve it with more devices, bandwidth and memory, and without constraints.",
+            "With --html: for this time, also solve with more devices, bandwidth and memory, and without constraints.",
             rich_help_panel=WRITE,
         ),
     ] = None
     pareto: Annotated[
         str | None, option("A,B", "Find a front of two objectives, by label or name.", rich_help_panel=SEVERAL)
     ] = None
-    points: Annotated[int | None, option("N", "--pareto: so many points (20).", min=2, rich_help_panel=SEVERAL)] = None
+    points: Annotated[
+        int | None, option("N", "With --pareto: the number of points (20).", min=2, rich_help_panel=SEVERAL)
+    ] = None
     plot: Annotated[
         list[str],
         option(
@@ -141,7 +143,12 @@ class SolveCall:
     ] = field(default_factory=list)
     microbatches: Annotated[
         int | None,
-        option("N", "--trace, --gantt, --plot gantt: of a pipeline, over so many.", min=1, rich_help_panel=WRITE),
+        option(
+            "N",
+            "With --trace or --gantt: show a pipeline over N microbatches.",
+            min=1,
+            rich_help_panel=WRITE,
+        ),
     ] = None
     sweep: Annotated[
         list[str],
@@ -160,7 +167,7 @@ class SolveCall:
         ),
     ] = None
     db: Annotated[
-        Path | None, option("FILE", "--sweep: keep the results in this database.", rich_help_panel=SEVERAL)
+        Path | None, option("FILE", "With --sweep: keep the results in this database.", rich_help_panel=SEVERAL)
     ] = None
     include: Include = field(default_factory=list)
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")] = False
@@ -175,21 +182,30 @@ class ConvertCall:
     target: Annotated[Path, argument("OUT", "The new file.")]
     read_as: Annotated[
         str | None,
-        typer.Option("--from", metavar="FORMAT", help="Of IN; otherwise by its name.", autocompletion=complete_format),
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            help="Format of IN; by default by its name.",
+            autocompletion=complete_format,
+        ),
     ] = None
     write_as: Annotated[
         str | None,
-        typer.Option("--to", metavar="FORMAT", help="Of OUT; otherwise by its name.", autocompletion=complete_format),
+        typer.Option(
+            "--to", metavar="FORMAT", help="Format of OUT; by default by its name.", autocompletion=complete_format
+        ),
     ] = None
-    group_by: Annotated[str | None, option("GROUPS", "Of a model: layer, part, module or operator.")] = None
+    group_by: Annotated[str | None, option("GROUPS", "Nodes of a model: layer, part, module or operator.")] = None
     size: Annotated[
         list[str],
-        option("NAME=NUMBER", "Of a model: a symbol's value, such as batch=8."),
+        option("NAME=NUMBER", "Value of a symbol of a model, such as batch=8; may be repeated."),
     ] = field(default_factory=list)
-    phase: Annotated[str | None, option("NAME", "Of a model: this phase alone.")] = None
-    weight_type: Annotated[str | None, option("TYPE", "Of a model: how weights are stored.")] = None
-    ties: Annotated[str | None, option("WORD", "Of a model: colocate or copy.")] = None
-    experts_read: Annotated[str | None, option("WORD", "Of a model: experts expected, or all_distinct.")] = None
+    phase: Annotated[str | None, option("NAME", "Take only this phase of a model.")] = None
+    weight_type: Annotated[str | None, option("TYPE", "How the weights of a model are stored.")] = None
+    ties: Annotated[str | None, option("WORD", "What becomes of tied weights of a model: colocate or copy.")] = None
+    experts_read: Annotated[
+        str | None, option("WORD", "Experts of a model that are read: expected or all_distinct.")
+    ] = None
     sum_costs: Annotated[
         bool, typer.Option("--sum-costs", help="Add up the costs of a node's operators, as CSV and DOT need it.")
     ] = False
@@ -202,14 +218,14 @@ class ExplainCall:
 
     spec: Spec
     answer: Annotated[
-        Path | None, argument("[ANSWER.json]", "Its answer, or a plan; without one it is solved first.")
+        Path | None, argument("[ANSWER.json]", "Its answer, or a plan; by default, the spec is solved first.")
     ] = None
     define: Define = field(default_factory=list)
     scenario: Scenario = None
-    node: Annotated[str | None, option("NAME", "Say why this node is where it is, too.")] = None
-    only: Annotated[str | None, option("PARTS", "Only these, with commas: bottleneck, critical, next, …")] = None
+    node: Annotated[str | None, option("NAME", "Also say why this node is on its device.")] = None
+    only: Annotated[str | None, option("PARTS", "Show only these, with commas: bottleneck, critical, next, …")] = None
     time_limit: Annotated[
-        str, typer.Option(metavar="TIME", help="Stop after this time: 30s, 2min; the results so far are shown.")
+        str, typer.Option(metavar="TIME", help="Stop after this time and show the results so far: 30s, 2min.")
     ] = "30s"
     method: Annotated[str, typer.Option(help="Method that solves; mtpp methods lists them.")] = "auto"
     solver: Annotated[str, typer.Option(help="Solver; mtpp solvers lists them.")] = "highs"
@@ -217,9 +233,9 @@ class ExplainCall:
     seed: Seed = 0
     point: Annotated[
         int | None,
-        option("N", "Of a front: the answer that is explained.", min=1),
+        option("N", "Explain this answer of a front.", min=1),
     ] = None
-    json: Annotated[Path | None, option("FILE|-", "Write it as JSON; - is stdout.")] = None
+    json: Annotated[Path | None, option("FILE|-", "Write the explanation as JSON; - is stdout.")] = None
     include: Include = field(default_factory=list)
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False
 
@@ -230,19 +246,20 @@ class ReportCall:
 
     answer: Annotated[Path, argument("ANSWER.json", "An answer of mtpp, or a front.")]
     output: Annotated[
-        Path | None, option("FILE|-", "The page; left out, beside the answer; - is stdout.", "--output", "-o")
+        Path | None,
+        option("FILE|-", "Write the page here (by default beside the answer; - is stdout).", "--output", "-o"),
     ] = None
     spec: SpecNow = None
     what_if: Annotated[
         str | None,
         option("TIME", "In this time, also solve it with more devices, bandwidth and memory, and without constraints."),
     ] = None
-    point: Annotated[int | None, option("N", "Of a front: the answer that is shown.", min=1)] = None
+    point: Annotated[int | None, option("N", "Show this answer of a front.", min=1)] = None
     plot: Annotated[
         list[str],
         option(
             "[KIND:]FILE",
-            "Draw loads, gantt, graph, gap or memory: .svg, .png or .pdf; without -o, no page; may be repeated.",
+            "Draw loads, gantt, graph, gap or memory: .svg, .png or .pdf; without -o, write no page; may be repeated.",
         ),
     ] = field(default_factory=list)
     include: Include = field(default_factory=list)
@@ -257,18 +274,20 @@ class ExecuteCall:
     model: Annotated[
         str, typer.Option(metavar="SOURCE", help="package.module:callable, whose code is run, or model.onnx.")
     ]
-    backend: Annotated[str | None, option("torch|onnx", "What runs it (by the model).")] = None
+    backend: Annotated[str | None, option("torch|onnx", "What runs the model; by default by its name.")] = None
     processes: Annotated[
-        str, typer.Option(metavar="1|stages", help="stages: each stage in a process of its own, as a pipeline.")
+        str, typer.Option(metavar="1|stages", help="With stages: run each stage in its own process, as a pipeline.")
     ] = "1"
-    microbatches: Annotated[int, typer.Option(min=1, metavar="N", help="So many inputs go through.")] = 2
-    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="So often, after a warm-up.")] = 5
+    microbatches: Annotated[int, typer.Option(min=1, metavar="N", help="Inputs that go through the pipeline.")] = 2
+    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="Number of measurements, after a warm-up.")] = 5
     size: Sizes = field(default_factory=list)
-    inputs: Annotated[Path | None, option("FILE.npz", "Inputs in place of random ones.")] = None
+    inputs: Annotated[Path | None, option("FILE.npz", "Use these inputs in place of random ones.")] = None
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of weights and inputs.")] = 0
     threads: Threads = 1
     clock: ClockOption = "wall"
-    optimise: Annotated[bool, typer.Option("--optimise", help="onnx: fuse operators; last digits may change.")] = False
+    optimise: Annotated[bool, typer.Option("--optimise", help="With onnx: fuse operators; last digits may change.")] = (
+        False
+    )
     time_limit: Annotated[
         str, typer.Option(metavar="TIME", help="End all processes of stages after this time, or none.")
     ] = "10min"
@@ -286,7 +305,7 @@ class ProfileCall:
         str | None, argument("[SOURCE]", "package.module:callable, whose code is run, or model.onnx.")
     ] = None
     model: Annotated[Path | None, option("FILE", "The model as mtpp import wrote it.")] = None
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the times go.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the times here.")] = Path(
         "profile.json"
     )
     trace: Annotated[Path | None, option("FILE", "Read a trace of torch's profiler or onnxruntime's.")] = None
@@ -304,10 +323,10 @@ class ProfileCall:
 class TrainCall:
     """The arguments of ``mtpp train``, as given."""
 
-    sources: Annotated[list[Path], argument("SPEC|SWEEP.toml...", "Specs, or sweeps, whose problems are meant.")]
+    sources: Annotated[list[Path], argument("SPEC|SWEEP.toml...", "Specs or sweeps with the problems to train on.")]
     output: Annotated[Path, typer.Option("--output", "-o", metavar="POLICY.json", help="Write the policy here.")]
     define: Define = field(default_factory=list)
-    updates: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many, of 16 episodes each.")] = 1000
+    updates: Annotated[int, typer.Option(min=1, metavar="N", help="At most N updates, of 16 episodes each.")] = 1000
     time_limit: Annotated[str, typer.Option(metavar="TIME", help="Stop after this time: 60s, 10min, or none.")] = (
         "10min"
     )

@@ -39,9 +39,9 @@ from mtpp_dsl.solving.drivers.lexicographic import stages
 __all__ = ["check_spec"]
 
 MAX_MEMBERS = 12
-"""So many constraints are told with the numbers of their members, unless all are asked for."""
+"""Number of constraints that are printed with the numbers of their members, unless all are asked for."""
 MAX_TEXT = 60
-"""Characters of a member that are told."""
+"""Number of characters of a member that are printed."""
 MAX_NAMED = 3
 """So many methods of one kind are named unless all are asked for."""
 BOUNDS = ("simple", "critical-path")
@@ -240,7 +240,7 @@ def _methods(problem: Problem) -> list[tuple[str, str]]:
     can, _ = _sorted(problem, (*steps, *(name for name in BOUNDS if name not in steps)))
     few = [(word, can[kind][:MAX_NAMED]) for kind, word in ((SOLVE, ""), (PLAN, "for a plan"), (BOUND, "for a bound"))]
     others = "; ".join(f"{word} {', '.join(names)}".strip() for word, names in few if names)
-    return [("auto", first), ("methods", f"{others or 'no other fits'} (all: --verbose)")]
+    return [("auto", first), ("methods", f"{others or 'no other can solve it'} (all: --verbose)")]
 
 
 def _in_words(names: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import MISSING, Field, fields
 from inspect import Parameter, Signature, cleandoc
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
     import typer
@@ -16,14 +16,34 @@ Command = Callable[..., int]
 ALL = "--help-all"
 
 
+def without_values(params: list[Any]) -> list[Any]:
+    """Return the parameters of a command, of which flags have no value in the help."""
+    for param in params:
+        if getattr(param, "is_flag", False) and param.metavar is None:
+            param.metavar = ""
+    return params
+
+
+class Group(TyperGroup):
+    """A group of commands, whose help shows flags without a value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options of the group."""
+        return without_values(super().get_params(ctx))
+
+
 class Folding(TyperCommand):
-    """A command whose help leaves out hidden options, and says how to see them."""
+    """A command whose help leaves out hidden options and says how to see them, and shows flags without a value."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         hidden = [param for param in self.params if getattr(param, "hidden", False)]
         if hidden:
             self.epilog = f"{ALL} lists {len(hidden)} more options, of single methods."
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the arguments and options of the command."""
+        return without_values(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; ``--help-all`` shows the help with all options."""

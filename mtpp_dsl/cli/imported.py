@@ -35,7 +35,7 @@ def prepare(output: Path) -> None:
 
 
 class ImportCall(Protocol):
-    """What every import is told of the file that it writes."""
+    """Options of every import about the file that it writes."""
 
     @property
     def output(self) -> Path:
@@ -58,7 +58,7 @@ def finish(model: Model, call: ImportCall) -> int:
     """Write a model, print its warnings and what is in it; return the exit code.
 
     Raises:
-        UsageError: the groups are none, or the model has no layers.
+        UsageError: the groups are invalid, or the model has no layers.
     """
     if call.group_by is not None:
         group(model, call.group_by)
@@ -77,7 +77,7 @@ def sizes_of(pairs: list[str]) -> dict[str, int | str]:
     """Return what ``--size NAME=SIZE`` gives: whole numbers, and formulas over other symbols.
 
     Raises:
-        UsageError: a pair is none.
+        UsageError: a pair is invalid.
     """
     given = key_values(pairs, "--size")
     return {

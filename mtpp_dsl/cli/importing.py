@@ -11,12 +11,13 @@ from typing import Annotated
 
 import typer
 
-from mtpp_dsl.cli.commands import commands_of
+from mtpp_dsl.cli.commands import Group, commands_of
 from mtpp_dsl.cli.parameters import argument, option
 
 __all__ = ["import_app"]
 
 import_app = typer.Typer(
+    cls=Group,
     help='Turn models into graphs of operators, for graph from "model.json", and tables of links into statements.',
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -24,11 +25,11 @@ import_app = typer.Typer(
 command = commands_of(import_app)
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the model here, as .json.")]
-Spec = Annotated[Path | None, option("FILE", "Write here, as .mtpp; else print.", "--output", "-o")]
+Spec = Annotated[Path | None, option("FILE", "Write to this .mtpp file; by default, print.", "--output", "-o")]
 
 
 def _group_by(word: str | None) -> str | None:
-    """Refuse a word for groups that is none, before anything is read."""
+    """Refuse an unknown word for groups before anything is read."""
     from mtpp_dsl.core.errors import UsageError, did_you_mean
     from mtpp_dsl.exchange.model.grouping import GROUP_BY
 
@@ -38,7 +39,7 @@ def _group_by(word: str | None) -> str | None:
 
 
 def _experts_read(word: str | None) -> str | None:
-    """Refuse a word for the experts read that is none, before anything is read."""
+    """Refuse an unknown word for the experts read before anything is read."""
     from mtpp_dsl.core.errors import UsageError, did_you_mean
     from mtpp_dsl.exchange.model.sizes import EXPERTS_READ
 
@@ -50,16 +51,16 @@ def _experts_read(word: str | None) -> str | None:
 GroupBy = Annotated[
     str | None,
     option(
-        "layer|part|module|operator",
-        "What a node stands for, unless a spec says otherwise; the file keeps all operators.",
+        "GROUPS",
+        "Default of group_by in specs: layer, part, module or operator. The file keeps all operators.",
         callback=_group_by,
     ),
 ]
 ExpertsRead = Annotated[
     str | None,
     option(
-        "expected|all_distinct",
-        "Experts that tokens read, where a spec does not say: on average, or as many as there can be.",
+        "WORD",
+        "Default of experts_read in specs: expected or all_distinct.",
         callback=_experts_read,
     ),
 ]
@@ -79,7 +80,7 @@ def links(
     path: Annotated[Path, argument("FILE.csv", "A table of links.")],
     output: Spec = None,
     unit: Annotated[str | None, option("UNIT", "Unit of the bandwidths, if the table has none.")] = None,
-    both_ways: Annotated[bool, typer.Option("--both-ways", help="Each row holds for both directions.")] = False,
+    both_ways: Annotated[bool, typer.Option("--both-ways", help="Each row is a link in both directions.")] = False,
 ) -> int:
     """Turn a table of links into link statements, for include "links.mtpp".
 
@@ -101,7 +102,7 @@ def topo(
         list[str],
         option(
             "TYPE",
-            "Type of the GPUs in the library, or repeated, of each; otherwise that of the spec's devices counts.",
+            "Type of the GPUs in the library; repeat it for GPUs that differ. By default, the spec gives types.",
             "--type",
         ),
     ] = [],  # noqa: B006
@@ -210,8 +211,8 @@ class GgufCall:
     model: Annotated[Path, typer.Argument(metavar="MODEL.gguf", help="A GGUF file, or the first of a split model.")]
     output: Output
     phase: Annotated[str, typer.Option(metavar="NAMES", help="prefill, decode, or both.")] = "prefill,decode"
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Sequences at a time, where a spec gives none.")] = 1
-    seq: Annotated[int, typer.Option(min=1, metavar="N", help="Tokens of each, where a spec gives none.")] = 2048
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Default of batch: sequences at a time.")] = 1
+    seq: Annotated[int, typer.Option(min=1, metavar="N", help="Default of seq: tokens of each sequence.")] = 2048
     group_by: GroupBy = None
     experts_read: ExpertsRead = None
     quiet: Quiet = False
@@ -233,10 +234,14 @@ def gguf(call: GgufCall) -> int:
 
 Optimizer = Annotated[
     str,
-    typer.Option(metavar="adam|sgd|BYTES", help="train: the optimizer, or bytes held for each number of a parameter."),
+    typer.Option(
+        metavar="adam|sgd|BYTES",
+        help="With train: the optimizer, or its bytes for each number of a parameter.",
+    ),
 ]
 Ratio = Annotated[
-    float | None, option("NUMBER", "train: the backward pass costs so many forward passes; otherwise torch derives it.")
+    float | None,
+    option("NUMBER", "With train: a backward pass costs this many forward passes; by default, torch derives it."),
 ]
 
 
@@ -315,9 +320,9 @@ class HfCall:
     ] = 2048
     dtype: Annotated[
         str | None,
-        typer.Option(help="Of the weights: bf16, fp16, fp32; else what the file says.", show_default=False),
+        typer.Option(help="Type of the weights: bf16, fp16 or fp32; by default, that of the file.", show_default=False),
     ] = None
-    layers: Annotated[int | None, option("N", "So many layers instead.", min=1)] = None
+    layers: Annotated[int | None, option("N", "Import the model with this many layers.", min=1)] = None
     optimizer: Optimizer = "adam"
     backward_ratio: Ratio = None
     flop: Flop = field(default_factory=list)

@@ -29,7 +29,7 @@ Spec: TypeAlias = Annotated[Path, argument("SPEC", "A .mtpp file.")]
 SpecNow: TypeAlias = Annotated[Path | None, option("SPEC", "Where the spec is now.")]
 Define: TypeAlias = Annotated[list[str], option("NAME=VALUE", "Set a param; may be repeated.", "-D")]
 Include: TypeAlias = Annotated[list[Path], option("DIR", "Also look here for included files; may be repeated.", "-I")]
-Scenario: TypeAlias = Annotated[str | None, option("NAME", "The scenario of the spec that counts.")]
+Scenario: TypeAlias = Annotated[str | None, option("NAME", "Use this scenario of the spec.")]
 Seed: TypeAlias = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all random choices.")]
 Names: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the names, one a line.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")]
@@ -42,13 +42,13 @@ Only: TypeAlias = Annotated[
 ]
 Jobs: TypeAlias = Annotated[
     int | None,
-    option("N", "Runs at once (as many as cores).", "--jobs", "-j", min=1),
+    option("N", "Number of runs at once; by default one a core.", "--jobs", "-j", min=1),
 ]
-Size: TypeAlias = Annotated[str | None, option("NAME", "One of the sizes of the sweep.")]
-SweepTimeLimit: TypeAlias = Annotated[str | None, option("TIME", "Of each run, whatever the sweep says.")]
+Size: TypeAlias = Annotated[str | None, option("NAME", "Use this size of the sweep.")]
+SweepTimeLimit: TypeAlias = Annotated[str | None, option("TIME", "Time limit of each run, in place of the sweep's.")]
 Scheduler: TypeAlias = Annotated[str | None, option("ADDRESS", "Run on tcp://…, local-cluster:N or local:N.")]
 SweepQuiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no summary.")]
-Title: TypeAlias = Annotated[str, option("TEXT", "What stands above it.")]
+Title: TypeAlias = Annotated[str, option("TEXT", "Title above it.")]
 
 
 def complete_method(incomplete: str) -> list[str]:

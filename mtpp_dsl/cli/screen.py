@@ -186,13 +186,13 @@ class Lossy(io.FileIO):
 
 
 def outlive_readers() -> None:
-    """Put streams into the place of stdout and stderr that go on when nobody reads them, or nobody ever did."""
+    """Replace stdout and stderr by streams that go on when they have no reader, or never had one."""
     sys.stdout = _outliving(sys.stdout, 1)
     sys.stderr = _outliving(sys.stderr, 2)
 
 
 def _outliving(stream: TextIO | None, number: int) -> TextIO:
-    """Return a stream like *stream* that does not complain when nobody reads it; one of its own kind is left alone."""
+    """Return a stream like *stream* that does not complain when it has no reader; one of its own kind is left alone."""
     if stream is None:
         return io.TextIOWrapper(io.BufferedWriter(Lossy(number, "w", closefd=False)), "utf-8", "replace")
     if not isinstance(stream, io.TextIOWrapper):

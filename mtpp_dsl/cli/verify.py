@@ -31,7 +31,7 @@ __all__ = ["verify_plan"]
 
 
 MAX_SHOWN = 20
-"""Faults of one answer that are told."""
+"""Number of faults of one answer that are printed."""
 
 
 def verify_plan(

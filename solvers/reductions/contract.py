@@ -21,7 +21,7 @@ from mtpp_dsl.solvers.reductions.clusters import KEPT, is_contiguous_anyway, lif
 class Contract:
     """Reduction ``contract``: the optimum of the smaller problem is the optimum of the problem.
 
-    Write t(v, d) for the time of node v on device d, and s(v) for what one crossing of its tensor costs (0 if nobody
+    Write t(v, d) for the time of node v on device d, and s(v) for what one crossing of its tensor costs (0 if no node
     reads it). The load of a device that pays is its nodes' time plus s(u) for every tensor u with a pin (producer or
     consumer) on it and one elsewhere; of a device that does not pay it is the time alone. Take a plan with the ends of
     an edge a -> b on different devices, a on A and b on B, and move one end to the other:
@@ -36,7 +36,7 @@ class Contract:
       gains t(b, A) and, if it pays, no longer writes s(a), and at most begins to be charged for b's tensor. B loses
       t(b, B) and, if it pays, the reading of s(a), and at most begins to read b's tensor. Any other device with a
       consumer of b read b's tensor before.
-    * Rule S: b is a sink with the one input a, and t(b, d) = 0 on each device d that may have a. Move b to A. Nobody
+    * Rule S: b is a sink with the one input a, and t(b, d) = 0 on each device d that may have a. Move b to A. No node
       reads b's tensor; A and B can only lose a's, no other device changes.
 
     What moves may be wherever the end that stays may be; no constraint names it together with other nodes; it has no

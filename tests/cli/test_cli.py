@@ -102,7 +102,7 @@ def test_infeasible(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
         (["--method", "exct"], "did you mean 'exact'"),
         (["--solver", "hihgs"], "did you mean 'highs'?"),
         (["--time-limit", "soon"], "--time-limit: 'soon' is not a duration"),
-        (["--gap", "120%"], "--gap: '120%' is no gap: it is a share between 0 and 100 %"),
+        (["--gap", "120%"], "--gap: '120%' is not a gap: write a share between 0 and 100 %"),
         (["-D", "most"], "write -D name=value"),
         (["-D", "mst=3"], "did you mean 'most'?"),
         (["--start", "none.json"], "there is no file none.json"),

@@ -87,7 +87,11 @@ def test_for_every_objective(kind: str) -> None:
 
 WRONG = [
     ("node a (time = {gqu: 1 ms})", "", "nothing is called 'gqu'; did you mean 'gpu'?"),
-    ("node a (time = {gpu: 1 MiB})", "", "a node takes a time, or a number; this is a size"),
+    (
+        "node a (time = {gpu: 1 MiB})",
+        "",
+        "a node takes a time or a number without a unit; this is a size",
+    ),
     ("node a (time = {gpu: 0 ms - 1 ms})", "", "a time must not be negative"),
     ("node a (time = [1 ms])", "", "time is a time, or a map from devices to times such as {cpu: 3 ms}"),
     ("node a (time = {a: 1 ms})", "", "a device is wanted as a key here"),

@@ -80,7 +80,7 @@ def test_graphs_of_times_alone() -> None:
             "time a on fast = 3",
             "the time of a node is a number without a unit, but other times of the problem are a time",
         ),
-        ("time a on fast = 3 MiB", "a node takes a time, or a number; this is a size"),
+        ("time a on fast = 3 MiB", "a node takes a time or a number without a unit; this is a size"),
         ("time a on fast = 0 ms - 1 ms", "a time must not be negative"),
         ("time a on fats = 1 ms", "nothing is called 'fats'; did you mean 'fast'?"),
         ("time fast on a = 1 ms", "a node is wanted here, not a device"),

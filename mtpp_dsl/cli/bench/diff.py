@@ -41,7 +41,7 @@ def diff(
 
     Runs are paired by their keys, then by problem, params, label, solver and seed. What seeds or clocks may explain is
     tested (Wilcoxon signed rank over the pairs, corrected for the number of tests by Holm). A run that fails, and one
-    with a single seed that reaches no limit, needs no test. Plans that are better than a bound are told of, too.
+    with a single seed that reaches no limit, needs no test. Plans that are better than a bound are reported, too.
 
     Exit codes: 0 nothing is worse · 1 something is · 2 the call is wrong, or a database cannot be read · 7 two answers
     contradict each other.

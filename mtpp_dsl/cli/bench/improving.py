@@ -1,4 +1,4 @@
-"""Run ``mtpp bench --improve LIBRARY``: run, submit, audit, and say what came of it."""
+"""Run ``mtpp bench --improve LIBRARY``: run, submit, audit, and print the results."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _known(record: BestKnown) -> str:
 
 
 def _show_improved(library: Library, improved: Improved) -> None:
-    """Print what came of a session."""
+    """Print the result of a session."""
     counts = Counter(record.status for record in library.records.read().values())
     closed = f"; {counted(improved.closed, 'problem')} left out, as proved optimal" if improved.closed else ""
     before = f", {improved.summary.skipped:,} of them done before" if improved.summary.skipped else ""

@@ -57,7 +57,7 @@ class Live:
         self.under_way[run.key] = run, monotonic()
 
     def ended(self, run: Run, outcome: RunOutcome) -> None:
-        """Hear what came of a run."""
+        """Hear the result of a run."""
         now = monotonic()
         _, began = self.under_way.pop(run.key, (run, now))
         self.done += 1
@@ -128,7 +128,7 @@ class Live:
 
 
 def line_of(run: Run, outcome: RunOutcome) -> str:
-    """Return what came of a run, in a line."""
+    """Return the result of a run, in a line."""
     seed = f", seed {run.seed}" if run.seed else ""
     parts = [f"{outcome.status}: {run.problem} by {run.label}{seed}"]
     if outcome.value is not None:

@@ -27,7 +27,7 @@ from mtpp_dsl.sweeps.tables.contradictions import contradictions
 
 
 def run_and_report(call: BenchCall) -> int:
-    """Read the sweep, do what has no result yet, and print what came of it; return the exit code."""
+    """Read the sweep, do what has no result yet, and print the results; return the exit code."""
     if call.quiet and call.verbose:
         raise UsageError("--quiet and --verbose exclude each other")
     retry = statuses(call.retry) if call.retry is not None else frozenset()

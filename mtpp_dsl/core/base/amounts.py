@@ -43,8 +43,8 @@ def fraction(text: str, name: str = "") -> float:
     except ValueError:
         raise UsageError(f"{_of(name)}{text!r} is not a share: write 1% or 0.01") from None
     if not 0 <= value < 1:
-        hint = f"; {text.strip()}% is written with its sign" if not percent and 1 <= value < 100 else ""
-        raise UsageError(f"{_of(name)}{text!r} is no gap: it is a share between 0 and 100 %{hint}")
+        hint = f"; for {text.strip()} per cent write {text.strip()}%" if not percent and 1 <= value < 100 else ""
+        raise UsageError(f"{_of(name)}{text!r} is not a gap: write a share between 0 and 100 %{hint}")
     return value
 
 

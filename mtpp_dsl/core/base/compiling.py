@@ -140,7 +140,7 @@ class Kernel(Generic[P, R]):
         """Return the compiled function; numba compiles it, or loads it from disk, when it is first called.
 
         Args:
-            say: told, the first time in this process, why nothing seems to happen; None if nobody need know.
+            say: told, the first time in this process, why nothing seems to happen; None for no message.
         """
         if not self._ready and say is not None:
             _announce(say)

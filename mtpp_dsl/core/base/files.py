@@ -207,7 +207,7 @@ def read_json(path: str | os.PathLike[str], name: str = "") -> Any:
     name = name or os.fspath(path)
     data = read_bytes(path, name=name)
     if name.endswith(".mtpp") and data.lstrip()[:1] not in (b"{", b"["):
-        raise UsageError(f"{name} is a spec, and no answer: 'mtpp solve {name} --json answer.json' makes one of it")
+        raise UsageError(f"{name} is a spec, not an answer: 'mtpp solve {name} --json answer.json' writes one")
     return parse_json(data, name)
 
 

@@ -52,7 +52,7 @@ def before_pyomo() -> None:
 
 
 def late(path: str) -> Any:
-    """Return what ``"package.module:name"`` names, importing the module if nobody has.
+    """Return what ``"package.module:name"`` names, importing the module if that has not been done.
 
     Problems, plans and results are data, and import nothing of what reads, writes or shows them. Their methods that
     do so, such as ``result.show()``, are one line each, and reach it through this function.

@@ -50,7 +50,7 @@ def folder_of(dispatcher: Any) -> str | None:
 def _jit(function: Callable[P, R], *, called_from_python: bool = True) -> Callable[P, R]:
     """Return numba's dispatcher of a function, with its machine code on disk if a folder can be written to.
 
-    Nobody calls it from C. Where nobody calls it from Python either, the code that would take its arguments apart is
+    It is not called from C. Where it is not called from Python either, the code that would take its arguments apart is
     left out, which for a kernel of many parts is a fifth of the work.
     """
     given = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": not called_from_python}

@@ -14,7 +14,7 @@ class Preparing(AbstractContextManager["Preparing"]):
     """A stopwatch that runs while any thread is inside its ``with`` block; such blocks may be nested.
 
     Attributes:
-        told: called with :attr:`seconds` whenever the stopwatch halts; None if nobody listens.
+        told: called with :attr:`seconds` whenever the stopwatch halts; None for no call.
         until: when the time of the present call is over, by ``time.monotonic()``; ``inf`` without a limit.
     """
 

@@ -161,7 +161,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     pipes, and files in folders that cannot be written are written as they are. A reader of a pipe is not waited for.
 
     Raises:
-        OSError: it cannot be written; *path* is as it was. Or it is a pipe that nobody reads.
+        OSError: it cannot be written; *path* is as it was. Or it is a pipe without a reader.
     """
     if _in_place(path):
         _write_in_place(path, data)

@@ -16,7 +16,7 @@ def open_executor(address: str) -> Executor:
     What stands before the first colon says which executor it is: its name, or one of the schemes that it claims.
 
     Raises:
-        UsageError: no executor claims it; the address is wrong, or nobody answers there.
+        UsageError: no executor claims it; the address is wrong, or there is no answer from it.
         PluginError: it cannot be imported.
     """
     scheme = address.partition(":")[0]

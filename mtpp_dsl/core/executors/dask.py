@@ -29,7 +29,7 @@ LOOK = 0.2
 
 
 def _check(address: str) -> None:
-    """Refuse an address that is none, of which Dask would say so only when nobody has answered."""
+    """Refuse an invalid address, of which Dask would say so only after waiting for an answer."""
     try:
         _ = urlsplit(address).port
     except ValueError as error:
@@ -47,7 +47,7 @@ class Dask:
             cluster of N workers on this machine, which ends with this object.
 
     Raises:
-        UsageError: distributed is not installed, nobody answers there, or other versions are installed there.
+        UsageError: distributed is not installed, there is no answer, or other versions are installed there.
     """
 
     name: ClassVar[str] = "dask"
@@ -97,7 +97,7 @@ class Dask:
         """Connect, wait for a worker, and compare versions.
 
         Raises:
-            OSError, TimeoutError: nobody answers, or there are no workers.
+            OSError, TimeoutError: there is no answer, or there are no workers.
             UsageError: other versions are installed there.
         """
         where = self._address if self._cluster is None else self._cluster

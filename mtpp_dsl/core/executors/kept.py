@@ -1,8 +1,8 @@
 """Keep processes between two uses: starting one and importing its libraries takes longer than many an answer.
 
-A process of this machine ends when nobody has used it for a while, when it has answered many requests or has grown, and
-with this process, however that ends. A process of a cluster holds a slot that others may need: whoever is done with an
-executor ends those that are kept of it (:func:`end_kept`).
+A process of this machine ends when it has not been used for a while, has answered many requests or has grown, and with
+this process, however that ends. A process of a cluster holds a slot that others may need: who is done with an
+executor ends its kept processes (:func:`end_kept`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mtpp_dsl.core.executors.local import LOCAL, PROCESS_MEMORY, LocalChannel
 from mtpp_dsl.core.executors.processes import memory
 
 IDLE_SECONDS = 60.0
-"""Seconds after which a process of this machine that nobody has used is ended."""
+"""Seconds after which an unused process of this machine is ended."""
 MAX_USES = 500
 """Requests after which a process of this machine is ended: what its libraries leak stays bounded."""
 MAX_IDLE = 8
@@ -107,7 +107,7 @@ def _worth_keeping(process: KeptProcess) -> bool:
 
 
 def _expire(process: KeptProcess) -> None:
-    """End a process that nobody has borrowed for a while."""
+    """End a process that has not been borrowed for a while."""
     with _lock:
         idle = _idle.get(process.executor, [])
         if process not in idle:

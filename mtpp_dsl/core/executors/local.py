@@ -211,4 +211,4 @@ class LocalChannel(Framed):
 
 
 LOCAL = Local()
-"""What starts processes where nobody names another."""
+"""What starts processes by default."""

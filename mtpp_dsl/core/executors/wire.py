@@ -20,7 +20,7 @@ def _read_only(values: dict[Any, Any]) -> MappingProxyType[Any, Any]:
 
 
 def _is_plan(value: object) -> bool:
-    """Return whether *value* is a plan; where nobody has imported plans, which takes numpy, there is none."""
+    """Return whether *value* is a plan; where plans, which need numpy, have not been imported, there is none."""
     plans = sys.modules.get("mtpp_dsl.core.plans.plan")
     return plans is not None and isinstance(value, plans.Plan)
 
@@ -56,7 +56,7 @@ def write_frame(stream: IO[bytes], frame: bytes) -> None:
     """Write a frame.
 
     Raises:
-        OSError: nobody reads any more.
+        OSError: the other end is closed.
     """
     stream.write(_LENGTH.pack(len(frame)) + frame)
     stream.flush()
@@ -85,7 +85,7 @@ def send(stream: IO[bytes], message: object) -> None:
     """Write a message.
 
     Raises:
-        OSError: nobody reads any more.
+        OSError: the other end is closed.
         pickle.PicklingError, TypeError, AttributeError: it cannot be pickled.
     """
     write_frame(stream, pack(message))
@@ -145,7 +145,7 @@ class Wire:
         """Send a message.
 
         Raises:
-            OSError: nobody reads any more.
+            OSError: the other end is closed.
         """
         self.put(pack(message))
 
@@ -153,7 +153,7 @@ class Wire:
         """Send a frame as it is, to one that reads frames.
 
         Raises:
-            OSError: nobody reads any more.
+            OSError: the other end is closed.
         """
         with self._sending:
             write_frame(self._out, frame)

@@ -510,7 +510,7 @@ def check_problem(given: object, function: str) -> None:
     """Refuse what is no problem, and say how one is made of it.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is invalid.
     """
     if isinstance(given, Problem):
         return

@@ -349,7 +349,7 @@ def _listed(sizes: Sequence[int], most: int = 6) -> str:
 
 
 def untimed(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
-    """Yield a warning where nodes have costs and nobody has made times of them: they would take no time at all."""
+    """Yield a warning where nodes have costs that have not been made into times: they would take no time at all."""
     for part in [phase.graph for phase in graph.phases] or [graph]:
         if part.costs is None or part.work.any():
             continue

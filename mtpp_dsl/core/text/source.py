@@ -50,7 +50,7 @@ def named_line(place: str) -> tuple[str, int] | None:
 
 
 MAX_ORIGINS = 3
-"""Of a long chain of includes so many are told from each end."""
+"""Number of includes that are shown from each end of a long chain."""
 
 
 @dataclass(frozen=True, eq=False)

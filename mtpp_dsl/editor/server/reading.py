@@ -143,7 +143,7 @@ class TextReading:
 def reading_of(
     text: str, *, path: Path | None = None, uri: str = "untitled:1", search: Sequence[Path] = ()
 ) -> TextReading:
-    """Return the reading of a text with its analysis, as a server has it once nobody types: for tests and tools.
+    """Return the reading of a text with its analysis, as a server has it between two changes: for tests and tools.
 
     Args:
         text: as an editor has it.

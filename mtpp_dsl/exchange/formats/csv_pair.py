@@ -174,6 +174,6 @@ def _column(path: Path, cell: str, known: tuple[str, ...]) -> tuple[str, str]:
     match = _HEADER.fullmatch(cell) if cell.rstrip().endswith(")") else None
     name, unit = (match[1], match[2] or "") if match else (cell.strip(), "")
     if name not in known and not (name.startswith(TIME_ON) and "name" in known):
-        listed = f"there are {', '.join(known)}"
+        listed = f"columns are: {', '.join(known)}"
         raise UsageError(f"{path}:1: there is no column {name[:60]!r}{did_you_mean(name, known)}; {listed}")
     return name, unit

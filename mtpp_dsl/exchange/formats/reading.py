@@ -93,7 +93,7 @@ OTHERS = {
         "'mtpp import hf config.json -o model.json' of a configuration, and torch.export.save writes a .pt2",
     ),
 }
-"""What is said of files that hold no graph, by the end of their names."""
+"""Messages about files that hold no graph, by the end of their names."""
 
 
 def _by_suffix(path: Path) -> list[str]:

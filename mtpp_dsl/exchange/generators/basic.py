@@ -90,7 +90,7 @@ def regal(nodes: int = 100, model: str = "er", reading: str = "literal", seed: i
     its text reproduces its Table 3. **Figures on these graphs are not figures on REGAL.** Abstract units.
 
     * edges: of an undirected random graph, directed along a random order of its nodes.
-    * ``output`` ~ max(1, N(50, 10)), one tensor per node, also where nobody reads it.
+    * ``output`` ~ max(1, N(50, 10)), one tensor per node, also where no node reads it.
     * ``work``, with io(v) = own output + the outputs it reads: ``literal`` takes the text at its word,
       io(v) + abs(r) * (sum of all outputs), r ~ N(0, 0.1), which fits the paper at k = 2 and loosely to 8;
       ``own-memory`` takes the node's own share, io(v) * (1 + r), which fits at k = 16 and is nearest beyond.

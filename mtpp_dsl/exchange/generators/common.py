@@ -38,7 +38,7 @@ def share(name: str, value: float) -> None:
 
 
 def one_of(name: str, value: str, choices: Sequence[str]) -> None:
-    """Refuse a word that is none of *choices*."""
+    """Refuse a word that is not one of *choices*."""
     if value not in choices:
         raise UsageError(f"{name} must be one of {', '.join(choices)}, not {value!r}{did_you_mean(value, choices)}")
 

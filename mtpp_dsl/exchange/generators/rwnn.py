@@ -41,7 +41,7 @@ def rwnn(
       graph has ``nodes * modules`` nodes, ``v[0]``, ``v[1]``, …, and the label of each says its module.
     * ``strong`` (sd, Figure 3.2c: all paths within a module stem from an input and converge toward an
       output): the inputs are a module's first *channels* nodes and the outputs its last; any other node
-      that reads nothing gets an edge from one of the inputs, any other that nobody reads an edge to one of
+      that reads nothing gets an edge from one of the inputs, any other that is not read an edge to one of
       the outputs, at random. With one channel, input and output bound the whole module: the network
       has one source and one sink.
     * ``weak`` (wd, Figure 3.2e: inputs and outputs are randomly sampled): inputs and outputs are each

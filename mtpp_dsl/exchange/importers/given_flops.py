@@ -1,4 +1,4 @@
-"""Operations that the user gives for operators that nobody can count."""
+"""Operations that the user gives for operators that cannot be counted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mtpp_dsl.exchange.model.sizes import Size
 
 
 class Flops:
-    """Takes operations as given by the names of operators or of what they do, and remembers what nobody counts.
+    """Takes operations as given by the names of operators or of what they do, and remembers what is not counted.
 
     >>> flops = Flops({"own.Magic": "2*batch"})
     >>> flops.of("Magic[0]", "own.Magic", None), flops.of("Conv[0]", "Conv", 7), flops.of("Other[0]", "Other", None)
@@ -34,7 +34,7 @@ class Flops:
         return counted
 
     def warnings(self) -> list[str]:
-        """Return what the user should be told: what nobody counts, and what was given for nothing."""
+        """Return warnings: operators that are not counted, and counts that were given and are not used."""
         warnings = [f"--flop {name}: the model has no such operator" for name in self._given if name not in self._used]
         if self._unknown:
             listed = ", ".join(f"{op} ({count})" if count > 1 else op for op, count in self._unknown.most_common(12))

@@ -82,7 +82,7 @@ def inputs_of(module: Any, step: str, asked: InputRequest) -> _Inputs:
     """Return what a step is given, which of it are caches, and where those of each layer are.
 
     Raises:
-        UsageError: nobody knows the inputs of such an architecture.
+        UsageError: the inputs of such an architecture are unknown.
     """
     import torch
 

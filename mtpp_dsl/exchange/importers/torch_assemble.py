@@ -161,7 +161,7 @@ class _Writer:
             return None
 
     def warnings(self) -> list[str]:
-        """Return what to tell the user: what nobody counts, and what he gave for nothing."""
+        """Return warnings: operators that are not counted, and counts that were given and are not used."""
         warnings = [
             f"the FLOP of {op} ({times} times) are unknown; give them: --flop '{op}=FORMULA'"
             for op, times in sorted(self.uncounted.items())

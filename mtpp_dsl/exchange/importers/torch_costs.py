@@ -12,7 +12,7 @@ from mtpp_dsl.exchange.importers.torch_kinds import GATHERS, UNREAD, WRITES_PART
 __all__ = ["COUNTED", "Counter", "TorchCost", "attention_inputs", "bytes_of", "tensors_in"]
 
 COUNTED = ("matmul", "conv", "attention", "rnn")
-"""Kinds whose work is that of products of matrices: no count at all means that nobody counted."""
+"""Kinds whose work is that of products of matrices: no count at all means that they were not counted."""
 WRAPPERS = ("wrap_with_set_grad_enabled", "wrap_with_autocast")
 """Higher-order operations that run one graph once."""
 

@@ -132,7 +132,7 @@ def operation(target: Any) -> str:
 
 
 def kind_of(target: Any) -> str:
-    """Return the kind of an operation, of :data:`mtpp_dsl.exchange.model.kinds.KINDS`; "other" where nobody says."""
+    """Return the kind of an operation, of :data:`mtpp_dsl.exchange.model.kinds.KINDS`; "other" where it is unknown."""
     name = operation(target)
     if getattr(target, "namespace", "") not in ("aten", "prims", "higher_order") and name not in SAME.values():
         return "other"

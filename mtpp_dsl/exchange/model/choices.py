@@ -62,7 +62,7 @@ def choices(
     """Check what is chosen of *model*.
 
     Raises:
-        OptionError: a word that is none of those there are; and see :func:`symbols_for`.
+        OptionError: an unknown word; and see :func:`symbols_for`.
     """
     if group_by is None:
         layers = any(operator.layer is not None for operator in model.operators)

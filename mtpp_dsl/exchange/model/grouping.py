@@ -293,7 +293,7 @@ def _readers(model: Model) -> list[list[int]]:
 def _recomputed(model: Model, readers: Sequence[Sequence[int]]) -> list[bool]:
     """Return which operators are computed anew where they are read: those that may be, and that a forward pass reads.
 
-    One that nobody reads, or the backward pass alone, stays where it is.
+    One that is not read, or is read by the backward pass alone, stays where it is.
     """
     again = [False] * model.n
     for v in reversed(range(model.n)):

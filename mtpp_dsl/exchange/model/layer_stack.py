@@ -161,7 +161,10 @@ def _of_names(graph: Graph, ignored: Collection[int] = ()) -> Mapping[int, int]:
         )
     if len(set(ranges.values())) > 1:
         listed = ", ".join(f"{prefix}[{low}..{high}]" for prefix, (low, high) in sorted(ranges.items()))
-        raise UsageError(f"which nodes are the layers? there are {listed}; call those of layer 3 layer[3], layer[3].…")
+        raise UsageError(
+            f"the names of nodes do not say which ones form a layer: {listed} differ in their numbers; name the nodes "
+            "of layer 3 layer[3] or layer[3].…"
+        )
     return {v: i for nodes in chosen.values() for v, i in nodes.items()}
 
 

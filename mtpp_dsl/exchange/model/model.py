@@ -1,4 +1,4 @@
-"""Hold what an importer makes of somebody's model, and check it."""
+"""Hold a model as an importer reads it, and check it."""
 
 from __future__ import annotations
 

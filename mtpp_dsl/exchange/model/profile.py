@@ -141,7 +141,7 @@ def timing_of(row: Any, place: str) -> Timing:
     """Return the time that JSON data hold, read from *place*.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is invalid.
     """
     if not isinstance(row, dict):
         raise UsageError(f"{place} must be an object with the median time in s")

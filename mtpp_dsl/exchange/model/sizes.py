@@ -111,7 +111,7 @@ def _parsed(text: str) -> ast.expr:
     """Return a formula as a tree of Python's parser, with exact numbers, and a "_" before each symbol.
 
     Raises:
-        UsageError: it is none, is longer than :data:`MAX_TEXT` or nested more deeply than :data:`MAX_DEPTH`.
+        UsageError: it is invalid, is longer than :data:`MAX_TEXT` or nested more deeply than :data:`MAX_DEPTH`.
     """
     if len(text) > MAX_TEXT:
         raise UsageError(f"the size {text[:40]!r}… has {len(text):,} characters; at most {MAX_TEXT:,} are read")

@@ -12,7 +12,7 @@ Key: TypeAlias = tuple[str, int | None]
 MAX_TAKEN = 20
 """How often layers may take in what they make cycles with, before they are parted."""
 MAX_TRIED = 20_000_000
-"""Runs of one path, times edges, beyond which nobody tries which of them can be joined."""
+"""Runs of one path, times edges, beyond which joining them is not tried."""
 
 
 def whole_layers(keys: Sequence[Key], edges: Collection[tuple[int, int]]) -> tuple[list[int], set[Key]]:

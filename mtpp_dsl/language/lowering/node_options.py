@@ -72,7 +72,11 @@ def devices_called(key: str, scope: SpecScope, span: Span) -> tuple[int, tuple[i
 
 def _checked(time: Quantity, span: Span) -> Quantity:
     if time.dimension not in (TIME, NONE) and not time.bare_zero:
-        raise Complaint(f"a node takes a time, or a number; this is {time.dimension}", span, code="MTPP-E213")
+        raise Complaint(
+            f"a node takes a time or a number without a unit; this is {time.dimension}",
+            span,
+            code="MTPP-E213",
+        )
     if time.value < 0:
         raise Complaint(f"a time must not be negative; this is {shown(time)}", span, code="MTPP-E214")
     return time

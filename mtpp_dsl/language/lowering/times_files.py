@@ -102,7 +102,7 @@ def read_measurements(source: Source, unit: str | None, place: Span, findings: F
 
 
 def _refuse_others(source: Source, first: Span, place: Span) -> None:
-    """Complain about a text that is no file of times, without a word of what it is.
+    """Refuse a text that is no file of times.
 
     Raises:
         Complaint: its first line has fewer than two of the columns.

@@ -102,7 +102,7 @@ def parse_expression(source: Source) -> tree.Expression:
     """Return the one expression that a text holds (a value given with ``-D``).
 
     Raises:
-        SpecError: it is none.
+        SpecError: it is invalid.
     """
     _refuse_deep_nesting(source)
     wrong: list[Diagnostic] = []

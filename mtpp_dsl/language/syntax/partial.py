@@ -143,7 +143,7 @@ def _without_options(parsed: Parsed, start: str, inside: Sequence[Lexeme], stop:
 
 
 def _with_rules(statements: Iterable[tree.Statement], broken: list[Broken]) -> Iterator[tree.Statement]:
-    """Yield the statements but constraints by rules that nobody knows, which are noted."""
+    """Yield the statements except constraints by unknown rules, which are noted."""
     for statement in statements:
         if _has_rule(statement):
             yield statement
@@ -152,7 +152,7 @@ def _with_rules(statements: Iterable[tree.Statement], broken: list[Broken]) -> I
 
 
 def _has_rule(statement: tree.Statement) -> bool:
-    """Return whether a statement is no constraint by a rule that nobody knows."""
+    """Return whether a statement is anything but a constraint by an unknown rule."""
     if not isinstance(statement, tree.ConstraintStatement):
         return True
     return statement.rule.text in RULES or statement.rule.text in custom_rules()

@@ -148,7 +148,7 @@ class Steps:
         Raises:
             Complaint: there were too many.
             Unsettled: that was told before.
-            ReadingStopped: nobody asks for more.
+            ReadingStopped: no further messages are wanted.
         """
         self.taken += steps
         if self.taken > self.most:

@@ -76,7 +76,7 @@ def phase_name(scope: SpecScope, value: Value) -> str:
     """Return the name of the phase that a value is.
 
     Raises:
-        Mismatch: it is none.
+        Mismatch: it is invalid.
     """
     if not isinstance(value, str):
         raise Mismatch(f"a phase is wanted here, not {describe(value)}")

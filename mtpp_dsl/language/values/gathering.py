@@ -62,7 +62,7 @@ def _once_each(items: list[Value], span: Span) -> Sequence:
     """Return a set of items.
 
     Raises:
-        Complaint: one is made of decisions, of which nobody knows whether two are equal.
+        Complaint: one is made of decisions: whether two of these are equal is unknown.
     """
     try:
         return Sequence(tuple(dict.fromkeys(items)), "set")

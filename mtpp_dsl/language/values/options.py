@@ -149,12 +149,13 @@ class Options:
         """Return a value of an option that has to be a number, zero or more, in one of *dimensions*.
 
         Raises:
-            Complaint: it is none.
+            Complaint: it is invalid.
         """
         if not isinstance(value, Quantity):
             raise Complaint(f"{name} must be a number; this is {describe(value)}", self.span(name), code="MTPP-E210")
         if value.dimension not in dimensions and not value.bare_zero:
-            wanted = " or ".join(str(dimension) for dimension in dimensions)
+            names = [str(dimension) for dimension in dimensions]
+            wanted = " or ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, or {names[-1]}"
             message = f"{name} must be {wanted}; this is {value.dimension}"
             given = self.options[name].value
             if RATE in dimensions and value.dimension == SIZE and isinstance(given, tree.Number):

@@ -74,7 +74,7 @@ def phase_of(node: tree.Expression, scope: SpecScope, local: Locals) -> str:
     """Return the name of the phase that an expression means.
 
     Raises:
-        Complaint: it is none.
+        Complaint: it is invalid.
     """
     value = evaluate(node, scope, local)
     try:

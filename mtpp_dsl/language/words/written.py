@@ -28,7 +28,7 @@ def name(text: str) -> str:
     """Return a declared name.
 
     Raises:
-        UsageError: it is none, and would be read as something else.
+        UsageError: it is invalid, and would be read as something else.
     """
     if not isinstance(text, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
         raise UsageError(f"{text!r} is no name: letters, digits and '_', not starting with a digit")
@@ -183,7 +183,7 @@ def expression(text: str, what: str = "a value") -> str:
     """Return text that is one expression of the language, so that no more than that is written.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is invalid.
     """
     if _SIMPLE.fullmatch(text):
         return text.strip()

@@ -78,7 +78,7 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class StageRow:
-    """What is said of a device.
+    """Statements about a device.
 
     Attributes:
         device: its name.

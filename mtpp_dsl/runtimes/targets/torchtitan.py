@@ -37,7 +37,7 @@ class TorchTitan(Stages):
 
     Modules without weights, such as rotary tables, are in no list: they are with the module before them. A model that
     calls its modules otherwise than torchtitan does has the names of torchtitan's decoders; torchtitan would leave out
-    whatever it does not find, without a word.
+    whatever it does not find, without a message.
     """
 
     name = "torchtitan"

@@ -43,7 +43,7 @@ class SpecText:
         anchor: what the identifiers of its lines on the page begin with; their number follows.
         included: of the spec, the files that it includes, and that they include, in their order.
         library: of the spec, the files of the library of the package that it includes.
-        lost: of the spec, the files it read that have changed or are gone, so that nobody knows what is in others than
+        lost: of the spec, the files it read that have changed or are gone, so that it is unknown what is in others than
             itself; None where all of them are as they were.
     """
 

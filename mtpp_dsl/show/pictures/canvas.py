@@ -102,7 +102,7 @@ def _has(char: str) -> bool:
 def signs(text: str) -> list[tuple[str, int]]:
     r"""Return what is drawn for each character of *text*, with its width in letters.
 
-    A character that no font has, or that nobody would see, is drawn as its code: names that differ stay different.
+    A character that no font has, or that is invisible, is drawn as its code: names that differ stay different.
 
     >>> signs("a\u202e\U0001f9fe\x1b")[:2]
     [('a', 1), ('\\u202e', 6)]

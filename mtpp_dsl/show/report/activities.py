@@ -40,7 +40,7 @@ class Activity:
         start, end: in the problem's unit of time.
         needs: numbers of the activities whose data it waits for.
         uses: names of what it keeps others from: its device; of exclusive transfers, sender and receiver. What takes no
-            time keeps nobody from anything, but within subgraphs.
+            time delays nothing, except within subgraphs.
         number: of the node, the edge or the subgraph; in a pipeline, of the device of a stage, or the node of a tensor.
         microbatch: in a pipeline, which one it is for, from 0; of an exchange, the round.
         nodes: in a pipeline, those that run.

@@ -220,7 +220,7 @@ class _OnNetwork:
         self.incoming: dict[int, list[Job]] = defaultdict(list)
 
     def before(self, part: list[int]) -> None:
-        """List what the part receives, and nobody on its device has received."""
+        """List what the part receives and its device does not have yet."""
         d, graph = int(self.listed.device[part[0]]), self.listed.problem.graph
         for u in sorted({u for v in part for u in graph.predecessors(v).tolist() if self.listed.device[u] != d}):
             if (u, d) not in self.listed.there:

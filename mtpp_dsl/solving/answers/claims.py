@@ -393,15 +393,16 @@ def false_source(problem: Problem, source: Mapping[str, Any]) -> Iterator[str]:
     """Yield where the spec, the files that it reads or its params are others than the answer's."""
     origin = problem.origin
     if source["sha256"] is None and source["path"] is not None:
-        yield "spec.sha256: the answer does not say of which spec it is"
+        yield "spec.sha256: the answer does not say for which spec it was made"
     if source["sha256"] is not None and source["sha256"] != origin.sha256:
-        yield f"spec.sha256: the answer is one for another text: {source['sha256']:.16}…, here {origin.sha256:.16}…"
+        digests = f"{source['sha256']:.16}…, here {origin.sha256:.16}…"
+        yield f"spec.sha256: the answer was made for another text of the spec: {digests}"
     files: Mapping[str, str] = source.get("files", origin.files)
     for name in sorted({*origin.files, *files}):
         if name not in origin.files:
             yield f"spec.files: the answer comes from {name}, which the spec does not read"
         elif name not in files:
-            yield f"spec.files: the spec reads {name}, of which the answer does not say that it did"
+            yield f"spec.files: the spec reads {name}, which the answer does not list"
         elif files[name] != origin.files[name]:
             yield f"spec.files: {name} has changed since the answer was made"
     if source.get("scenario") != origin.scenario:

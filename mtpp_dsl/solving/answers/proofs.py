@@ -114,17 +114,17 @@ def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits
     bound = None if simple.accepts(problem) is not None else simple.solve(problem, limits, Progress()).bound
     if bound is not None and claim.cost <= bound.cost * (1 + ROUNDING):
         return ProofFinding(
-            True, f"bound {value} by {claim.method}: it has no certificate; computed again here, and proved"
+            True, f"bound {value} by {claim.method}: it has no certificate; proved again here by computing it"
         )
     if claim.method == "simple" and bound is not None:
         shown = repr(problem.objective.value(bound.cost))
         raise VerificationError(f"the bound {value} by simple is not proved: computed again, it is {shown}")
     if _by_ideals(problem, claim, limits):
-        text = f"bound {value} by {claim.method}: it has no certificate; all ideals gone through here, and proved"
+        text = f"bound {value} by {claim.method}: it has no certificate; proved again here by going through all ideals"
         return ProofFinding(True, text, {"kind": "ideals", **_target(claim)})
     certificate = leaves_for(problem, claim.cost, Limits(time=min(SECONDS, limits.remaining)))
     if certificate is not None:
-        text = f"bound {value} by {claim.method}: it has no certificate; all choices gone through here, and proved"
+        text = f"bound {value} by {claim.method}: it has no certificate; proved again here by going through all choices"
         return ProofFinding(True, text, certificate.to_json())
     text = f"bound {value} by {claim.method}: only claimed, not proved here: it has no certificate"
     if bound is not None and bound.cost > 0:

@@ -12,7 +12,7 @@ from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.solving.answers.json import schema
 
 MAX_FAULTS = 5
-"""Faults of one answer that are told."""
+"""Number of faults of one answer that are printed."""
 
 WORDS = {
     "object": "an object",

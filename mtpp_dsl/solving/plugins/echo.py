@@ -25,7 +25,7 @@ def main(wire: _Wire) -> None:
         if what == "echo":
             wire.send(value)
         elif what == "print":
-            print(value)  # noqa: T201 (it must reach nobody)
+            print(value)  # noqa: T201 (it must not be shown)
             os.write(1, str(value).encode())
             wire.send(sys.stdin.read())
         elif what == "age":

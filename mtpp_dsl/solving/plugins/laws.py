@@ -311,7 +311,7 @@ def _ending(channel: Channel) -> Iterator[str]:
             yield "the end of a process must be Ended each time, with the last that it printed on standard error"
     if channel.alive:
         yield "alive must be False when the end was heard"
-    channel.tell(("echo", 1))  # reaches nobody
+    channel.tell(("echo", 1))  # has no receiver
 
 
 def _why(action: Callable[[], Any]) -> str | None:

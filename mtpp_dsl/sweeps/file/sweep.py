@@ -159,7 +159,7 @@ def parts_of(text: str) -> tuple[int, int]:
     (3, 40)
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is invalid.
     """
     match = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", text.strip())
     number, count = (int(match[1]), int(match[2])) if match is not None else (0, 0)

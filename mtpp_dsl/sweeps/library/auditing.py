@@ -75,7 +75,7 @@ def proved_again(library: Library, problem: Problem, record: BestKnown, seconds:
 
     Raises:
         VerificationError: the certificate does not prove the bound.
-        UsageError: the certificate is of a kind that nobody here can check, or the time did not suffice.
+        UsageError: the certificate is of a kind that cannot be checked here, or the time did not suffice.
     """
     certificate = certificate_of(library, record)
     if certificate is None or record.bound is None:

@@ -139,7 +139,7 @@ def read_object(text: str, name: str) -> dict[str, Any]:
     """Return the JSON object that a text is.
 
     Raises:
-        UsageError: it is none; messages call it *name*.
+        UsageError: it is invalid; messages call it *name*.
     """
     value = parse_json(text.encode(), name)
     if not isinstance(value, dict):

@@ -62,8 +62,8 @@ class Improver:
 
     Attributes:
         library: that is improved.
-        say: is told a line for each record that has become better, and for each answer that is wrong.
-        watcher: is told of runs, too: what shows their progress.
+        say: is called with a line for each record that has become better, and for each answer that is wrong.
+        watcher: is called with runs, too: what shows their progress.
         better: names of problems whose record has become better.
         wrong: what contradicted itself or what is known; each is a bug.
     """
@@ -80,7 +80,7 @@ class Improver:
             self.watcher.began(run)
 
     def ended(self, run: Run, outcome: RunOutcome) -> None:
-        """Hear what came of a run, and offer it."""
+        """Hear the result of a run, and offer it."""
         if self.watcher is not None:
             self.watcher.ended(run, outcome)
         if outcome.status == "error" and outcome.error.startswith(WRONG_ANSWER):

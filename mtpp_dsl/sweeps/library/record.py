@@ -155,7 +155,7 @@ def _record(row: dict[str, Any], place: str) -> BestKnown:
     """Return the record of a row.
 
     Raises:
-        UsageError: a figure is none, or the row contradicts itself.
+        UsageError: a figure is invalid, or the row contradicts itself.
     """
     values: dict[str, Any] = {}
     for column in fields(BestKnown):

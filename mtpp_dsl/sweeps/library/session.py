@@ -1,4 +1,4 @@
-"""One session of improving a library: what is asked, which runs that makes, and what came of them."""
+"""One session of improving a library: what is asked, which runs that makes, and their results."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SessionRequest:
             closed: whether problems that are proved optimal are tried, too.
 
         Raises:
-            UsageError: a method, a solver or a setting is none.
+            UsageError: a method, a solver or a setting is invalid.
         """
         text = TomlText(Source("the call", ""))
         fields = Fields(
@@ -147,9 +147,9 @@ def improve(
         asked: which methods, limits and problems.
         jobs: how many runs at once.
         retry: statuses whose runs are done again.
-        say: is told a line for each record that has become better, and for each answer that is wrong.
-        watcher: is told of each run.
-        stop: set by whoever wants the session to end.
+        say: is called with a line for each record that has become better, and for each answer that is wrong.
+        watcher: is called with each run.
+        stop: set to end the session.
 
     Raises:
         UsageError: the library or the database cannot be read or written.

@@ -83,7 +83,7 @@ class Records:
                     files.settle(self.folder / part, name, getattr(records.get(name, BestKnown(name)), sha256))
 
     def take(self, name: str, judge: Callable[[BestKnown], RecordChange]) -> RecordChange:
-        """Let *judge* say what becomes of a record, and write it; nobody else writes meanwhile.
+        """Let *judge* say what becomes of a record, and write it; no other process writes meanwhile.
 
         The record is read anew, so that several processes may improve a library at a time. New files are written
         first, then the table, and then the new files take the place of the old.

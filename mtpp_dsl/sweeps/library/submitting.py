@@ -41,7 +41,7 @@ def submit(library: Library, path: Path, names: Sequence[str] | None = None) -> 
             raise UsageError(f"{path} is an answer under the limits of a runtime: the problems have none")
     name = _problem_of(library, path, data, names) if answer else _only(path, names)
     who = f"{visible(data['method'])} (submitted)" if answer else "submitted"
-    if not answer and isinstance(data.get("bound"), dict):  # a claim in a form that nobody has checked
+    if not answer and isinstance(data.get("bound"), dict):  # a claim whose form has not been checked
         data = {part: given for part, given in data.items() if part != "bound"}
     seconds = data["time"].get("total") if answer else None
     version = data["versions"].get("mtpp-dsl", "") if answer else ""

@@ -44,7 +44,7 @@ def bench(
         retry: "failed", "all" or statuses: runs that ended so are done again.
         time_limit: of each run, whatever the sweep says.
         scheduler: where runs are done, such as ``"tcp://host:8786"``, or an executor; None is this machine.
-        watcher: is told of each run.
+        watcher: is called with each run.
         stop: ends the sweep when it is set; the same call goes on later.
 
     Returns:

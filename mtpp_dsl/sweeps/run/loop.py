@@ -1,4 +1,4 @@
-"""The loop of a sweep: it keeps workers busy, and records what comes of each run as it comes."""
+"""The loop of a sweep: it keeps workers busy, and records the result of each run as soon as it is there."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RunWatcher(Protocol):
         """Hear that a worker has taken a run."""
 
     def ended(self, run: Run, outcome: RunOutcome) -> None:
-        """Hear what came of a run, which is recorded."""
+        """Hear the result of a run, which is recorded."""
 
 
 class _Silent:
@@ -92,7 +92,7 @@ def run_sweep(
     stop: Event | None = None,
     grace: float | None = None,
 ) -> Summary:
-    """Do the runs that have no result yet, each in a worker process, and record what comes of each as it comes.
+    """Do the runs that have no result yet, each in a worker process, and record each result at once.
 
     Whatever a run does to its process is recorded as its outcome. A worker that is lost, such as with its machine, is
     replaced, and its run is begun again, three times at most. Runs that were under way when somebody asked to stop are
@@ -104,7 +104,7 @@ def run_sweep(
         executor: what starts the workers.
         jobs: how many runs at once; None for :func:`default_jobs`.
         retry: statuses whose runs are done again.
-        watcher: is told of each run.
+        watcher: is called with each run.
         stop: set by whoever wants the sweep to end.
         grace: seconds beyond its time limit after which a run is killed; None for the usual.
 

@@ -61,7 +61,7 @@ def array_of(
         seconds: of a task; None for what its runs take at most.
 
     Raises:
-        UsageError: there are no runs; or a run has no time limit, and nobody says how long a task may take.
+        UsageError: there are no runs; or a run has no time limit, and the time of a task is not given.
     """
     if not runs:
         raise UsageError("the sweep has no runs")

@@ -138,7 +138,7 @@ class Keeper:
     """Keeps one process that solves, and replaces it when it has ended or should.
 
     Args:
-        leaving: returns whether whoever started the keeper has gone.
+        leaving: returns whether the process that started the keeper has ended.
     """
 
     def __init__(self, leaving: Callable[[], bool] = lambda: False) -> None:
@@ -170,7 +170,7 @@ class Keeper:
             grace: seconds beyond its time limit after which it is killed; None for the usual.
 
         Raises:
-            Leaving: nobody waits for the outcome any more.
+            Leaving: the outcome is no longer waited for.
             OSError: no process can be started.
         """
         time, most = run["time_limit"], run["memory_limit"]
@@ -237,7 +237,7 @@ class Keeper:
         """Wait until a run that was answered has left nothing behind; replace the process if it has, or has grown.
 
         Raises:
-            Leaving: nobody wants another run.
+            Leaving: there is no further run.
         """
         if not self._unsettled:
             return

@@ -65,7 +65,7 @@ def _machine() -> str:
 def _began(process: int) -> str:
     """Return when a process began, in ticks since the machine's start; "" where the system does not say.
 
-    A process that has ended and that nobody has waited for began at no time: it is dead.
+    A process that has ended and has not been waited for has no time of its start: it is dead.
     """
     try:
         text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")

@@ -75,7 +75,7 @@ def _salvaged(source: Store) -> Iterator[tuple[list[RunRow], int]]:
     """Yield rows by the thousand, and how many between them cannot be read.
 
     Raises:
-        UsageError: not even the number of rows can be read, or there are numbers of rows as nobody has given them.
+        UsageError: not even the number of rows can be read, or there are impossible numbers of rows.
     """
     end, last = source.last(), -1
     while last < end:

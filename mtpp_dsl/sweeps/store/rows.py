@@ -1,4 +1,4 @@
-"""A row of results: what was run, and what came of it, as the database holds it."""
+"""A row of results: what was run, and its result, as the database holds it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def row_of(run: Run, outcome: RunOutcome, before: int = 0) -> tuple[Any, ...]:
 
     Args:
         run: what was run.
-        outcome: what came of it.
+        outcome: its result.
         before: how often it had been begun before.
     """
     values = []
@@ -131,7 +131,7 @@ def checked_columns(names: Sequence[str]) -> list[str]:
     """Return *names*, each a column.
 
     Raises:
-        UsageError: one is none.
+        UsageError: one is invalid.
     """
     for name in names:
         if name not in COLUMNS:

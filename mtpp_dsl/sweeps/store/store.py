@@ -32,7 +32,7 @@ _PUT = f"INSERT OR REPLACE INTO runs ({', '.join(COLUMNS)}) VALUES ({', '.join('
 class Store:
     """The results of sweeps in one SQLite file.
 
-    Every :meth:`put` is one transaction: whoever kills this process, at any moment, finds the rows that were put and
+    Every :meth:`put` is one transaction: if this process is killed at any moment, there are the rows that were put and
     no half of another. Several processes may share a file; :meth:`claim` gives each run to one of them. The methods may
     be called from several threads.
 
@@ -81,11 +81,11 @@ class Store:
         return int(self._read("SELECT count(*) FROM runs")[0][0])
 
     def put(self, run: Run, outcome: RunOutcome) -> bool:
-        """Record what came of a run, in place of what there was of it, and end its lease.
+        """Record the result of a run, in place of what there was of it, and end its lease.
 
         Returns:
             False, and nothing is recorded, if another process has recorded the run since it was claimed here: its
-            lease had run out, or nobody had claimed it.
+            lease had run out, or it had not been claimed.
 
         Raises:
             UsageError: it cannot be written; the database is as it was.
@@ -122,7 +122,7 @@ class Store:
     def claim(self, keys: Iterable[str], most: int | None = None, seconds: float = LEASE_SECONDS) -> list[str]:
         """Lease the first *most* of *keys* that are free, all if it is None, and return them.
 
-        A run is free if nobody holds a lease on it, and if it has no more results than when :meth:`pending` was called.
+        A run is free if it is not leased, and if it has no more results than when :meth:`pending` was called.
         """
         now, taken = time.time(), list[str]()
         with self._transaction() as run_sql:
@@ -253,7 +253,7 @@ class Store:
         """Give what runs a statement, within a transaction that is whole or has not been."""
         if self.readonly:
             raise UsageError(f"{self.path} is open for reading only")
-        if _identity(self._place) != self._file:  # SQLite would go on writing to a file that nobody can find
+        if _identity(self._place) != self._file:  # SQLite would go on writing to a file that has been removed
             raise UsageError(
                 f"{self.path} is no longer the database that was opened: it was moved, replaced or removed"
             )

@@ -212,7 +212,7 @@ def difference(pair: Pair, quantity: Quantity, rules: ComparisonRules) -> float 
     if old is None or new is None:
         return None if old is new else math.inf if new is None else -math.inf
     if "infeasible" in (before.status, after.status):
-        return 0.0 if before.status == after.status else None  # a contradiction, which is told of elsewhere
+        return 0.0 if before.status == after.status else None  # a contradiction, which is reported elsewhere
     larger_is_worse = (before.sense == "maximize") == (quantity == "bound")
     change = _relative(old, new)
     return 0.0 if abs(change) <= rules.tolerance else change if larger_is_worse else -change

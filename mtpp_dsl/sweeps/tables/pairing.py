@@ -76,7 +76,7 @@ def pair_up(before: Sequence[RunRow], after: Sequence[RunRow]) -> Pairing:
 
 
 def _match(left: Sequence[RunRow], right: Sequence[RunRow], name: Callable[[RunRow], Hashable]) -> list[Pair]:
-    """Return the pairs of rows whose name is the same, and nobody else's."""
+    """Return the pairs of rows that have the same name, and no other row has."""
     names = [*map(name, left)], [*map(name, right)]
     counts = Counter(names[0]), Counter(names[1])
     there = dict(zip(names[1], right, strict=True))

@@ -129,8 +129,8 @@ def _extend(
     is paid only grows, so that it turns back where that is too much. A split is left out if another one of the same
     ideal has the same devices and homes, and has paid no more.
 
-    With *relaxed*, nobody remembers homes: a device pays the least that it can to send a tensor anywhere and to receive
-    it from anywhere, and channels are free.
+    With *relaxed*, homes are not remembered: a device pays the least that it can to send a tensor anywhere and to
+    receive it from anywhere, and channels are free.
     """
     k, _n = loads.time.shape
     last = len(steps.start) - 2

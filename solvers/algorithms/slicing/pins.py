@@ -39,7 +39,7 @@ class Pins:
 
 
 def paid_tensors(graph: Graph, tensor: Floats) -> Floats:
-    """Return [n] what a crossing of a node's tensor costs, 0 where nobody reads it."""
+    """Return [n] what a crossing of a node's tensor costs, 0 where no node reads it."""
     return np.where(np.diff(graph.offsets) > 0, tensor, 0.0)
 
 

@@ -76,7 +76,7 @@ def solve_request(
         finally:
             if wait.answered:
                 give_back(process)
-            else:  # it died, or is still at work on what nobody waits for
+            else:  # it died, or still computes what is no longer waited for
                 process.channel.end()
     raise AssertionError
 

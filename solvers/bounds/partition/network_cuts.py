@@ -23,7 +23,7 @@ from mtpp_dsl.solvers.bounds.partition.bound_instance import finished, typical_s
 NAME = "anchor"
 ROUNDING = 1e-12
 MOST = 1 << 50
-"""Units of what can be paid by nobody."""
+"""Units of a cost that no device can pay."""
 ROUNDS, PULL = 8, 2.0
 """How often the weights of work, sending and receiving are turned towards the largest of them, and how far."""
 MOST_SUBSETS = 6

@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
 SLICE_SHARE, SLICE_SECONDS = 0.05, 2.0
-"""How long to look for a first plan, where nobody brings one."""
+"""How long to look for a first plan, where none is given."""
 LIST_SHARE = 0.5
 """The same for schedules; lists are through in a moment, and what time there is only counts while they are compiled."""
 

@@ -27,7 +27,7 @@ OFF = 1e-5
 def has_own_rows(formulation: Formulation | FormulationFamily) -> bool:
     """Return whether rows of *formulation* may take plans away that the problem allows.
 
-    A built-in one has none. A relaxation has some if it says so; of another one, nobody knows.
+    A built-in one has none. A relaxation has some if it says so; of another one, it is unknown.
     """
     if is_built_in(formulation):
         return False

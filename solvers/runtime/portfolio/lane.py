@@ -110,7 +110,7 @@ class _Relay(Progress):
     def tell(self, kind: str, *values: Any) -> None:
         try:
             self._wire.send((kind, *values))
-        except OSError:  # nobody is there any more
+        except OSError:  # the other end is closed
             self.stop()
 
     def report_plan(self, plan: Plan, cost: float) -> None:

@@ -136,7 +136,7 @@ class Policy:
         """Return the policy that JSON describes.
 
         Raises:
-            UsageError: it is none, or one for other features.
+            UsageError: it is invalid, or one for other features.
         """
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise UsageError(f'not a policy: "format" is not "{FORMAT}"; mtpp train writes one')

@@ -106,7 +106,7 @@ def _branch(
 
     A state is a partial schedule; a child appends a node, or, where links are exclusive, a transfer, as early as it
     can start after all else on its device or link. Items are appended by their starts, so that every schedule in which
-    nothing could start earlier in its place is met once. Nodes without time go first: they are in nobody's way. A
+    nothing could start earlier in its place is met once. Nodes without time go first: they delay nothing. A
     state is dropped if
 
     * the longest path through some node that is left, or the weighted work that is left, exceeds the cut;
@@ -286,8 +286,8 @@ def _branch(
                             tree.where[z, count] = f
                             tree.value[z, count] = bound
                             count += 1
-            # Keep the children within the cut, sorted by their bounds. A node without time goes alone: it is in
-            # nobody's way.
+            # Keep the children within the cut, sorted by their bounds. A node without time goes alone: it
+            # delays nothing.
             kept = 0
             for i in range(count if alive else 0):
                 v, f = tree.item[z, i], tree.where[z, i]

@@ -53,7 +53,7 @@ def test_puts_what_feeds_layers_before_and_what_feeds_the_end_after() -> None:
         (["layer[1]", "layer[0]"], "layers are not in order"),
         (["layer[0]", "x", "layer[1]"], "'x' lies between layers"),
         (["encoder.layers[0]", "decoder.layers[0]"], "several stacks of layers"),
-        (["attn[0]", "mlp[0]", "attn[1]"], "which nodes are the layers"),
+        (["attn[0]", "mlp[0]", "attn[1]"], "do not say which ones form a layer"),
     ],
 )
 def test_says_what_is_missing(names: list[str], message: str) -> None:

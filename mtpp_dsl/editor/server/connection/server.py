@@ -177,7 +177,7 @@ class Server(LanguageServer):
         self._soon(self._learn, job, reading)
 
     def _failed(self, job: ReadingJob) -> None:
-        """Have nobody wait for a text that an error of ours keeps from being read."""
+        """Release all that wait for a text that an error of ours keeps from being read."""
         self._soon(self._give_up, job)
 
     def _soon(self, function: Callable[..., None], *given: object) -> None:

@@ -27,9 +27,9 @@ class Worker:
     """Reads texts, the last that was asked for first, and stops what is no longer asked for.
 
     Args:
-        deliver: is told of each reading, from the worker's thread: first of what the text says, then, with its
+        deliver: is called with each reading, from the worker's thread: first of what the text says, then, with its
             analysis, of what that means.
-        failed: is told of a text that cannot be read, by an error of ours, which is logged.
+        failed: is called with a text that cannot be read, by an error of ours, which is logged.
     """
 
     def __init__(

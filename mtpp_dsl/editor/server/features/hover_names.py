@@ -154,7 +154,7 @@ def _members(reading: TextReading, occurrence: Occurrence) -> list[str]:
     if value is None:
         try:
             value = scope.member(name, occurrence.span)
-        except Exception:  # a name that is both, which is told as an error
+        except Exception:  # a name that is both, which is reported as an error
             return []
     if isinstance(value, NodeRef) and scope.graph is not None and value.index < scope.graph.n:
         return _node(reading, scope.graph, value.index)

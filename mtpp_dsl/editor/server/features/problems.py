@@ -43,7 +43,7 @@ class EditorMessage:
 def problems(reading: TextReading) -> Mapping[str, Sequence[EditorMessage]]:
     """Return what was found wrong by the URI of its file, in the order of the texts; the text itself is always there.
 
-    What is wrong in a text that is in no file, such as a value from outside, is told at the beginning of the text.
+    What is wrong in a text that is in no file, such as a value from outside, is reported at the beginning of the text.
     """
     messages: dict[str, list[EditorMessage]] = {reading.uri: []}
     for diagnostic in reading.diagnostics:

@@ -112,7 +112,7 @@ def _renamed(reading: TextReading, line: int, column: int) -> Occurrence:
 
 
 def _check(occurrence: Occurrence, new: str, places: Sequence[Occurrence], readings: Sequence[TextReading]) -> None:
-    """Refuse a name that is none, is reserved, or is another thing's where this one is known."""
+    """Refuse a name that is invalid or reserved, or is another thing's where this one is known."""
     shown = shortened(new, 100)
     quoted = occurrence.kind in _QUOTABLE and all(place.quoted for place in places)
     if not quoted and not _NAME.fullmatch(new):

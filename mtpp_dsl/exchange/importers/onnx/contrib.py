@@ -13,7 +13,7 @@ import numpy as np
 DOMAIN = "com.microsoft"
 
 Typed: TypeAlias = tuple[int, tuple[int, ...] | None]
-"""A type as ONNX numbers them, and a shape; None: nobody knows it. A size of -1 is unknown."""
+"""A type as ONNX numbers them, and a shape; None: unknown. A size of -1 is unknown."""
 Attributes: TypeAlias = Mapping[str, Any]
 
 

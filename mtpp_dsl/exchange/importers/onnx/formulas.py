@@ -95,7 +95,7 @@ def kind_of(op: str) -> str | None:
 
 
 def flop_of(call: OnnxFormulaCall) -> Amount | None:
-    """Return the operations of one call; None where nobody can count them.
+    """Return the operations of one call; None where they cannot be counted.
 
     >>> flop_of(OnnxFormulaCall("Conv", {}, [(1, 3, 8, 8), (16, 3, 3, 3)], [(1, 16, 6, 6)]))
     31104

@@ -44,7 +44,7 @@ def from_onnx(
 
     Raises:
         UsageError: the package onnx is absent; the file is damaged, names data outside its folder, or has tensors whose
-            shapes nobody can infer.
+            shapes cannot be inferred.
     """
     path = Path(path)
     file = read_file(path)

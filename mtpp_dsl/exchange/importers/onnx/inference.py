@@ -78,7 +78,7 @@ def infer(file: File, given: Mapping[str, Typed], declared: Mapping[Key, Typed])
     Args:
         file: the model.
         given: types of the inputs of its graph.
-        declared: what the file says of the others, for outputs of operators that nobody knows.
+        declared: what the file says of the others, for outputs of unknown operators.
     """
     types: dict[Key, Typed] = {}
     _Graph(file, file.proto.graph, "", declared, types, None).run(given, {})

@@ -53,7 +53,7 @@ TYPES: Mapping[int, str] = MappingProxyType(
 
 
 def bits_of_type(number: int) -> int:
-    """Return the bits of one number of a type; 0 of texts, whose lengths nobody knows, and where no type is given."""
+    """Return the bits of one number of a type; 0 of texts, whose lengths are unknown, and where no type is given."""
     name = TYPES[number]
     return int(KNOWN[name]) if name else 0
 

@@ -25,7 +25,7 @@ class OnnxCost:
 
     Attributes:
         kind, dtype: see :class:`mtpp_dsl.exchange.model.parts.Operator`.
-        flop: None: nobody can count it.
+        flop: None: it cannot be counted.
         read, write: bytes of tensors, constants not counted.
         weight_read: bytes of constants that it reads; None: all.
         constants: those of the graphs within it.

@@ -56,7 +56,7 @@ def kind_of(name: str) -> str | None:
 
 
 def flop_of(call: AtenCall) -> Amount | None:
-    """Return the operations of a call; None where nobody can count them.
+    """Return the operations of a call; None where they cannot be counted.
 
     >>> flop_of(AtenCall("linear", {"input": (2, 5), "weight": (7, 5)}, [(2, 7)], {}))
     140
