@@ -22,8 +22,8 @@ from mtpp_dsl.core.problem.problem import Problem
 CLOSE = 1e-9
 """Relative: figures of an answer are sums of many numbers, added in another order, and may be inverted."""
 
-EXACT = 1e-12
-"""Of a gap, which is a share."""
+EXACT = 2e-12
+"""Of a gap, which is a share: one as small as the rounding of sums may be 0 of costs, and not 0 of their values."""
 
 PASSED = 1e-6
 """Relative: what a bound, or a cost, that a solver reports on the way may be beyond what is held in the end."""
