@@ -54,7 +54,7 @@ def changed(data: dict[str, Any], path: tuple[Any, ...], change: str, junk: Any,
     for key in path[:-1]:
         holder = holder[key]
     key, old = path[-1], holder[path[-1]]
-    number = isinstance(old, (int, float)) and not isinstance(old, bool)
+    number = isinstance(old, (int, float)) and not isinstance(old, bool) and abs(old) <= 1e300
     if change == "drop":
         del holder[key]
     elif change == "rename" and isinstance(holder, dict) and key in names:

@@ -24,8 +24,7 @@ from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.solvers.methods.mip import mip_method
 from tests.oracle import optimum
 from tests.solvers.proofs.test_chain import pipelines
-
-JUNK = st.sampled_from([None, True, -1, 0, 1, 2, 7, 0.5, 1e-300, 1e300, inf, float("nan"), 10**400, "a", [], {}, [[]]])
+from tests.tools.forging import CHANGES, JUNK, changed, places
 
 
 def certificates(problem: Problem) -> list[Certificate]:
@@ -51,44 +50,6 @@ def proves(problem: Problem, kind: str, data: Mapping[str, Any]) -> float:
         return 0.0
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return where there is anything in nested data."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(deeper for key, item in inner for deeper in places(item, (*path, key)))]
-
-
-def changed(data: dict[str, Any], path: tuple[Any, ...], change: str, junk: Any, names: list[str]) -> dict[str, Any]:
-    """Return a copy of data in which what stands at *path* is another."""
-    copy = deepcopy(data)
-    holder: Any = copy
-    for key in path[:-1]:
-        holder = holder[key]
-    key, old = path[-1], holder[path[-1]]
-    number = isinstance(old, (int, float)) and not isinstance(old, bool)
-    if change == "drop":
-        del holder[key]
-    elif change == "rename" and isinstance(holder, dict) and key in names:
-        holder[names[(names.index(key) + 1) % len(names)]] = holder.pop(key)
-    elif change == "other name" and old in names:
-        holder[key] = names[(names.index(old) + 1) % len(names)]
-    elif change == "ulp" and number:
-        holder[key] = nextafter(old, inf)
-    elif change == "more" and number:
-        holder[key] = old + 1 if isinstance(old, int) else old * 1.01
-    elif change == "less" and number:
-        holder[key] = max(old - 1, 0) if isinstance(old, int) else old * 0.9
-    elif change == "ten" and number:
-        holder[key] = old * 10
-    elif change == "twice" and isinstance(old, list):
-        holder[key] = old + old[:1]
-    else:
-        holder[key] = junk
-    return copy
-
-
-CHANGES = ("drop", "rename", "other name", "ulp", "more", "less", "ten", "twice", "junk")
-
-
 @settings(max_examples=60)
 @given(pipelines(most=5), st.data())
 def test_any_field_changed(problem: Problem, draw: st.DataObject) -> None:
@@ -105,7 +66,7 @@ def test_any_field_changed(problem: Problem, draw: st.DataObject) -> None:
             spots = [path for path in places(data) if path]
             if spots:
                 path = draw.draw(st.sampled_from(spots))
-                data = changed(data, path, draw.draw(st.sampled_from(CHANGES)), draw.draw(JUNK), names)
+                data = changed(data, path, draw.draw(st.sampled_from(CHANGES)), draw.draw(st.sampled_from(JUNK)), names)
         if draw.draw(st.booleans()) and "target" in data:
             data["target"] = draw.draw(st.sampled_from([nextafter(best, inf) * (1 + 1e-9), best * 1.001, best * 2]))
         assert proves(problem, certificate.kind, data) <= best * (1 + 1e-9)
