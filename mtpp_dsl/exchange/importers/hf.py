@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +15,8 @@ from mtpp_dsl.core.base.files import parse_json, read_bytes
 from mtpp_dsl.core.base.lazy import need
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.exchange.importers.hf_inputs import InputRequest, NotThisPhase, input_names, inputs_of, step_of
+from mtpp_dsl.exchange.importers.hf_latent import absorbed
+from mtpp_dsl.exchange.importers.hf_scans import fused_scans
 from mtpp_dsl.exchange.importers.hf_steps import ATTENTION, as_step, register_attention
 from mtpp_dsl.exchange.importers.joined import joined
 from mtpp_dsl.exchange.importers.torch_export import cause
@@ -193,7 +195,6 @@ def _exported(
     module = module.train() if phase == "train" else module.eval()
     config = module.config
     step = step_of(module, phase)
-    given, kept, places = inputs_of(module, step, asked)
     training = asked.training if phase == "train" else None
     source = Source(
         "hf",
@@ -202,10 +203,13 @@ def _exported(
         {"torch": str(torch.__version__), "transformers": str(package.__version__)},
         {"phases": phase, "batch": asked.batch, "seq": asked.seq, "attention": attention, **_chosen(asked, training)},
     )
-    model = model_of(
-        as_step(module, step, places), given, source=source, flops=asked.flops, kept=kept, training=training
-    )
-    names = input_names(module)
+    with fused_scans(module, decoding=False):
+        given, kept, places = inputs_of(module, step, asked)
+    made = as_step(module, step, places)
+    decoding = step == "decode"
+    with fused_scans(module, decoding), absorbed(module, decoding):
+        model = model_of(made, given, source=source, flops=asked.flops, kept=kept, training=training)
+    names = input_names(module, places)
     tensors = tuple(replace(tensor, name=names.get(tensor.name, tensor.name)) for tensor in model.tensors)
     return replace(model, tensors=tensors, warnings=(*model.warnings, *_warnings_of(config, settings, attention)))
 
@@ -363,10 +367,15 @@ def _cut(config: Any, layers: int) -> None:
     inner = config.get_text_config()
     if not hasattr(inner, "num_hidden_layers"):
         raise UsageError(f"--layers: a configuration of {config.model_type} says nothing of its number of layers")
-    types = getattr(inner, "layer_types", None)
-    if types:
-        inner.layer_types = [types[at % len(types)] for at in range(layers)]
-    inner.num_hidden_layers = layers
+    for name in ("layer_types", "layers_block_type"):
+        types = getattr(inner, name, None)
+        if types:
+            with suppress(AttributeError):  # of one that follows from the number of layers, or from the other
+                setattr(inner, name, [types[at % len(types)] for at in range(layers)])
+    with suppress(AttributeError):
+        inner.num_hidden_layers = layers
+    if inner.num_hidden_layers != layers:
+        raise UsageError(f"--layers: a configuration of {config.model_type} takes no other number of layers")
 
 
 def _first_line(error: BaseException) -> str:

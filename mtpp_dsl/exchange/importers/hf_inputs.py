@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.exchange.importers.hf_caches import KeptPart
+from mtpp_dsl.exchange.importers.hf_scans import scans_known
 from mtpp_dsl.exchange.importers.hf_steps import as_step
 from mtpp_dsl.exchange.importers.torch_assemble import Kept
 from mtpp_dsl.exchange.importers.torch_export import cause, export_module
@@ -17,7 +19,7 @@ from mtpp_dsl.exchange.model.parts import Symbol
 from mtpp_dsl.exchange.model.sizes import Size
 
 TRACED = {"batch": 3, "seq": 19, "length": 23}
-_Inputs: TypeAlias = tuple[Given, Kept, tuple[tuple[int, int], ...]]
+_Inputs: TypeAlias = tuple[Given, Kept, tuple[KeptPart, ...]]
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class InputRequest:
 
 
 KEEPING = re.compile(
-    r"Mamba\w*Mixer|DeltaNet|RecurrentBlock|Rwkv\w*Attention|ShortConv|xLSTM\w*Layer|LightningAttention"
+    r"Mamba\w*Mixer|MambaLayer$|DeltaNet|RecurrentBlock|Rwkv\w*Attention|ShortConv|xLSTM\w*Layer|LightningAttention"
 )
 """Names of layers of transformers that keep a state, and no keys and values."""
 
@@ -62,20 +64,18 @@ def step_of(module: Any, phase: str) -> str:
     if phase == "decode" and not caches:
         why = "its decoder reads an encoder" if module.config.is_encoder_decoder else "it does not write token by token"
         raise NotThisPhase(f"{type(module).__name__} has no decoding step here: {why}")
-    keeps, kinds = _keeping_states(module), ("layer_types", "layers_block_type")
-    mixed = any(hasattr(module.config, name) for name in kinds)  # with attention, in some of their layers
-    if keeps and (phase == "decode" or (phase == "prefill" and mixed)):
+    unknown = next((part for part in _keeping_states(module) if not scans_known(part)), None)
+    if unknown is not None and phase != "train":
         raise NotThisPhase(
-            f"{type(module).__name__} has no {phase} step here: layers such as {keeps} keep a state from token to "
-            "token, which are not counted yet; its modules can be imported by mtpp import torch"
+            f"{type(module).__name__} has no {phase} step here: layers such as {type(unknown).__name__} keep a state "
+            "from token to token by code that is not known here; import its modules by mtpp import torch"
         )
     return "forward" if phase == "prefill" and not caches else phase
 
 
-def _keeping_states(module: Any) -> str:
-    """Return the name of a kind of layers that keep something else than keys and values; "" where there is none."""
-    names = (type(part).__name__ for part in module.modules())
-    return next((name for name in names if KEEPING.search(name)), "")
+def _keeping_states(module: Any) -> list[Any]:
+    """Return the layers that keep something else than keys and values."""
+    return [part for part in module.modules() if KEEPING.search(type(part).__name__)]
 
 
 def inputs_of(module: Any, step: str, asked: InputRequest) -> _Inputs:
@@ -102,9 +102,10 @@ def inputs_of(module: Any, step: str, asked: InputRequest) -> _Inputs:
             "use mtpp import torch"
         )
     if step == "prefill":
-        limits = _limits(config, 2 * config.get_text_config().num_hidden_layers, 1)
-        outputs = frozenset(range(1, 1 + 2 * config.get_text_config().num_hidden_layers))
-        return Given((tokens,), {}, {"main": both}, symbols), Kept(frozenset(), outputs, limits), ()
+        parts = [part for part, _ in _kept_by(module)]
+        limits = {1 + at: {"seq": f"min(seq, {near})"} for at, near in _windows(config, parts).items()}
+        kept = Kept(frozenset(), frozenset(range(1, 1 + len(parts))), limits)
+        return Given((tokens,), {}, {"main": both}, symbols), kept, ()
     if step == "decode":
         return _decode(module, symbols)
     if step == "train":
@@ -129,8 +130,8 @@ def _images(module: Any, step: str, asked: InputRequest) -> Given:
     return Given((pixels,), {}, {"main": {0: "batch"}}, {"batch": Symbol(asked.batch)})
 
 
-def _kept_by(module: Any) -> list[Any]:
-    """Return tensors of the shapes of the keys and values of each layer, from a short prefill on ``meta``.
+def _kept_by(module: Any) -> list[tuple[KeptPart, Any]]:
+    """Return what each layer keeps, with tensors of its shapes, from a short prefill on ``meta``.
 
     Raises:
         UsageError: the model keeps something else.
@@ -139,58 +140,94 @@ def _kept_by(module: Any) -> list[Any]:
 
     tokens = torch.zeros(TRACED["batch"], 5, dtype=torch.long, device="meta")
     kind = type(module)
-    step = as_step(module, "prefill")
+    parts: list[KeptPart] = []
+    step = as_step(module, "prefill", kept=parts)
     try:
         with torch.no_grad():
-            return list(step(tokens))[1:]
+            made = list(step(tokens))[1:]
+            return list(zip(parts, made, strict=True))
     except Exception:  # of the model's code, which may look at values unless it is exported
         try:
             (given,) = export_module(step, (tokens,), {}).graph.output_node().args
         except Exception as error:
             raise UsageError(f"{kind.__name__} keeps no keys and values that are known here: {cause(error)}") from error
-        return [node.meta["val"] for node in given[1:]]
+        return list(zip(parts, (node.meta["val"] for node in given[1:]), strict=True))
     finally:
         module.__class__ = kind
 
 
 def _decode(module: Any, symbols: Mapping[str, Symbol]) -> _Inputs:
-    """Return one token, and the keys and values of all layers: those of layers alike in one tensor."""
+    """Return one token, and what all layers keep: of layers alike in one tensor for each part."""
     import torch
 
     kept = _kept_by(module)
-    limits = _limits(module.config, len(kept), 0)
-    stacks: dict[tuple[Any, ...], int] = {}  # layers whose caches are alike: how many there are
-    places = []
-    for at in range(0, len(kept), 2):
-        sizes = [(tuple(tensor.shape[1::2]), tensor.dtype) for tensor in kept[at : at + 2]]
-        key = (*sizes, limits.get(at, {}).get("seq", "seq"))
-        places.append((list(stacks).index(key) if key in stacks else len(stacks), stacks.get(key, 0)))
-        stacks[key] = stacks.get(key, 0) + 1
-    past: list[Any] = []
+    windows = _windows(module.config, [part for part, _ in kept])
     shapes: list[dict[int, str]] = []
     formulas: dict[str, str] = {}
-    for (*halves, length), count in stacks.items():
-        name = "seq" if length == "seq" else f"seq_{len(formulas)}"
-        if name != "seq":
-            formulas[name] = length
-        traced = TRACED["seq"] if name == "seq" else TRACED["length"] + 2 * len(formulas)
-        for (heads, width), dtype in halves:
-            past.append(torch.zeros(count, TRACED["batch"], heads, traced, width, dtype=dtype, device="meta"))
-            shapes.append({1: "batch", 3: name})
+    stacks: dict[tuple[Any, ...], _Stack] = {}
+    places: list[KeptPart] = []
+    for number in sorted({part.layer for part, _ in kept}):
+        own = [at for at, (part, _) in enumerate(kept) if part.layer == number]
+        key = tuple(_alike(*kept[at], windows.get(at)) for at in own)
+        if key not in stacks:
+            stacks[key] = _Stack(sum(len(stack.tensors) for stack in stacks.values()), [kept[at] for at in own])
+        stack = stacks[key]
+        places += [replace(kept[at][0], tensor=stack.first + half, at=stack.count) for half, at in enumerate(own)]
+        stack.count += 1
+    past: list[Any] = []
+    for key, stack in stacks.items():
+        for (part, tensor), (*_, near) in zip(stack.tensors, key, strict=True):
+            sizes, open_sizes = [stack.count, *tensor.shape], {1: "batch"}
+            if part.grows:
+                name = _length(near, formulas)
+                sizes[-2] = TRACED["seq"] if name == "seq" else TRACED["length"] + 2 * list(formulas).index(name)
+                open_sizes[len(sizes) - 2] = name
+            past.append(torch.zeros(sizes, dtype=tensor.dtype, device="meta"))
+            shapes.append(open_sizes)
     token = torch.zeros(TRACED["batch"], 1, dtype=torch.long, device="meta")
     given = Given((token, past), {}, {"main": {0: "batch"}, "past": shapes}, dict(symbols), formulas)
     return given, Kept(frozenset(range(1, 1 + len(past))), frozenset(range(1, 1 + len(kept)))), tuple(places)
 
 
-def _limits(config: Any, count: int, first: int) -> dict[int, dict[str, str]]:
-    """Return for the caches of layers that look back so far only, how many tokens they keep: by the place."""
+@dataclass
+class _Stack:
+    """Layers that keep alike tensors: the number of the first tensor, what each keeps, and how many layers they are."""
+
+    first: int
+    tensors: list[tuple[KeptPart, Any]]
+    count: int = 0
+
+
+def _alike(part: KeptPart, tensor: Any, window: int | None) -> tuple[Any, ...]:
+    """Return what parts of layers share that may stand in one tensor."""
+    sizes = tuple(tensor.shape[1:])
+    return part.part, sizes[:-2] + sizes[-1:] if part.grows else sizes, tensor.dtype, window
+
+
+def _length(window: int | None, formulas: dict[str, str]) -> str:
+    """Return the symbol for the tokens that a layer finds in its cache: those of its window but the newest."""
+    if window is None:
+        return "seq"
+    formula = f"min(seq, {window - 1})"
+    known = {text: name for name, text in formulas.items()}
+    name = known.get(formula, f"seq_{len(formulas)}")
+    formulas[name] = formula
+    return name
+
+
+def _windows(config: Any, parts: Sequence[KeptPart]) -> dict[int, int]:
+    """Return the windows of layers that look back so far only, by the place of their keys and values in *parts*."""
     inner = config.get_text_config()
     window = getattr(inner, "sliding_window", None) or getattr(inner, "attention_chunk_size", None)
     if not isinstance(window, int):
         return {}
-    types = getattr(inner, "layer_types", None) or ["sliding_attention"] * (count // 2)
-    near = [at for at, kind in enumerate(types[: count // 2]) if kind in ("sliding_attention", "chunked_attention")]
-    return {first + 2 * at + half: {"seq": f"min(seq, {window})"} for at in near for half in (0, 1)}
+    types = getattr(inner, "layer_types", None)
+    near = ("sliding_attention", "chunked_attention")
+    return {
+        at: window
+        for at, part in enumerate(parts)
+        if part.grows and (not types or (part.layer < len(types) and types[part.layer] in near))
+    }
 
 
 def _positions(module: Any) -> int | None:
@@ -205,9 +242,11 @@ def _positions(module: Any) -> int | None:
     return most if any(most <= table.num_embeddings <= most + 8 for table in own) else None
 
 
-def input_names(module: Any) -> dict[str, str]:
+def input_names(module: Any, places: Sequence[KeptPart] = ()) -> dict[str, str]:
     """Return what to call the inputs of a step: as the model does, and caches by their kind."""
-    caches = {
-        f"past_{2 * at + half}": f"past.{at}.{part}" for at in range(8) for half, part in enumerate(("key", "value"))
-    }
+    stacks: dict[int, tuple[int, str]] = {}
+    for place in places:
+        stacks.setdefault(place.tensor, (place.layer, place.part))
+    layers = list(dict.fromkeys(layer for layer, _ in stacks.values()))
+    caches = {f"past_{at}": f"past.{layers.index(layer)}.{part}" for at, (layer, part) in stacks.items()}
     return {"main": module.main_input_name, "second": "decoder_input_ids", **caches}

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mtpp_dsl.exchange.importers.hf_caches import KeptPart, cache_kinds, cache_of, kept_parts
+from mtpp_dsl.exchange.importers.hf_latent import absorbed_attention
+
 __all__ = ["ATTENTION", "as_step", "register_attention"]
 
 ATTENTION = "mtpp"
@@ -43,6 +46,8 @@ def _attention(
     """
     import torch
 
+    if getattr(module, "absorbs", False):
+        return absorbed_attention(module, query, key, value, scaling or 1.0), None
     real = query.device.type != "meta"
     window = others.get("sliding_window")
     sinks = others.get(SINKS)
@@ -75,71 +80,34 @@ def _attention(
     return made.transpose(1, 2).contiguous(), None
 
 
-def cache_class() -> Any:
-    """Return the class of one layer's cache: tensors that a step is given, and those with the new token appended."""
-    import torch
-    from transformers.cache_utils import CacheLayerMixin
-
-    class KeptLayer(CacheLayerMixin):  # type: ignore[misc]
-        """Keys and values of one layer; those of earlier steps lie behind each other in one tensor of many layers."""
-
-        def __init__(self, past: Any = None, at: int = 0) -> None:
-            super().__init__()
-            self.past, self.at = past, at
-            self.is_initialized = past is not None
-
-        def lazy_initialization(self, key_states: Any, value_states: Any) -> None:
-            """Take the type and device of the first keys."""
-            del value_states
-            self.dtype, self.device, self.is_initialized = key_states.dtype, key_states.device, True
-
-        def update(self, key_states: Any, value_states: Any, *_args: Any, **_kwargs: Any) -> tuple[Any, Any]:
-            """Append keys and values, and return all of them."""
-            if self.past is None:
-                self.keys, self.values = key_states, value_states
-            else:
-                self.keys = torch.cat([self.past[0][self.at], key_states], dim=-2)
-                self.values = torch.cat([self.past[1][self.at], value_states], dim=-2)
-            return self.keys, self.values
-
-        def get_seq_length(self) -> Any:
-            """Return the number of tokens kept."""
-            known = self.keys if self.keys is not None else self.past[0] if self.past is not None else None
-            return 0 if known is None else known.shape[-2]
-
-        def get_mask_sizes(self, query_length: Any) -> tuple[Any, int]:
-            """Return the length and the offset of a mask."""
-            return self.get_seq_length() + query_length, 0
-
-        def get_max_length(self) -> int:
-            """Return -1: there is no end."""
-            return -1
-
-    return KeptLayer
-
-
-def as_step(model: Any, phase: str, places: Sequence[tuple[int, int]] = ()) -> Any:
+def as_step(model: Any, phase: str, places: Sequence[KeptPart] = (), kept: list[KeptPart] | None = None) -> Any:
     """Return *model* whose ``forward`` is one step of a phase; its modules and parameters keep their paths.
 
-    "forward": the first of what the model gives. "prefill": with the keys and values of each layer behind it. "decode":
-    the same for one token, and a list of keys and values that the step is given. "train": the loss.
+    "forward": the first of what the model gives. "prefill": with what each layer keeps behind it. "decode": the same
+    for one token, and a list of tensors that earlier steps kept, which the step is given. "train": the loss.
 
     Args:
         model: of transformers; it is changed.
         phase: as above.
-        places: for decode, where the keys and values of each layer are: in the tensors 2 * stack and 2 * stack + 1 of
-            the list, at the second number. Few tensors of many layers are exported much faster than many tensors.
+        places: for decode, where in the list what each layer keeps is. Few tensors of many layers are exported much
+            faster than many tensors.
+        kept: a list that is filled, when the step runs, with what the tensors are that it gives to be kept.
     """
-    from transformers.cache_utils import Cache
-
-    layer = cache_class()
-    plain = type(model)
+    plain, kinds = type(model), cache_kinds(model)
 
     def forward(self: Any, **inputs: Any) -> Any:
         return plain.forward(self, **inputs, return_dict=True)
 
     def first(outputs: Any) -> Any:
         return next(value for value in outputs.values() if hasattr(value, "element_size"))
+
+    def keeping(self: Any, main: Any, cache: Any) -> Any:
+        name = "cache_params" if "cache_params" in _parameters(plain) else "past_key_values"
+        returned = forward(self, **{"input_ids": main, name: cache, "use_cache": True})
+        parts = kept_parts(cache)
+        if kept is not None:
+            kept[:] = [part for part, _ in parts]
+        return (first(returned), *(tensor for _, tensor in parts))
 
     class Forward(plain):  # type: ignore[misc, valid-type]
         def forward(self, main: Any, second: Any = None) -> Any:
@@ -152,15 +120,11 @@ def as_step(model: Any, phase: str, places: Sequence[tuple[int, int]] = ()) -> A
 
     class Prefill(plain):  # type: ignore[misc, valid-type]
         def forward(self, main: Any) -> Any:
-            cache = Cache(layer_class_to_replicate=layer)
-            returned = forward(self, input_ids=main, past_key_values=cache, use_cache=True)
-            return (first(returned), *_kept(cache))
+            return keeping(self, main, cache_of(model, kinds))
 
     class Decode(plain):  # type: ignore[misc, valid-type]
         def forward(self, main: Any, past: Any) -> Any:
-            cache = Cache(layers=[layer(past[2 * stack : 2 * stack + 2], at) for stack, at in places])
-            returned = forward(self, input_ids=main, past_key_values=cache, use_cache=True)
-            return (first(returned), *_kept(cache))
+            return keeping(self, main, cache_of(model, kinds, places, past))
 
     class Train(plain):  # type: ignore[misc, valid-type]
         def forward(self, main: Any, labels: Any) -> Any:
@@ -171,11 +135,6 @@ def as_step(model: Any, phase: str, places: Sequence[tuple[int, int]] = ()) -> A
 
     model.__class__ = {"forward": Forward, "prefill": Prefill, "decode": Decode, "train": Train}[phase]
     return model
-
-
-def _kept(cache: Any) -> list[Any]:
-    """Return the keys and values of each layer."""
-    return [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]
 
 
 def _parameters(kind: Any) -> set[str]:

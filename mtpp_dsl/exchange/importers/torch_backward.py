@@ -9,6 +9,7 @@ from typing import Any
 from mtpp_dsl.exchange.importers.torch_costs import COUNTED, Counter, attention_inputs, bytes_of, tensors_in
 from mtpp_dsl.exchange.importers.torch_graph import ProgramCall
 from mtpp_dsl.exchange.importers.torch_kinds import kind_of, operation
+from mtpp_dsl.exchange.importers.torch_scans import NAMESPACE
 
 __all__ = ["Backward", "Derived"]
 
@@ -65,6 +66,8 @@ def derived(counter: Counter, call: ProgramCall, needs: Sequence[bool]) -> Deriv
     inputs = [counter.value(source) for source in node.all_input_nodes]
     if operation(node.target) == "scaled_dot_product_attention":
         return _attention(counter, call, inputs)
+    if getattr(node.target, "namespace", "") == NAMESPACE:
+        return _scan(call, inputs)
     return _by_autograd(counter, call, inputs, needs)
 
 
@@ -89,6 +92,26 @@ def _attention(counter: Counter, call: ProgramCall, inputs: list[Any]) -> Derive
         keeps=tuple(hasattr(tensor, "element_size") for tensor in inputs),
         keeps_output=True,
         internal=4 * rows,
+    )
+
+
+def _scan(call: ProgramCall, inputs: list[Any]) -> Derived:
+    """Return the backward pass of a scan or a short convolution, as its kernels run it.
+
+    Each product of the forward pass has two of the backward pass. Kernels of scans keep no states of chunks, and run
+    the forward pass anew.
+    """
+    made = tensors_in(call.node.meta["val"])[0]
+    passes = 2 if kind_of(call.node.target) == "conv" else 3
+    reads = tuple(bytes_of(tensor) if hasattr(tensor, "element_size") else 0 for tensor in inputs)
+    return Derived(
+        flop=None if call.cost.flop is None else passes * call.cost.flop,
+        reads=reads,
+        others=bytes_of(made),
+        write=sum(reads),
+        keeps=tuple(hasattr(tensor, "element_size") for tensor in inputs),
+        keeps_output=False,
+        internal=0,
     )
 
 

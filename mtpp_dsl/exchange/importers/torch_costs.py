@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mtpp_dsl.exchange.importers.torch_kinds import GATHERS, UNREAD, WRITES_PART, kind_of, operation
+from mtpp_dsl.exchange.importers.torch_scans import NAMESPACE, scan_flop
 
 __all__ = ["COUNTED", "Counter", "TorchCost", "attention_inputs", "bytes_of", "tensors_in"]
 
@@ -189,6 +190,8 @@ def _by_formula(node: Any, args: Any, kwargs: Any) -> Any:
     matrices: torch runs it step by step, for which it makes sizes the numbers of a sample.
     """
     name = operation(node.target)
+    if getattr(node.target, "namespace", "") == NAMESPACE:
+        return scan_flop(name, args)
     if kind_of(node.target) == "rnn":
         matrices = (
             args[2:4] if name.endswith("_cell") else next(argument for argument in reversed(args) if _tensors(argument))

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from mtpp_dsl.exchange.importers.torch_scans import NAMESPACE, SCAN_KINDS
+
 __all__ = ["GATHERS", "UNREAD", "WRITES_PART", "dtype_name", "kind_of", "operation"]
 
 _KINDS = {
@@ -90,7 +92,9 @@ _KINDS = {
 KIND: Mapping[str, str] = MappingProxyType({name: kind for kind, names in _KINDS.items() for name in names.split()})
 """The kind of an operation by its name in aten, without underscores around it. What is pointwise need not be here."""
 
-GATHERS = frozenset(("embedding", "index_select", "gather", "take", "take_along_dim", "index", "unsafe_index"))
+GATHERS = frozenset(
+    ("embedding", "index_select", "gather", "take", "take_along_dim", "index", "unsafe_index", "last_tokens")
+)
 """Operations that read of their first tensor no more than they write."""
 WRITES_PART = frozenset(("index_put", "index_copy", "scatter", "slice_scatter", "select_scatter", "index_add"))
 """Operations that, run in place, touch of what they change no more than what is put there."""
@@ -134,6 +138,8 @@ def operation(target: Any) -> str:
 def kind_of(target: Any) -> str:
     """Return the kind of an operation, of :data:`mtpp_dsl.exchange.model.kinds.KINDS`; "other" where it is unknown."""
     name = operation(target)
+    if getattr(target, "namespace", "") == NAMESPACE:
+        return SCAN_KINDS[name]
     if getattr(target, "namespace", "") not in ("aten", "prims", "higher_order") and name not in SAME.values():
         return "other"
     if name in KIND:

@@ -13,7 +13,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "matmul": "products of matrices: linear layers, batched products, einsum, Gemm",
         "conv": "convolutions, transposed ones too",
         "attention": "fused attention: scores, softmax and the product with the values in one",
-        "rnn": "recurrent layers: LSTM, GRU",
+        "rnn": "recurrent layers: LSTM, GRU, scans of Mamba and of linear attention",
         "norm": "normalisation: of layers, of groups, of batches, RMS",
         "softmax": "softmax and its logarithm",
         "elementwise": "what treats each element alone: sums, products, activations, changes of type",

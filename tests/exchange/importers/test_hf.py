@@ -135,7 +135,7 @@ def test_a_window_limits_caches() -> None:
     per_token = BATCH * 2 * 2 * 2 * 16 * 2
     assert total(model, "cache", "prefill") == 32 * per_token
     assert total(model, "cache", "prefill", seq=8) == 8 * per_token
-    assert total(model, "flop", "decode") == llama_flop(BATCH, 1, 33)
+    assert total(model, "flop", "decode") == llama_flop(BATCH, 1, 32)
     assert set(model.symbols) == {"batch", "seq"}
 
 
@@ -213,13 +213,8 @@ HEADS = {"num_attention_heads": 2, "num_key_value_heads": 2, "intermediate_size"
 @pytest.mark.parametrize(
     ("said", "phase", "layer"),
     [
-        (
-            {"model_type": "mamba2", "num_heads": 4, "head_dim": 16, "state_size": 8, "n_groups": 1},
-            "decode",
-            "Mamba2Mixer",
-        ),
+        ({"model_type": "mamba"}, "decode", "MambaMixer"),
         ({"model_type": "jamba", **HEADS}, "prefill", "JambaMambaMixer"),
-        ({"model_type": "qwen3_next", **HEADS, "num_experts": 2}, "prefill", "Qwen3NextGatedDeltaNet"),
     ],
 )
 def test_states_that_nobody_counts_are_named(said: dict[str, Any], phase: str, layer: str) -> None:
