@@ -146,7 +146,7 @@ def test_split_models(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"blk.0.ssm_in.weight": ((64, 64), "f16")}, "tensor 'blk.0.ssm_in.weight', whose part"),
+        ({"blk.0.ssm_f_a.weight": ((64, 64), "f16")}, "tensor 'blk.0.ssm_f_a.weight', whose part"),
         ({"token_types.weight": ((2, 64), "f16")}, "tensor 'token_types.weight', whose part"),
         (
             {"blk.0.ffn_gate_shexp.weight": ((96, 64), "f16")},

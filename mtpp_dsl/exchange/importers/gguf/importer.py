@@ -1,9 +1,9 @@
 """A GGUF file as operators: embedding, layers of attention and feed-forward networks, norm and head.
 
 It holds what llama.cpp computes for decoders whose layers are made of the tensors in
-:data:`mtpp_dsl.exchange.importers.gguf.layer_operators.LAYER`: LLaMA, Mistral, Mixtral, Qwen, Gemma, Phi-3, OLMo and
-their like. A layer with other tensors is refused by the name of the tensor. Tensors between operators are fp32, as
-llama.cpp keeps them; products are of fp16, and so is the cache of keys and values.
+:data:`mtpp_dsl.exchange.importers.gguf.layer_operators.LAYER`: LLaMA, Mistral, Mixtral, Qwen, Gemma, Phi-3, OLMo,
+DeepSeek, Mamba and their like. A layer with other tensors is refused by the name of the tensor. Tensors between
+operators are fp32, as llama.cpp keeps them; products are of fp16, and so is the cache of keys and values.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.importers.gguf.layer_operators import LAYER, GgufLayers
+from mtpp_dsl.exchange.importers.gguf.layer_operators import LAYER, WINDOWED, GgufLayers
 from mtpp_dsl.exchange.importers.gguf.reader import Header, read_table
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Source, Symbol
@@ -38,6 +38,7 @@ def from_gguf(path: Path | str, phases: tuple[str, ...] = PHASES, batch: int = 1
     if not phases or len(set(phases)) < len(phases) or not set(phases) <= set(PHASES):
         raise UsageError(f"--phase {','.join(phases)}: expected prefill, decode, or prefill,decode")
     header = read_table(Path(path))
+    _refuse_towers(header)
     count = _layers(header)
     _refuse_unknown(header)
     context = header.metadata.get(f"{header.metadata.get('general.architecture')}.context_length")
@@ -77,6 +78,15 @@ def _layers(header: Header) -> int:
     return count
 
 
+def _refuse_towers(header: Header) -> None:
+    """Refuse a file that holds what turns images or sounds into embeddings, and no layers of a decoder."""
+    if header.metadata.get("general.architecture") == "clip" or any(name.startswith("v.") for name in header.tensors):
+        raise UsageError(
+            f"{header.name} is a tower that reads images or sounds (mmproj): import the file of the language model, "
+            "and the tower by mtpp import torch; llama.cpp puts all of the tower on one device"
+        )
+
+
 def _refuse_unknown(header: Header) -> None:
     """Refuse a model with tensors whose place in the computation is not known here."""
     architecture = header.metadata["general.architecture"]
@@ -94,7 +104,7 @@ def _refuse_unknown(header: Header) -> None:
 def _warnings(header: Header) -> tuple[str, ...]:
     architecture = header.metadata["general.architecture"]
     warnings = []
-    if header.metadata.get(f"{architecture}.attention.sliding_window"):
+    if header.metadata.get(f"{architecture}.attention.sliding_window") and architecture != WINDOWED:
         warnings.append("attention with a sliding window is counted over all tokens")
     if header.metadata.get(f"{architecture}.attention.causal") is False:
         warnings.append("the model is no decoder: decode means nothing for it")
