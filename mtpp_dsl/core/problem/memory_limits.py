@@ -1,4 +1,4 @@
-"""What the memories of devices hold: limits on nodes, stages, caches and workspaces, and what is streamed."""
+"""Say what the memories of devices hold: limits on nodes, stages, caches and workspaces, and what is streamed."""
 
 from __future__ import annotations
 

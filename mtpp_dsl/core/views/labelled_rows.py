@@ -19,7 +19,7 @@ ROUNDING = 1e-12
 class LabelledRows(NamedTuple):
     """Labelled rows, and what each is at the moment.
 
-    Row r is ``on[r]`` and, for each of its parts, ``per_load * load[d] + per_use * (held[d] > 0)`` of the part's
+    Row r is ``on[r]`` and, for each of its parts, ``per_load * load[d] + per_use * (occupants[d] > 0)`` of the part's
     device, ``per_peak[r]`` times the largest load or the makespan, and for each of its moments ``per_time`` times the
     end of a node. It holds if that is between ``low[r]`` and ``high[r]``, with ``slack[r]`` for rounding.
 
@@ -36,7 +36,7 @@ class LabelledRows(NamedTuple):
         ahead: 1 where the row speaks of the node's start, which is its end less its time on its device.
         low, high, slack, scale: [rows]; a row missed by *scale* counts as much as one that is missed at all.
         on: [rows] what placements add to each row now.
-        held: [devices] supernodes on each now.
+        occupants: [devices] supernodes on each now.
         charge: [1] what is charged for the rows that do not hold now.
     """
 
@@ -57,19 +57,19 @@ class LabelledRows(NamedTuple):
     slack: Floats
     scale: Floats
     on: Floats
-    held: Ints
+    occupants: Ints
     charge: Floats
 
     def fresh(self, device: Ints) -> LabelledRows:
         """Return rows of their own for a search that begins with supernodes on *device*, [n]."""
-        own = self._replace(on=np.zeros_like(self.on), held=np.zeros_like(self.held), charge=np.zeros(1))
+        own = self._replace(on=np.zeros_like(self.on), occupants=np.zeros_like(self.occupants), charge=np.zeros(1))
         own.recount(device)
         return own
 
     def recount(self, device: Ints) -> None:
         """Count placements anew: sums that change by differences drift."""
-        k = len(self.held)
-        self.held[:] = np.bincount(device, minlength=k)
+        k = len(self.occupants)
+        self.occupants[:] = np.bincount(device, minlength=k)
         self.on[:] = 0.0
         place = np.arange(len(device)) * k + device
         lengths = self.at[place + 1] - self.at[place]
@@ -148,7 +148,7 @@ def rows_of(problem: Problem, group: Ints, unit: float = 1.0, time: Floats | Non
         slack=SLACK * np.abs(rhs) + ROUNDING * scale,
         scale=scale,
         on=np.zeros(len(asked)),
-        held=np.zeros(k, np.int64),
+        occupants=np.zeros(k, np.int64),
         charge=np.zeros(1),
     )
 

@@ -84,7 +84,7 @@ def charged(instance: WholeInstance, state: SplitState, rows: LabelledRows | Non
     loads = loads_of(instance, state).astype(np.float64)
     of = np.repeat(np.arange(len(rows.low)), np.diff(rows.part_at))
     left = rows.on + rows.per_peak * loads.max(initial=0.0)
-    np.add.at(left, of, rows.per_load * loads[rows.part] + rows.per_use * (rows.held[rows.part] > 0))
+    np.add.at(left, of, rows.per_load * loads[rows.part] + rows.per_use * (rows.occupants[rows.part] > 0))
     over = np.maximum(rows.low - left, left - rows.high)
     rows.charge[0] = np.where(over > rows.slack, PENALTY * (1.0 + over / rows.scale), 0.0).sum()
     return float(rows.charge[0])

@@ -183,8 +183,8 @@ def _anneal(
                 b = goal[i] if undo == 0 else origin[i]
                 device[c] = b
                 if rows is not None:
-                    rows.held[a] -= 1
-                    rows.held[b] += 1
+                    rows.occupants[a] -= 1
+                    rows.occupants[b] += 1
                     for j in range(rows.at[c * k + a], rows.at[c * k + a + 1]):
                         rows.on[rows.row[j]] -= rows.weight[j]
                     for j in range(rows.at[c * k + b], rows.at[c * k + b + 1]):
@@ -254,7 +254,7 @@ def _anneal(
                     for j in range(rows.part_at[r], rows.part_at[r + 1]):
                         d = rows.part[j]
                         left += rows.per_load[j] * float(load[d] + max(state.streamed[d] - instance.kept[d], 0))
-                        if rows.held[d] > 0:
+                        if rows.occupants[d] > 0:
                             left += rows.per_use[j]
                     over = max(rows.low[r] - left, left - rows.high[r])
                     if over > rows.slack[r]:

@@ -95,11 +95,11 @@ def pipelines(
 
     def route(state: int) -> Route:
         j, u, v = last[state].tolist()
-        stop, found = n, []
+        stop, stages = n, []
         while True:
-            found.append((j, stop, v))
+            stages.append((j, stop, v))
             if u == types:
-                return tuple(found[::-1])
+                return tuple(stages[::-1])
             state -= int(states.stride[v])
             before = origin[j, state, u, v].tolist()
             stop, (j, u), v = j, before, u
@@ -166,13 +166,13 @@ def _knapsack(
             break
     if unlimited:
         picks *= int(count.sum())
-    at, found = len(total) - 1, []
+    at, taken = len(total) - 1, []
     for pick in reversed(picks):
         one = int(pick[at])
         if one >= 0:
-            found.append(int(chosen[one]))
+            taken.append(int(chosen[one]))
             at -= int(number[one])
-    return found
+    return taken
 
 
 def _undominated(states: CopiesStates, least: Floats) -> Ints:
@@ -193,9 +193,9 @@ def _greedy(count: Ints, states: CopiesStates, least: Floats, most: int, worth: 
     chosen = _undominated(states, least)
     needs = states.count[chosen]
     value = least[chosen] * (needs @ worth)
-    left, found = count.copy(), list[int]()
+    left, taken = count.copy(), list[int]()
     for one in np.argsort(value, kind="stable").tolist():
-        while len(found) < most and (needs[one] <= left).all():
-            found.append(int(chosen[one]))
+        while len(taken) < most and (needs[one] <= left).all():
+            taken.append(int(chosen[one]))
             left = left - needs[one]
-    return found
+    return taken

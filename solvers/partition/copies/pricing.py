@@ -73,9 +73,9 @@ class CountedPricer:
             end: where stages may end: that of the instance, or narrower.
         """
         instance = self.instance
-        each = np.append(price[: instance.types] / instance.count, price[instance.types :])
+        of_one = np.append(price[: instance.types] / instance.count, price[instance.types :])
         while True:
-            value, route = self.relaxed(each, end)
+            value, route = self.relaxed(of_one, end)
             if route is None or not instance.ordered:
                 return Cheapest(value, route, True)
             over = set(np.flatnonzero(instance.visits(route) > instance.count).tolist()) - self.counted

@@ -194,14 +194,14 @@ class _Run:
     def ranges(self) -> dict[int, tuple[int, int]]:
         """Return the places from which, and before which, each device that the best plan uses has nodes."""
         plan = self.incumbent.plan
-        found: dict[int, tuple[int, int]] = {}
+        ranges: dict[int, tuple[int, int]] = {}
         if plan is None:
-            return found
+            return ranges
         for route in [one.assignment for one in plan.routes] or [plan.assignment]:
             for place, d in enumerate(np.asarray(route)[self.instance.order].tolist()):
-                low, high = found.get(d, (place, place + 1))
-                found[d] = min(low, place), max(high, place + 1)
-        return found
+                low, high = ranges.get(d, (place, place + 1))
+                ranges[d] = min(low, place), max(high, place + 1)
+        return ranges
 
     def take(self, instance: Any, mix: Mix) -> None:
         """Take the plan of these shares, if it is one and is better than what is known."""
@@ -231,8 +231,8 @@ class _Run:
         plain = self.chain and not instance.channels
         if few and plain and not any(isinstance(c, kinds) for c in self.problem.constraints):
             names = [device.name for device in self.problem.devices]
-            each = zip((price / instance.count).tolist(), instance.members, strict=True)
-            prices = {names[d]: p for p, group in each for d in group if p > 0}
+            of_types = zip((price / instance.count).tolist(), instance.members, strict=True)
+            prices = {names[d]: p for p, group in of_types for d in group if p > 0}
             certificate = Certificate("routes", {"prices": prices})
         self.prove(lower, "prices of devices at which no route is cheaper", certificate)
 

@@ -1,4 +1,4 @@
-"""What handing on a tensor costs the sender, the receiver and channels, between any two devices."""
+"""Compute what handing on a tensor costs the sender, the receiver and channels, between any two devices."""
 
 from __future__ import annotations
 

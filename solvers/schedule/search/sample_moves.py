@@ -238,8 +238,8 @@ def _search(
                     state.used[goal] += field.need[c]
                     home[c] = goal
                     if rows is not None:
-                        rows.held[origin[i]] -= 1
-                        rows.held[goal] += 1
+                        rows.occupants[origin[i]] -= 1
+                        rows.occupants[goal] += 1
                         for j in range(rows.at[c * k + origin[i]], rows.at[c * k + origin[i] + 1]):
                             rows.on[rows.row[j]] -= rows.weight[j]
                         for j in range(rows.at[c * k + goal], rows.at[c * k + goal + 1]):
@@ -257,8 +257,8 @@ def _search(
                     for i in range(m):
                         c = moved[i]
                         if rows is not None:
-                            rows.held[home[c]] -= 1
-                            rows.held[origin[i]] += 1
+                            rows.occupants[home[c]] -= 1
+                            rows.occupants[origin[i]] += 1
                             for j in range(rows.at[c * k + home[c]], rows.at[c * k + home[c] + 1]):
                                 rows.on[rows.row[j]] -= rows.weight[j]
                             for j in range(rows.at[c * k + origin[i]], rows.at[c * k + origin[i] + 1]):
@@ -289,7 +289,7 @@ def _search(
                 if rows.per_peak[r] == 0.0 and rows.moment_at[r] == rows.moment_at[r + 1]:
                     left = rows.on[r]
                     for j in range(rows.part_at[r], rows.part_at[r + 1]):
-                        if rows.held[rows.part[j]] > 0:
+                        if rows.occupants[rows.part[j]] > 0:
                             left += rows.per_use[j]
                     over = max(rows.low[r] - left, left - rows.high[r])
                     if over > rows.slack[r]:
@@ -341,7 +341,7 @@ def _search(
                 if rows.per_peak[r] != 0.0 or rows.moment_at[r] < rows.moment_at[r + 1]:
                     left = rows.on[r] + rows.per_peak[r] * peak
                     for j in range(rows.part_at[r], rows.part_at[r + 1]):
-                        if rows.held[rows.part[j]] > 0:
+                        if rows.occupants[rows.part[j]] > 0:
                             left += rows.per_use[j]
                     for j in range(rows.moment_at[r], rows.moment_at[r + 1]):
                         v = rows.moment[j]
@@ -378,8 +378,8 @@ def _search(
         for i in range(m):
             c = moved[i]
             if rows is not None:
-                rows.held[home[c]] -= 1
-                rows.held[origin[i]] += 1
+                rows.occupants[home[c]] -= 1
+                rows.occupants[origin[i]] += 1
                 for j in range(rows.at[c * k + home[c]], rows.at[c * k + home[c] + 1]):
                     rows.on[rows.row[j]] -= rows.weight[j]
                 for j in range(rows.at[c * k + origin[i]], rows.at[c * k + origin[i] + 1]):
