@@ -11,7 +11,7 @@ from mtpp_dsl.core.base.compiling import Kernel
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.colocation import strong
 from mtpp_dsl.core.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.latency.latency_moves import latency_of
+from mtpp_dsl.solvers.latency.slot_latency import latency_of
 from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
 
 __all__ = ["Orders", "arrangement_of", "beside", "measured", "worth"]
@@ -21,7 +21,7 @@ LARGEST = 4e9
 
 
 def measured(instance: LatencyInstance, slot: Ints) -> tuple[float, float, float]:
-    """Return what :func:`~mtpp_dsl.solvers.latency.latency_moves.latency_of` says of an arrangement."""
+    """Return what :func:`~mtpp_dsl.solvers.latency.slot_latency.latency_of` says of an arrangement."""
     graph = instance.graph
     return latency_of(
         slot,

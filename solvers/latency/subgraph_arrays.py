@@ -16,7 +16,7 @@ from mtpp_dsl.core.views.symmetry import interchangeable
 
 @dataclass(frozen=True, eq=False)
 class LatencyInstance:
-    """Arrays of a latency problem; slots are as in :mod:`mtpp_dsl.solvers.latency.latency_moves`.
+    """Arrays of a latency problem; slots are as in :mod:`mtpp_dsl.solvers.latency.slot_latency`.
 
     Attributes:
         problem: where it came from.

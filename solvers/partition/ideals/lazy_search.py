@@ -13,8 +13,7 @@ from mtpp_dsl.solvers.algorithms.ideals.lattice import WORD, places
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import BlockStep
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import DeviceStates, WholeCosts
-from mtpp_dsl.solvers.partition.ideals.lazy_store import Entries, Needs, enlarged, entries, needs_of
-from mtpp_dsl.solvers.partition.ideals.lazy_walk import (
+from mtpp_dsl.solvers.partition.ideals.lazy_state import (
     BUSY,
     COUNT,
     CUT_SHORT,
@@ -25,12 +24,13 @@ from mtpp_dsl.solvers.partition.ideals.lazy_walk import (
     LAST,
     STEPS,
     VALUE,
-    WALK,
     LazyWalk,
     arcs_of,
     modes_of,
     walk_of,
 )
+from mtpp_dsl.solvers.partition.ideals.lazy_store import Entries, Needs, enlarged, entries, needs_of
+from mtpp_dsl.solvers.partition.ideals.lazy_walk import WALK
 
 __all__ = ["INF", "Climb"]
 
