@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -37,46 +37,37 @@ from mtpp_dsl.core.contracts.scopes import Scope, Scoped
 from mtpp_dsl.core.contracts.traits import CutoffFormulation
 from mtpp_dsl.core.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.core.plans.plan import Plan, quotient_order
-from mtpp_dsl.core.problem.colocation import ordered_edges
 from mtpp_dsl.core.problem.custom import CustomConstraint
-from mtpp_dsl.core.problem.devices import Shared
-from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.hypergraph import Hypergraph, Net, hypergraph
-from mtpp_dsl.core.views.symmetry import interchangeable
+from mtpp_dsl.core.views.hypergraph import Hypergraph, hypergraph
 from mtpp_dsl.models.blocks import assignment, linear
-from mtpp_dsl.models.blocks.border_cut import border_cut
-from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck, bottlenecks, exactly, largest_load, load_variables
+from mtpp_dsl.models.blocks.bottleneck import exactly
 from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom
-from mtpp_dsl.models.blocks.deviations import deviations
 from mtpp_dsl.models.blocks.graph import graph_data
 from mtpp_dsl.models.blocks.in_order import stages_in_order
 from mtpp_dsl.models.blocks.linear_objective import add_costs, used_devices
 from mtpp_dsl.models.blocks.memory import memory, workspace
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
-from mtpp_dsl.models.blocks.overflow import NOTHING, hidden, overflow
+from mtpp_dsl.models.blocks.overflow import NOTHING
 from mtpp_dsl.models.blocks.phases import add_maxima, phase_values
 from mtpp_dsl.models.blocks.placement import by_first_use, separate
-from mtpp_dsl.models.blocks.split_nets import SplitNets
 from mtpp_dsl.models.blocks.stages import (
     empty_first,
-    iteration,
-    recomputing,
     shapes_of,
     shard_memory,
-    sharded,
     stage_memory,
 )
-from mtpp_dsl.models.blocks.tensor_cut import Cut, tensor_cut
 from mtpp_dsl.models.blocks.windows import steps_of, windows
-from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.extract import relabel
-from mtpp_dsl.models.facts.linear_cost import named_decisions, unmeasured
-from mtpp_dsl.models.facts.scaling import Scale, floor_of, scale_of
+from mtpp_dsl.models.facts.linear_cost import unmeasured
+from mtpp_dsl.models.facts.scaling import Scale, scale_of
 from mtpp_dsl.models.facts.user_rows import PASSED
 from mtpp_dsl.models.facts.within import BlockFacts, facts_below, facts_hold
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
+from mtpp_dsl.models.formulations.device_numbering import DeviceNumbering, layout_of
+from mtpp_dsl.models.formulations.exact_loads import add_loads
 from mtpp_dsl.models.formulations.exact_network import fill_network, network_refusal
 
 KEPT = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, InOrder, Linear, Robust)
@@ -202,7 +193,7 @@ class Exact(Scoped, CutoffFormulation):
         facts = facts_below(problem, view, nets, scale.unit, self.cost) if known else None
         on = self._assign(model, view, facts)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
-        load = self._minimise(model, problem, view, nets, on, scale, facts)
+        load = add_loads(model, problem, view, nets, on, scale, facts)
         offer(model, problem, lambda v, d: on(layout.home[v], d), lambda d: scale.unit * load(d))
         if any(problem.shard):
             shard_memory(model, np.repeat(view.memory[:, None], problem.k, axis=1), on, problem.memory_limit)
@@ -272,63 +263,6 @@ class Exact(Scoped, CutoffFormulation):
         if not layout.parts:
             by_first_use(model, layout.classes)
         return on
-
-    def _minimise(
-        self,
-        model: Any,
-        problem: Problem,
-        view: Hypergraph,
-        nets: Sequence[Net],
-        on: assignment.On,
-        scale: Scale,
-        facts: BlockFacts | None,
-    ) -> Loads:
-        """Add the loads and the objective; return the load of a device."""
-        exact = sorted(linear.pushed_up(problem).loads)
-        shared = isinstance(problem.interconnect, Shared)
-        paying = [d for d, device in enumerate(problem.devices) if shared or device.pays_io]
-        split = None if facts is None or not facts.asked.nets else SplitNets.of(facts)
-        cut = self._cut(model, on, exact, paying, split)
-        over = overflow(model, problem, view.params, on, scale.unit, exact)
-        if problem.objective.parts == "together":
-            compute = work(model, on, _kept(view.time / scale.unit))
-            late = deviations(model, problem, model.layout.home, on, scale.unit)
-            floor = scale.floor / scale.unit
-            passes = np.where(view.allowed, view.total(_ahead(problem)), 0.0) / scale.unit
-            again = recomputing(model, problem, view, on, passes) if any(problem.stage_memory) else _nothing
-            busy = hidden(model, compute, over) if problem.prefetches else lambda d: compute(d) + over(d)
-            load = _named(model, problem, lambda d: busy(d) + again(d) + cut(d) + late(d))
-            if any(problem.shard):
-                load, floor = sharded(model, problem, view, on, cut, scale.unit), 0.0
-            if problem.objective.is_iteration:
-                iteration(model, load, floor, problem.objective.microbatches or 1)
-            elif not problem.objective.is_linear:
-                bottleneck(model, load, floor)
-            elif LargestLoad() in named_decisions(problem):
-                largest_load(model, load, floor)
-            return load
-        model.cost_margin *= 2  # a row for each part
-        model.forward, model.backward = (
-            pyo.Set(initialize=[u for u, net in enumerate(nets) if net.backward == side]) for side in (False, True)
-        )
-        ahead = work(model, on, _kept((view.time - view.backward_time) / scale.unit), "time")
-        back = work(model, on, _kept(view.backward_time / scale.unit), "backward_time")
-        floors = [floor_of(least, problem.k) / scale.unit for least in view.least_work_of_parts]
-        bottlenecks(
-            model,
-            lambda d: ahead(d) + cut(d, model.forward) + over(d),
-            lambda d: back(d) + cut(d, model.backward),
-            (floors[0], floors[1]),
-        )
-        return _named(model, problem, lambda d: ahead(d) + back(d) + cut(d) + over(d))
-
-    def _cut(
-        self, model: Any, on: assignment.On, exact: Sequence[int], paying: Sequence[int], split: SplitNets | None
-    ) -> Cut:
-        """Add what devices pay for tensors."""
-        if model.layout.in_order and len(model.D) == 2 and paying and not model.phased:
-            return border_cut(model, exact=bool(exact), split=split)
-        return tensor_cut(model, on, range(len(model.D)), exact, paying, split)
 
     def start(self, problem: Problem, model: Any, plan: Plan) -> None:
         """Set the binaries that say where nodes run from *plan*, and the orders of the devices.
@@ -405,16 +339,6 @@ def _in_blocks(problem: Problem, layout: DeviceNumbering) -> Sequence[int] | Non
     return range(problem.k) if any(problem.stage_memory) and layout.in_order else None
 
 
-def _ahead(problem: Problem) -> Floats:
-    """Return [n, devices] the times of forward passes; 0 where a node is not supported."""
-    times: Floats = np.where(np.isfinite(problem.time), problem.time, 0.0) * problem.graph.forward_share[:, None]
-    return times
-
-
-def _nothing(_: Any) -> float:
-    return 0.0
-
-
 def _phased_scale(problem: Problem, scale: Scale) -> Scale:
     """Return *scale* in the unit of the smallest phase, if something is asked of single phases."""
     if not problem.phased:
@@ -424,19 +348,9 @@ def _phased_scale(problem: Problem, scale: Scale) -> Scale:
     return replace(scale, unit=min([scale.unit, *floors]))
 
 
-def _named(model: Any, problem: Problem, load: Loads) -> Loads:
-    """Return *load*, as variables of their own where rows of the user's name loads."""
-    return load_variables(model, load) if linear.names_loads(problem) else load
-
-
 def _order(where: Ints, edges: Sequence[tuple[int, int]], k: int) -> tuple[int, ...] | None:
     ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
     return quotient_order(where, ends[:, 0], ends[:, 1], k)
-
-
-def _kept(costs: Floats) -> Floats:
-    """Return *costs*, in a model's unit, without those that solvers drop, or fail on."""
-    return np.where(costs < NOTHING, 0.0, costs)
 
 
 def _set_indicators(model: Any, evaluation: Evaluation, recomputed: Collection[int]) -> None:
@@ -453,37 +367,3 @@ def _set_indicators(model: Any, evaluation: Evaluation, recomputed: Collection[i
     if over is not None:
         for d, variable in over.z.items():
             variable.set_value(int(evaluation.overflow[d] > 0))
-
-
-@dataclass(frozen=True)
-class DeviceNumbering:
-    """How a model numbers devices.
-
-    Attributes:
-        classes: devices that can be swapped in every plan.
-        parts: for each part of the graph that must be split without a cycle, its edges.
-        in_order: whether devices stand in the order of the quotient graph (Figure 3).
-        home: [n] which node of the model stands for each node.
-        first: a node for each of the model's.
-    """
-
-    classes: Sequence[tuple[int, ...]]
-    parts: Sequence[Sequence[tuple[int, int]]]
-    in_order: bool
-    home: Sequence[int]
-    first: Ints
-
-
-def layout_of(problem: Problem, view: Hypergraph, *, symmetric: bool = True) -> DeviceNumbering:
-    """Return how the model of *problem* numbers its devices; no two can be swapped where it is not *symmetric*.
-
-    Figure 3 takes devices that are all alike, one graph to be split acyclically, and two blocks or more.
-    """
-    classes = interchangeable(problem) if symmetric else [(d,) for d in range(problem.k)]
-    line = problem.line is not None  # its rows leave no cycle
-    parts = [] if line else [view.edges(tails, heads) for tails, heads in ordered_edges(problem)]
-    whole = problem.acyclic and not problem.graph.backward.any()
-    alike = len(classes) == 1 and bool(problem.allowed.all())
-    return DeviceNumbering(
-        classes, parts, in_order=whole and alike and problem.k > 1, home=view.of.tolist(), first=view.first
-    )

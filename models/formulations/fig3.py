@@ -14,7 +14,8 @@ from mtpp_dsl.models.blocks.cut_as_published import published_cut
 from mtpp_dsl.models.blocks.split_nets import SplitNets
 from mtpp_dsl.models.blocks.tensor_cut import Cut
 from mtpp_dsl.models.formulations.derived import keeps_symmetry
-from mtpp_dsl.models.formulations.exact import Exact, layout_of
+from mtpp_dsl.models.formulations.device_numbering import layout_of
+from mtpp_dsl.models.formulations.exact import Exact
 
 
 class Fig3(Exact):

@@ -35,7 +35,8 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.hypergraph import hypergraph
-from mtpp_dsl.models.formulations.exact import Exact, layout_of
+from mtpp_dsl.models.formulations.device_numbering import layout_of
+from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.oracle import optimum, plans
 from tests.strategies import graphs, memory_problems, plain_problems
