@@ -8,7 +8,8 @@ from mtpp_dsl.core.constraints import Acyclic, Memory
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
-from mtpp_dsl.core.problem.problem import Origin, Problem
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.spec_origin import Origin
 
 __all__ = ["HOSTILE", "hostile_problem", "hostile_spec"]
 

@@ -3,50 +3,32 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 
-from mtpp_dsl.core.constraints import Blocks, Constraint, Memory, StageMemory
-from mtpp_dsl.core.problem.devices import Device, Host, Interconnect, Shared
+from mtpp_dsl.core.constraints import Blocks, Memory
+from mtpp_dsl.core.problem.constraint_lookup import ConstraintLookup
+from mtpp_dsl.core.problem.devices import Host, Interconnect, Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, frozen
 from mtpp_dsl.core.problem.workspace import least_workspace
 
 __all__ = ["MemoryLimits"]
 
-C = TypeVar("C", bound=Constraint)
-
 MEMORY_ROUNDING = 1e-9
 """Of a memory: what sums of sizes may be too large by their rounding."""
 
 
-class MemoryLimits:
+class MemoryLimits(ConstraintLookup):
     """The part of a problem that is about the memories of its devices, for :class:`mtpp_dsl.problem.Problem`."""
 
     graph: Graph
-    devices: tuple[Device, ...]
     interconnect: Interconnect
-
-    @property
-    @abstractmethod
-    def k(self) -> int:
-        """How many devices there are."""
 
     @property
     @abstractmethod
     def allowed(self) -> Bools:
         """[n, devices] where each node may go."""
-
-    @property
-    @abstractmethod
-    def stage_memory(self) -> tuple[StageMemory | None, ...]:
-        """[devices] what says how much each keeps as a stage of a pipeline; None where nothing does."""
-
-    @abstractmethod
-    def of(self, kind: type[C]) -> Iterator[C]:
-        """Yield the constraints of one kind."""
 
     @cached_property
     def stage_limit(self) -> Floats:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeVar
 
 import numpy as np
 
-from mtpp_dsl.core.base.data_classes import Picklable, Short
+from mtpp_dsl.core.base.data_classes import Picklable
 from mtpp_dsl.core.base.lazy import late
 from mtpp_dsl.core.base.units import format_quantity
 from mtpp_dsl.core.constraints import (
     Acyclic,
     Colocate,
     Constraint,
-    Contiguous,
     Forbid,
     Latency,
-    Linear,
     Pin,
     PinChunks,
     PluginConstraint,
-    Replicate,
-    Robust,
     Shard,
     StageMemory,
 )
@@ -53,49 +48,11 @@ from mtpp_dsl.core.problem.phases import (
 )
 from mtpp_dsl.core.problem.plan_rules import check_copies, check_groups, check_replicas, check_robust, deviations
 from mtpp_dsl.core.problem.soundness import check_devices, check_links, check_magnitudes, check_members, unread, untimed
+from mtpp_dsl.core.problem.spec_origin import Origin, Targeted
 from mtpp_dsl.core.problem.staging import check_shards, check_stages
 from mtpp_dsl.core.problem.streaming import check_prefetch
 from mtpp_dsl.core.problem.transfers import Transfers, transfers
 from mtpp_dsl.core.problem.workspace import check_workspace
-
-C = TypeVar("C", bound=Constraint)
-R = TypeVar("R", Replicate, Shard, StageMemory)
-
-
-@dataclass(frozen=True, repr=False)
-class Origin(Short, Picklable):
-    """Where a problem came from, for results.
-
-    Attributes:
-        path: of the spec, as it was given; None for a text or a problem made in Python.
-        sha256: of the bytes of the spec.
-        params: their values: numbers, or text as ``-D`` takes it.
-        decimal: whether its sizes are written in kB, MB and GB, rather than in KiB, MiB and GiB.
-        files: the SHA-256 of every other file that was read, by its path from the folder of the spec.
-        scenario: the name of the scenario that was chosen; None for none.
-        text: of the spec, where it was no file.
-    """
-
-    path: str | None = None
-    sha256: str | None = None
-    params: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
-    decimal: bool = False
-    files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    scenario: str | None = None
-    text: str | None = None
-
-
-@dataclass(frozen=True, repr=False)
-class Targeted(Short, Picklable):
-    """The runtime that a problem is for.
-
-    Attributes:
-        name: of the target.
-        stated: the constraints without those that the target stands for.
-    """
-
-    name: str
-    stated: tuple[Constraint, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,16 +276,6 @@ class Problem(MemoryLimits, Picklable):
         """Whether plans say when nodes, or batches, run."""
         return self.objective.timed
 
-    @cached_property
-    def soft_rows(self) -> tuple[Linear, ...]:
-        """The rows that a plan may break, and pays for."""
-        return tuple(row for row in self.of(Linear) if row.soft)
-
-    @cached_property
-    def hard_rows(self) -> tuple[Linear, ...]:
-        """The labelled rows that must hold."""
-        return tuple(row for row in self.of(Linear) if not row.soft)
-
     def size(self, value: float) -> str:
         """Return a size for people, in the family of units that the spec uses."""
         return format_quantity(value, self.graph.memory_unit, decimal=self.origin.decimal)
@@ -338,19 +285,10 @@ class Problem(MemoryLimits, Picklable):
         objective = objective or self.objective
         return format_quantity(objective.value(cost), objective.unit(self.time_unit), decimal=self.origin.decimal)
 
-    @property
-    def k(self) -> int:
-        """Number of devices."""
-        return len(self.devices)
-
     @cached_property
     def device_index(self) -> Mapping[str, int]:
         """Device number by name."""
         return MappingProxyType({device.name: d for d, device in enumerate(self.devices)})
-
-    def of(self, kind: type[C]) -> Iterator[C]:
-        """Yield the constraints of one kind."""
-        return (c for c in self.constraints if isinstance(c, kind))
 
     @property
     def acyclic(self) -> bool:
@@ -362,11 +300,6 @@ class Problem(MemoryLimits, Picklable):
         """Whether data may enter a group of devices more than once, though the quotient graph must be acyclic."""
         rules = list(self.of(Acyclic))
         return self.hierarchical and self.acyclic and (not rules or any(rule.groups == "free" for rule in rules))
-
-    @property
-    def contiguous(self) -> bool:
-        """Whether some device's node set must be convex."""
-        return any(True for _ in self.of(Contiguous))
 
     @property
     def is_split(self) -> bool:
@@ -404,37 +337,9 @@ class Problem(MemoryLimits, Picklable):
         return frozen([first[name] for name in names], np.int64)
 
     @cached_property
-    def robust(self) -> Robust | None:
-        """The constraint by which running times may be longer than given, or None."""
-        return next(self.of(Robust), None)
-
-    @cached_property
     def deviation(self) -> Floats:
         """[n, devices] by how much a node may take longer, under ``constraint robust``; else 0."""
         return frozen(deviations(self.robust, self.graph, self.time), np.float64)
-
-    def _by_device(self, kind: type[R]) -> tuple[R | None, ...]:
-        """Return [devices] the constraint of one kind that each is under, the last of several; None where none is."""
-        rules: list[R | None] = [None] * self.k
-        for rule in self.of(kind):
-            for d in range(self.k) if rule.devices is None else rule.devices:
-                rules[d] = rule
-        return tuple(rules)
-
-    @cached_property
-    def replicate(self) -> tuple[Replicate | None, ...]:
-        """[devices] what lets the stage of each be replicated; None where nothing does."""
-        return self._by_device(Replicate)
-
-    @cached_property
-    def shard(self) -> tuple[Shard | None, ...]:
-        """[devices] what lets the nodes of each be split over a group of devices; None where nothing does."""
-        return self._by_device(Shard)
-
-    @cached_property
-    def stage_memory(self) -> tuple[StageMemory | None, ...]:
-        """[devices] what says how much each keeps as a stage of a pipeline; None where nothing does."""
-        return self._by_device(StageMemory)
 
     @cached_property
     def allowed(self) -> Bools:

@@ -16,7 +16,8 @@ from mtpp_dsl.core.problem.devices import Device, Interconnect, Links, Tree
 from mtpp_dsl.core.problem.graph import Graph, frozen
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.objective_rules import settled_objectives
-from mtpp_dsl.core.problem.problem import Problem, Targeted
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.problem.spec_origin import Targeted
 
 NAMED = ("bottleneck", "makespan", "latency")
 """Objectives that a front may be asked for where the spec does not state them."""

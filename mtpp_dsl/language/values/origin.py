@@ -12,7 +12,7 @@ from mtpp_dsl.core.base.exact_numbers import plain_number
 from mtpp_dsl.core.base.files import absolute, read_bytes
 from mtpp_dsl.core.base.units import NONE, format_exact
 from mtpp_dsl.core.errors import MtppError
-from mtpp_dsl.core.problem.problem import Origin
+from mtpp_dsl.core.problem.spec_origin import Origin
 from mtpp_dsl.core.text.source import Source
 from mtpp_dsl.exchange.library.entries import FOLDER, LIBRARY
 from mtpp_dsl.language.values.scope import SpecScope
