@@ -144,6 +144,7 @@ def _slices(
     states = np.empty(k, np.int64)
     values = np.empty(k)
     for i in range(count):
+        # Lay the nodes out in this order; rest[p] is the least time of those from place p on, on any class.
         order = orders[i]
         for p in range(n - 1, -1, -1):
             v = order[p]
@@ -155,6 +156,7 @@ def _slices(
                 time[c, p] = node_time[v, c]
                 least = min(least, time[c, p])
             rest[p] = rest[p + 1] + least
+        # Raise the target until some slicing is below it: the lower it is, the fewer blocks a pass looks at.
         costs[i] = np.inf
         step = 0.05
         target = floor
@@ -163,6 +165,9 @@ def _slices(
             if floor == 0.0:
                 target = below
             step *= 2
+            # A pass by where blocks begin. best[r, j]: the least largest load of the first r nodes on the first j
+            # devices; fewest[r]: the first j for which there is any; reads and closed: what a block that begins
+            # here pays for tensors.
             best[:] = np.inf
             best[0, 0] = floor
             fewest[:] = k
@@ -171,6 +176,8 @@ def _slices(
             closed = closed_by[i].copy()
             for begin in range(n):
                 most = min(k, int(k - rest[begin] / target * (1 - 1e-12)) + 1) if target < np.inf else k
+                # The states from which a device of class c may go on here, each with a value below those before it;
+                # more devices before it than there are in `most` leave too few for the rest of the work.
                 for c in range(classes):
                     going = 0
                     least = passed = np.inf
@@ -183,6 +190,8 @@ def _slices(
                             going += 1
                     if going == 0:
                         continue
+                    # Grow the block node by node, and move all these states on; what is fixed never shrinks, so the
+                    # block ends where that reaches the target.
                     work = read = io = params = memory = 0.0
                     for at in range(begin, n):
                         work += time[c, at]
@@ -206,6 +215,7 @@ def _slices(
                                 best[at + 1, places] = value
                                 start[at + 1, places] = begin
                                 fewest[at + 1] = min(fewest[at + 1], places)
+                # Behind this node a block reads its tensor where it is used first, and no longer closes it.
                 if first_pin[i, begin] < n:
                     closed[last_pin[i, begin]] = left[i, begin]
                     reads[first_pin[i, begin]] += made[begin]

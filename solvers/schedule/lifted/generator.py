@@ -80,6 +80,7 @@ def generate(
             ready[open_nodes] = v
             open_nodes += 1
     while open_nodes > 0:
+        # Take the node of the largest key of those that wait for none.
         best = 0
         for i in range(1, open_nodes):
             if at.key[ready[i]] > at.key[ready[best]]:
@@ -135,6 +136,7 @@ def generate(
                     reserved.taken[port] += 1
             at.sent[e] = t
             arrived = max(arrived, t + takes)
+        # All inputs are there: the first gap of the device that holds the node, and reserve it.
         takes = module.time[v, d]
         t = arrived
         if 0.0 < takes < np.inf and t < np.inf:
@@ -158,6 +160,7 @@ def generate(
             reserved.taken[d] += 1
         at.start[v], at.end[v] = t, t + takes
         length = max(length, t + takes)
+        # What comes behind the node takes at least its rest: a schedule beyond the limit is left here.
         if at.end[v] + module.rest[v, d] > limit:
             return np.inf
         for j in range(module.out_at[v], module.out_at[v + 1]):
@@ -209,16 +212,20 @@ def anneal(
         least = current
         best.device[:], best.key[:], best.start[:] = now.device, now.key, now.start
         best.end[:], best.sent[:] = now.end, now.sent
+    # One move a step, by its draws: what kind it is, two nodes or components, and how far and where.
     for step in range(len(draws)):
         temperature = hot * (cold / hot) ** ((first + step) / steps)
         kind, one, two, how, where = draws[step, 0], draws[step, 1], draws[step, 2], draws[step, 3], draws[step, 4]
         v, u = int(one * n), int(two * n)
         a, b = int(one * parts), int(two * parts)
+        # Give a node about the key of another one, so that they follow each other.
         if kind < 0.25:
             now.key[v] = now.key[u] + (how - 0.5) * 1e-3 * abs(now.key[u])
         elif kind < 0.4:
+            # Swap two nodes.
             now.key[v], now.key[u] = now.key[u], now.key[v]
         elif kind < 0.55 and parts > 1:
+            # Move all of a component earlier or later, or swap its keys with those of another.
             if how < 0.5:
                 shift = (where - 0.5) * 0.5 * np.abs(now.key).max()
                 for i in range(longest):
@@ -230,6 +237,7 @@ def anneal(
                     if v >= 0 and u >= 0:
                         now.key[v], now.key[u] = now.key[u], now.key[v]
         elif kind < 0.68 and parts > 1:
+            # Give a component the devices of another, and swap them, or take its order, too.
             for i in range(longest):
                 v, u = module.members[a, i], module.members[b, i]
                 if v >= 0 and u >= 0:
@@ -241,6 +249,7 @@ def anneal(
                     elif how > 0.75:
                         now.key[v] = now.key[u] + (where - 0.5) * 1e-3 * abs(now.key[u])
         elif kind < 0.85 or parts == 0:
+            # Take a node to another device, and perhaps some of its neighbours in the component with it.
             d = int(how * k)
             if fixed[v] or d == now.device[v] or module.time[v, d] == np.inf:
                 continue
@@ -257,6 +266,7 @@ def anneal(
                     if near and (where * (j + 5.3)) % 1.0 < 0.5:
                         now.device[u] = d
         else:
+            # Take a stretch of a component to one device.
             d = int(how * k)
             first = int(where * longest)
             behind = first + 1 + int(two * (longest - first))
@@ -264,6 +274,7 @@ def anneal(
                 u = module.members[a, i]
                 if u >= 0 and not fixed[u] and module.time[u, d] < np.inf:
                     now.device[u] = d
+        # Accept by the rule of Metropolis: what is longer than the limit that the draw allows is cut short, and undone.
         limit = current - temperature * np.log(draws[step, 5] + 1e-300)
         length = generate(module, now, reserved, limit, ready, waits)  # type: ignore[name-defined,unused-ignore]
         if length <= limit:
