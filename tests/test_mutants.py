@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.tools.mutants.__main__ import LIST
 from tests.tools.mutants.changes import Mutant, changed_tree, faults_in, mutants, mutants_of
 from tests.tools.mutants.covering import last_line
 from tests.tools.mutants.places import scope_files, whole_files
+from tests.tools.mutants.verdicts import Verdicts
 from tests.tree import ROOT
 
 TEXT = '''
@@ -89,3 +91,12 @@ def test_lines_of_a_statement() -> None:
     """The lines whose tests a fault needs are those of its statement."""
     tree = ast.parse("def f():\n    if a:\n        return (b +\n            c)\n    return d\n")
     assert [last_line(tree, line) for line in (2, 3, 5)] == [2, 4, 5]
+
+
+def test_verdicts_are_kept(tmp_path: Path) -> None:
+    """The last verdict on a fault counts, for the same fault alone."""
+    one, other = mutants_of(whole_files()[0])[:2]
+    for verdict in ("survived", "killed"):
+        Verdicts(tmp_path / "verdicts.jsonl").keep(one, verdict)
+    kept = Verdicts(tmp_path / "verdicts.jsonl")
+    assert (kept.of(one), kept.of(other)) == ("killed", None)

@@ -3,9 +3,11 @@
     python -m tests.tools.mutants --seed 1 --count 100            a sample of all faults
     python -m tests.tools.mutants --seed 1 --count 1000 --only proofs
     python -m tests.tools.mutants --trace                         record anew which tests run which lines
+    python -m tests.tools.mutants --trace tests/checks            the same of some tests, beside what is recorded
 
 Which tests run which lines is recorded by one run of the usual tests, into ``build/mutants``, the first time and with
-``--trace``. Faults that change no answer are known, with the reason, in ``known.toml`` beside this file.
+``--trace``. Verdicts are kept there, too: a fault that was noticed is not tried again while its file stays as it is.
+Faults that change no answer are known, with the reason, in ``known.toml`` beside this file.
 Exit status 1: fewer than 95 % of the others were noticed.
 """
 
@@ -19,12 +21,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from tests.tools.mutants.changes import Mutant, mutants
 from tests.tools.mutants.covering import Covering, last_line
-from tests.tools.mutants.running import SURVIVED, prepare, verdicts
+from tests.tools.mutants.running import KILLED, SURVIVED, TIMED_OUT, Trial, try_all
+from tests.tools.mutants.verdicts import Verdicts
 from tests.tree import ROOT
 
 FOLDER = ROOT / "build" / "mutants"
@@ -36,23 +39,49 @@ KNOWN = "known to change nothing"
 def main() -> int:
     """Try the mutants; return the exit status."""
     asked = arguments()
-    if asked.trace or not any(FOLDER.glob("lines.*")):
-        trace(asked.jobs)
-    covering = Covering(FOLDER, asked.budget)
+    if asked.trace is not None or not any(FOLDER.glob("lines.*")):
+        trace(asked.trace or [], asked.jobs)
     chosen = sample(asked)
-    trees = {path: ast.parse((ROOT / path).read_text(encoding="utf-8")) for path in {m.path for m in chosen}}
-    tests = {m: covering.tests(m, last_line(trees[m.path], m.line)) for m in chosen}
     known = tomllib.loads(LIST.read_text(encoding="utf-8"))
-    prepare(chosen, [test for own in tests.values() for test in own])
+    verdicts = Verdicts(FOLDER / "verdicts.jsonl")
+    result = {mutant: KNOWN for mutant in chosen if mutant.name in known}
+    result |= {m: old for m in chosen if m not in result and (old := verdicts.of(m)) in (KILLED, TIMED_OUT)}
+    covering = Covering(FOLDER, asked.budget)
+    trials = trials_of([mutant for mutant in chosen if mutant not in result], covering)
 
-    tally = Counter({KNOWN: sum(mutant.name in known for mutant in chosen)})
-    tried = [(m, own, covering.time_of(own)) for m, own in tests.items() if m.name not in known]
-    for mutant, verdict in verdicts(tried, asked.jobs):
-        tally[verdict] += 1
-        if verdict == SURVIVED:
-            print(f"{mutant.path}:{mutant.line}  {mutant.name}  [{len(tests[mutant])} tests]", flush=True)
-    print(", ".join(f"{count} {verdict}" for verdict, count in tally.most_common()))
-    return int(tally[SURVIVED] > (1 - GOAL) * (len(chosen) - tally[KNOWN]))
+    def report(mutant: Mutant, verdict: str) -> None:
+        result[mutant] = verdict
+        verdicts.keep(mutant, verdict)
+        if verdict not in (KILLED, TIMED_OUT):
+            print(f"{mutant.path}:{mutant.line}  {mutant.name}  {verdict} [{count[mutant]} tests]", flush=True)
+
+    count = {mutant: len(tests) for mutant, tests, _ in trials}
+    for mutant in [mutant for mutant, tests, _ in trials if not tests]:
+        report(mutant, SURVIVED)
+    if tried := [trial for trial in trials if trial[1]]:
+        try_all(tried, asked.jobs, report)
+    print(table(result))
+    tally = Counter(result.values())
+    noticed = tally[KILLED] + tally[TIMED_OUT]
+    return int(noticed < GOAL * (len(chosen) - tally[KNOWN]))
+
+
+def trials_of(chosen: list[Mutant], covering: Covering) -> list[Trial]:
+    """Return the mutants with their tests."""
+    trees = {path: ast.parse((ROOT / path).read_text(encoding="utf-8")) for path in {m.path for m in chosen}}
+    tests = {mutant: covering.tests(mutant, last_line(trees[mutant.path], mutant.line)) for mutant in chosen}
+    return [(mutant, own, covering.time_of(own)) for mutant, own in tests.items()]
+
+
+def table(result: dict[Mutant, str]) -> str:
+    """Return how many faults of each room had which verdict, as a table."""
+    rooms: dict[str, Counter[str]] = defaultdict(Counter)
+    for mutant, verdict in result.items():
+        rooms[str(Path(mutant.path).parent)][verdict] += 1
+        rooms["all"][verdict] += 1
+    heads = list(rooms["all"])
+    rows = [["room", *heads], *([room, *(str(rooms[room][head]) for head in heads)] for room in sorted(rooms))]
+    return "\n".join("  ".join([row[0].ljust(32), *(cell.rjust(9) for cell in row[1:])]) for row in rows)
 
 
 def sample(asked: argparse.Namespace) -> list[Mutant]:
@@ -61,13 +90,16 @@ def sample(asked: argparse.Namespace) -> list[Mutant]:
     return random.Random(asked.seed).sample(every, min(asked.count, len(every)))
 
 
-def trace(jobs: int) -> None:
-    """Run the usual tests, and record which of them run which lines."""
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir(parents=True)
+def trace(tests: list[str], jobs: int) -> None:
+    """Run tests, all usual ones if none are named, and record which of them run which lines."""
+    if not tests:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     plugin = ("-p", "tests.tools.mutants.tracing", f"--numprocesses={jobs}", "--dist=loadfile")
     environment = os.environ | {"MTPP_TRACES": str(FOLDER), "PYTHONPATH": str(ROOT)}
-    subprocess.run([Path(sys.executable).parent / "pytest", *plugin, "-q"], cwd=ROOT, env=environment, check=True)
+    subprocess.run(
+        [Path(sys.executable).parent / "pytest", *plugin, "-q", *tests], cwd=ROOT, env=environment, check=True
+    )
 
 
 def arguments() -> argparse.Namespace:
@@ -80,7 +112,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="part of the path of the files that are changed")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds, about, that the tests of a fault may take")
     parser.add_argument("--jobs", type=int, default=2, help="processes side by side")
-    parser.add_argument("--trace", action="store_true", help="record anew which tests run which lines")
+    parser.add_argument("--trace", nargs="*", metavar="TEST", help="record anew which tests run which lines")
     return parser.parse_args()
 
 

@@ -11,9 +11,15 @@ WHOLE = (
     "mtpp_dsl/checks/*.py",
     "solvers/proofs/*.py",
     "mtpp_dsl/core/plans/evaluation.py",
+    "mtpp_dsl/core/plans/batches.py",
+    "mtpp_dsl/core/plans/cache_pool.py",
+    "mtpp_dsl/core/plans/stages.py",
+    "mtpp_dsl/core/plans/transfer_loads.py",
+    "mtpp_dsl/core/problem/memory_limits.py",
+    "mtpp_dsl/core/problem/workspace.py",
     "mtpp_dsl/core/contracts/scopes.py",
 )
-"""Files of which everything may be changed."""
+"""Files of which everything may be changed: checkers, the evaluation of plans with what it counts by, and scopes."""
 SCOPES = ("solvers/methods/**/*.py", "models/**/*.py")
 """Files of which only what stands in a ``Scope(…)`` may be changed."""
 

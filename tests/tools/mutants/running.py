@@ -1,4 +1,4 @@
-"""Run the tests of mutants, each in a process forked from one that has imported what they need.
+"""Run the tests of mutants, each in a process forked from one that has collected all tests and imported what they need.
 
 The function that a mutant changes gets other code in place; a mutant of what runs at import gets a process in which its
 module is made of the changed text. Tests that start processes of their own do not see the mutant there.
@@ -12,8 +12,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -27,74 +26,117 @@ import pytest
 from tests.tools.mutants.changes import Mutant, changed_tree
 from tests.tree import ROOT, files
 
-__all__ = ["KILLED", "SURVIVED", "TIMED_OUT", "prepare", "verdicts"]
+__all__ = ["BROKEN", "KILLED", "SURVIVED", "TIMED_OUT", "Trial", "try_all"]
 
-KILLED, SURVIVED, TIMED_OUT = "killed", "survived", "timed out"
-OPTIONS = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "--amount=usual")
+KILLED, SURVIVED, TIMED_OUT, BROKEN = "killed", "survived", "timed out", "not put in"
+VERDICTS = {0: SURVIVED, 1: KILLED}
+"""By the exit status of the process; any other says that the fault could not be put in."""
+OPTIONS = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:capture", "--amount=usual")
 FIRST = (4, 32)
-"""So many tests are run before the others: they notice most faults, and collecting all of them takes long."""
+"""Of a fault at import, so many tests are collected and run before the others: they notice most faults."""
 PATIENCE, FACTOR = 30.0, 6.0
 """Seconds, and times what its tests take without it, that a mutant may take; one that takes longer never ends."""
 
-
-def prepare(mutants: Sequence[Mutant], tests: Sequence[str]) -> None:
-    """Import all that mutants and their tests need, so that forked processes begin at once."""
-    names = files()
-    for path in sorted({mutant.path for mutant in mutants}):
-        import_module(names[ROOT / path])
-    with Path(os.devnull).open("w", encoding="utf-8") as sink, redirect_stdout(sink), redirect_stderr(sink):
-        pytest.main(["--collect-only", *OPTIONS, *sorted({test.partition("::")[0] for test in tests})])
+Trial = tuple[Mutant, Sequence[str], float]
+"""A mutant, its tests in the order in which they are run (the first that fails ends the run), and the seconds that
+these take without the fault."""
 
 
-def verdicts(tried: Iterable[tuple[Mutant, Sequence[str], float]], jobs: int) -> Iterator[tuple[Mutant, str]]:
-    """Yield what the tests say of each mutant, as soon as they say it.
+def try_all(trials: Sequence[Trial], jobs: int, report: Callable[[Mutant, str], None]) -> None:
+    """Try mutants in processes side by side; report what the tests say of each as soon as they say it.
 
-    Args:
-        tried: mutants, with their tests in the order in which they are run (the first that fails ends the run), and the
-            seconds that these take without the fault.
-        jobs: processes side by side.
+    Raises:
+        RuntimeError: the tests cannot be collected.
     """
-    waiting, running = iter(tried), dict[int, tuple[Mutant, float]]()
-    while True:
-        for mutant, tests, seconds in islice(waiting, jobs - len(running)):
-            if not tests:
-                yield mutant, SURVIVED
-                continue
-            child = os.fork()
-            if child == 0:
-                _run(mutant, tests)
-            running[child] = mutant, time.monotonic() + PATIENCE + FACTOR * seconds
-        if not running:
-            return
-        time.sleep(0.02)
-        for child, (mutant, end) in [*running.items()]:
-            ended, status = os.waitpid(child, os.WNOHANG)
-            if not ended and time.monotonic() > end:
-                os.killpg(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-            if ended or time.monotonic() > end:
-                del running[child]
-                yield mutant, TIMED_OUT if not ended else SURVIVED if status == 0 else KILLED
+    names = sorted({test.partition("::")[0] for _, tests, _ in trials for test in tests})
+    status = pytest.main([*OPTIONS, *names], plugins=[_Trials(trials, jobs, report)])
+    if status:
+        raise RuntimeError(f"tests cannot be collected: pytest ends with {status}")
 
 
-def _run(mutant: Mutant, tests: Sequence[str]) -> None:
-    """Run the tests with the fault, and end the process with 0 if none of them fails."""
-    os.setpgid(0, 0)
-    status = 1
-    try:
-        sink = os.open(os.devnull, os.O_WRONLY)
-        for stream in (1, 2):
-            os.dup2(sink, stream)
-        with tempfile.TemporaryDirectory() as cache:
-            if "Kernel(" in (ROOT / mutant.path).read_text(encoding="utf-8"):
-                _keep_compiled_code_in(cache)
-            _change(mutant)
-            for first, last in pairwise((0, *FIRST, len(tests))):
-                status = int(pytest.main([*OPTIONS, *tests[first:last]])) if tests[first:last] else 0
-                if status:
-                    break
-    finally:
-        os._exit(status)
+class _Trials:
+    """Try mutants in place of the loop over the tests that pytest collected."""
+
+    def __init__(self, trials: Sequence[Trial], jobs: int, report: Callable[[Mutant, str], None]) -> None:
+        self._trials, self._jobs, self._report = trials, jobs, report
+        self._items: dict[str, pytest.Item] = {}
+        self._functions: dict[str, list[FunctionType]] = {}
+        self._in_child = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Fork a process for each mutant."""
+        self._items = {item.nodeid: item for item in session.items}
+        self._functions = _functions_by_file({mutant.path for mutant, _, _ in self._trials})
+        for mutant, verdict in self._verdicts(self._trials):
+            self._report(mutant, verdict)
+        return True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """End the process of a mutant at the first test that fails."""
+        if report.failed and self._in_child:
+            os._exit(1)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self) -> tuple[str, str, str] | None:
+        """Print nothing for a test."""
+        return "", "", ""
+
+    def _verdicts(self, trials: Iterable[Trial]) -> Iterator[tuple[Mutant, str]]:
+        waiting, running = iter(trials), dict[int, tuple[Mutant, float]]()
+        while True:
+            for mutant, tests, seconds in islice(waiting, self._jobs - len(running)):
+                child = os.fork()
+                if child == 0:
+                    self._run(mutant, tests)
+                running[child] = mutant, time.monotonic() + PATIENCE + FACTOR * seconds
+            if not running:
+                return
+            time.sleep(0.02)
+            for child, (mutant, end) in [*running.items()]:
+                ended, status = os.waitpid(child, os.WNOHANG)
+                if not ended and time.monotonic() > end:
+                    os.killpg(child, signal.SIGKILL)
+                    os.waitpid(child, 0)
+                if ended or time.monotonic() > end:
+                    del running[child]
+                    yield mutant, VERDICTS.get(os.waitstatus_to_exitcode(status), BROKEN) if ended else TIMED_OUT
+
+    def _run(self, mutant: Mutant, tests: Sequence[str]) -> None:
+        """Run the tests with the fault, and end the process with 0 if none of them fails."""
+        os.setpgid(0, 0)
+        status = 2
+        try:
+            sink = os.open(os.devnull, os.O_WRONLY)
+            for stream in (1, 2):
+                os.dup2(sink, stream)
+            with tempfile.TemporaryDirectory() as cache:
+                if "Kernel(" in (ROOT / mutant.path).read_text(encoding="utf-8"):
+                    _keep_compiled_code_in(cache)
+                status = self._run_at_import(mutant, tests) if mutant.at_import else self._run_inside(mutant, tests)
+        finally:
+            os._exit(status)
+
+    def _run_inside(self, mutant: Mutant, tests: Sequence[str]) -> int:
+        """Run tests that have been collected, after the function is changed."""
+        _change_function(mutant, self._functions[mutant.path])
+        self._in_child = True
+        items = [self._items[test] for test in tests if test in self._items]
+        for item, following in pairwise([*items, None]):
+            assert item is not None
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        return 0
+
+    def _run_at_import(self, mutant: Mutant, tests: Sequence[str]) -> int:
+        """Run tests that are collected anew, as they have to import the changed module."""
+        path = ROOT / mutant.path
+        _Changed(files()[path], path, _changed_code(mutant)).import_anew()
+        present = [test for test in tests if test in self._items]
+        for first, last in pairwise((0, *FIRST, len(present))):
+            if present[first:last] and pytest.main([*OPTIONS, *present[first:last]]):
+                return 1
+        return 0
 
 
 def _keep_compiled_code_in(folder: str) -> None:
@@ -104,18 +146,40 @@ def _keep_compiled_code_in(folder: str) -> None:
         sys.modules["numba"].config.CACHE_DIR = folder  # type: ignore[attr-defined]
 
 
-def _change(mutant: Mutant) -> None:
-    path = ROOT / mutant.path
-    code = compile(changed_tree(mutant), str(path), "exec", dont_inherit=True)
-    if mutant.at_import:
-        _Changed(files()[path], path, code).import_anew()
-        return
-    changed = {(part.co_qualname, part.co_firstlineno): part for part in _functions(code)}
+def _functions_by_file(paths: set[str]) -> dict[str, list[FunctionType]]:
+    """Return the functions that are there of these files, paths from the root of the checkout."""
+    modules = files()
+    for path in sorted(paths):
+        import_module(modules[ROOT / path])  # what tests import only as they run is changed, too
+    gc.unfreeze()  # what the tests' collection froze is not among the objects below
+    functions: dict[str, list[FunctionType]] = {path: [] for path in paths}
+    names = {str(ROOT / path): path for path in paths}
     for function in gc.get_objects():
-        if isinstance(function, FunctionType) and function.__code__.co_filename == str(path):
-            part = changed.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
-            if part is not None and function.__qualname__ != "<lambda>":
-                function.__code__ = part
+        if isinstance(function, FunctionType) and function.__code__.co_filename in names:
+            functions[names[function.__code__.co_filename]].append(function)
+    gc.freeze()
+    return functions
+
+
+def _change_function(mutant: Mutant, functions: Sequence[FunctionType]) -> None:
+    """Put the code with the fault into the functions of its file.
+
+    Raises:
+        LookupError: the function is not there.
+    """
+    changed = {(part.co_qualname, part.co_firstlineno): part for part in _functions(_changed_code(mutant))}
+    count = 0
+    for function in functions:
+        part = changed.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
+        if part is not None and function.__qualname__ != "<lambda>":
+            count += f"{mutant.within}.".startswith(f"{function.__code__.co_qualname}.")
+            function.__code__ = part
+    if not count:
+        raise LookupError(f"{mutant.within} is no function of {mutant.path}")
+
+
+def _changed_code(mutant: Mutant) -> CodeType:
+    return compile(changed_tree(mutant), str(ROOT / mutant.path), "exec", dont_inherit=True)
 
 
 def _functions(code: CodeType) -> Iterator[CodeType]:
