@@ -1,0 +1,56 @@
+"""Of recorded plans, and of the same with fields changed, checkers and evaluation say what they said.
+
+``python -m tests.tools.recorded_plans`` records them anew: small ones that take the checkers through most of their
+branches. A cost is recorded only where the two ways to count it, in ``checks`` and in ``evaluation``, agree.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mtpp_dsl
+from mtpp_dsl.checks.verification import costs_of, verify
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
+
+RECORD = Path(__file__).parent / "recorded_plans.jsonl"
+RECORDS = [json.loads(line) for line in RECORD.read_text(encoding="utf-8").splitlines()] if RECORD.exists() else []
+FIELDS = ("work", "input", "output", "overflow", "memory", "params", "sync", "load", "forward", "backward", "deviation")
+
+
+def judged(problem: Problem, data: Any) -> dict[str, Any]:
+    """Return what is broken, what the plan costs, counted twice, and the parts of its loads; or why it is no plan."""
+    try:
+        plan = Plan.from_json(problem, data)
+        broken = [str(violation) for violation in verify(problem, plan)]
+    except UsageError as error:
+        return {"error": type(error).__name__}
+    if broken:
+        return {"broken": broken}
+    result = evaluate(problem, plan)
+    parts = {name: np.asarray(getattr(result, name)).tolist() for name in FIELDS}
+    return {"broken": [], "cost": float(result.cost), "costs": [float(x) for x in costs_of(problem, plan)], **parts}
+
+
+@cache
+def problem_of(spec: str) -> Problem:
+    return mtpp_dsl.load(spec)
+
+
+@pytest.mark.parametrize("number", range(len(RECORDS)), ids=lambda i: f"{RECORDS[i]['of']}-{i}")
+def test_they_are_judged_as_before(number: int) -> None:
+    record = RECORDS[number]
+    for data, wanted in record["cases"]:
+        verdict = judged(problem_of(record["spec"]), data)
+        assert verdict.keys() == wanted.keys()
+        for key, value in wanted.items():
+            same = value if key in ("broken", "error") else pytest.approx(value, rel=2e-13, abs=0.0, nan_ok=True)
+            assert verdict[key] == same, key

@@ -1,0 +1,49 @@
+"""Recorded certificates prove what they proved, and that is no more than the optimum: the checkers alone, no solver.
+
+``python -m tests.tools.certificates`` records them anew: small ones that take the checkers through most of their
+branches, at the largest targets that they prove and beyond, and with fields changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mtpp_dsl
+from mtpp_dsl.core import registry
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.core.problem.problem import Problem
+
+RECORDS = [
+    json.loads(line) for line in (Path(__file__).parent / "recorded.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+@cache
+def problem_of(spec: str) -> Problem:
+    return mtpp_dsl.load(spec)
+
+
+def proves(kind: str, problem: Problem, data: Mapping[str, Any]) -> float:
+    try:
+        return float(registry.load(registry.PROOFS, kind)().prove(problem, data, Limits(time=60.0)))
+    except UsageError:
+        return 0.0
+
+
+@pytest.mark.parametrize("number", range(len(RECORDS)), ids=lambda i: f"{RECORDS[i]['kind']}-{i}")
+def test_they_prove_what_they_proved(number: int) -> None:
+    record = RECORDS[number]
+    for data, value in record["cases"]:
+        assert value <= record["optimum"] * (1 + 1e-9)
+        assert proves(record["kind"], problem_of(record["spec"]), data) == pytest.approx(value, rel=2e-13, abs=0.0)
+
+
+def test_each_kind_is_recorded() -> None:
+    assert {record["kind"] for record in RECORDS} == set(registry.available(registry.PROOFS))
