@@ -3,6 +3,7 @@
 # make site: the documentation, in build/site    make wheel: the package as a wheel, in dist/
 # make quick: after every change, some 60 s    make test-all: the long tests and many more random examples
 # make test-newest: the quick tests with the newest version of every package, as pip gives it to users, in .newest
+# make test-oldest: the quick tests with the oldest versions that pyproject.toml allows, in .oldest
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,7 +21,7 @@ MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=4)
 # each module is compiled when it is first imported, and kept: to compile all that pip installs takes as long as the rest
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install frameworks demo wheel site test quick test-all test-newest lint types
+.PHONY: install frameworks demo wheel site test quick test-all test-newest test-oldest lint types
 
 install: $(STAMP)
 
@@ -91,3 +92,9 @@ pytest-%: frameworks lint
 test-newest:
 	rm -rf .newest
 	$(MAKE) VENV=.newest CONSTRAINTS=/dev/null quick
+
+# what users install is as old as pyproject.toml allows; the rest as in .ci/constraints.txt
+test-oldest:
+	rm -rf .oldest && mkdir .oldest
+	$(PYTHON) -m tests.tools.oldest > .oldest/constraints.txt
+	$(MAKE) VENV=.oldest CONSTRAINTS=.oldest/constraints.txt quick

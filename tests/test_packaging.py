@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from mtpp_dsl.core import registry
+from tests.tools.oldest import oldest
 from tests.tree import ROOT, files, packages, setuptools
 
 APART = {f"mtpp_dsl.solvers.backends.cpsat.{module}" for module in ("batch_model", "sample_model", "cpsat_worker")}
@@ -111,3 +113,13 @@ def test_second_copies_are_refused(name: str) -> None:
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import {name}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert f"import mtpp_dsl.{name}" in done.stderr
+
+
+def test_every_requirement_names_its_oldest_version() -> None:
+    """``make test-oldest`` installs these."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {line.partition("==")[0] for line in oldest(project)} >= {"highspy", "numpy", "ortools", "pyarrow"}
+    with pytest.raises(ValueError, match="numpy names no oldest version"):
+        oldest({"dependencies": ["numpy"], "optional-dependencies": {}})
+    with pytest.raises(ValueError, match=r"numpy is asked for from 1\.0 and from 2\.0 on"):
+        oldest({"dependencies": ["numpy>=1.0"], "optional-dependencies": {"fast": ["numpy>=2.0"]}})
