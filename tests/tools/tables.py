@@ -40,7 +40,9 @@ class Problems(NamedTuple):
 
 
 PARTS = "minimize bottleneck (parts = separate)"
-STAGES = ("shared", "host")
+LINEAR = "`minimize` another sum of decisions, such as a price or an energy"
+TIMED = "`minimize` a sum with `start`, `finish` or `makespan`"
+STAGES, NETWORKS = ("shared", "host"), ("links", "tree")
 PROBLEMS = (
     Problems(
         "bottleneck",
@@ -50,6 +52,17 @@ PROBLEMS = (
         ("partition", "exact-models", "bounds", "baselines"),
     ),
     Problems("sum of bottlenecks", STAGES, f"`{PARTS}`", "", ("exact-models", "bounds", "baselines")),
+    Problems(
+        "bottleneck",
+        NETWORKS,
+        "`minimize bottleneck`, `maximize throughput`",
+        "",
+        ("partition", "exact-models", "bounds", "baselines"),
+    ),
+    Problems("iteration", STAGES, "`minimize iteration`", "", ("partition", "exact-models", "bounds", "baselines")),
+    Problems("linear", STAGES, LINEAR, "", ("partition", "exact-models", "bounds", "baselines")),
+    Problems("linear", NETWORKS, LINEAR, "", ("partition", "exact-models", "bounds", "baselines")),
+    Problems("timed linear", ("links",), TIMED, "", ("schedules", "exact-models", "bounds", "baselines")),
     Problems(
         "makespan",
         ("links",),
@@ -92,6 +105,9 @@ CONSTRAINTS: tuple[tuple[str, type[kinds.Constraint], set[str], set[str]], ...] 
     (PLUGGED_IN, CustomConstraint, ANY, {"shared", "host", "links"}),
 )
 """What a user writes, the kind, and the objectives and interconnects for which it means something."""
+
+WRITTEN: dict[type[kinds.Constraint], str] = {kinds.InOrder: "stages"}
+"""The keywords of kinds whose classes have another name."""
 
 PROPERTIES: tuple[tuple[str, Callable[[Scope], bool], set[str], set[str]], ...] = (
     ("`overflow = stream`", lambda scope: scope.streams, ANY - {"makespan", "batch"}, {"shared", "host"}),
@@ -267,7 +283,7 @@ def _supported(scope: Scope, problems: Problems, *, drops: bool) -> str:
         ]
         for wanted in (True, False)
     )
-    needed = [f"needs `{kind.__name__.lower()}`" for kind in scope.needs]
+    needed = [f"needs `{WRITTEN.get(kind, kind.__name__.lower())}`" for kind in scope.needs]
     if len(unable) <= MAX_UNABLE:
         checked = [f"{word.removesuffix(' (checked)')} only checked" for word in able if word.endswith("(checked)")]
         return "; ".join(["all" + (f" but {', '.join(unable)}" if unable else ""), *checked, *needed])
