@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from time import monotonic, sleep
+from time import monotonic, perf_counter, sleep
 from typing import Any
 
 from mtpp_dsl.core.base.lazy import need
@@ -38,11 +38,14 @@ class Ran:
         results: for each microbatch the tensors that the model returns.
         times: for each stage the seconds of each call of each microbatch, warm-up left out.
         fingerprints: of the weights of each stage, to tell whether all processes had the same.
+        passes: the seconds, by the clock on the wall, until all microbatches had gone through all stages, for each
+            repetition.
     """
 
     results: list[tuple[Any, ...]]
     times: list[list[float]]
     fingerprints: list[float]
+    passes: list[float]
 
 
 def run_pipeline(
@@ -53,6 +56,7 @@ def run_pipeline(
     threads: int = 1,
     clock: Clock = "wall",
     time_limit: float | None = None,
+    places: Sequence[str] = (),
 ) -> Ran:
     """Run each stage in a process of its own, all microbatches *repeats* times, and return results and times.
 
@@ -63,6 +67,8 @@ def run_pipeline(
         threads: of each process.
         clock: see :data:`mtpp_dsl.runtimes.execution.clocks.CLOCKS`.
         time_limit: seconds after which all processes are ended.
+        places: the device of torch that each stage runs on, such as "cuda:0"; () for the CPU. Tensors travel through
+            the memory of the host, and a stage's time includes its copies to and from the device.
 
     Raises:
         UsageError: a process says that the model, or the split, cannot be used.
@@ -78,6 +84,7 @@ def run_pipeline(
             "threads": threads,
             "clock": clock,
             "path": [entry for entry in sys.path if entry],
+            "places": list(places) or ["cpu"] * len(recipe.devices),
         }
         (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
         with processes_within() as processes:
@@ -86,7 +93,9 @@ def run_pipeline(
             _wait(processes, folder, time_limit)
         answers = [_answer_of(folder, rank) for rank in range(len(recipe.devices))]
         results = torch.load(folder / "results.pt", weights_only=True)
-    return Ran(results, [one["times"] for one in answers], [one["fingerprint"] for one in answers])
+    return Ran(
+        results, [one["times"] for one in answers], [one["fingerprint"] for one in answers], answers[-1]["passes"]
+    )
 
 
 def _started(folder: Path, rank: int) -> subprocess.Popen[bytes]:
@@ -175,7 +184,8 @@ def _run(task: Mapping[str, Any], folder: Path, rank: int) -> dict[str, Any]:
     recipe = TorchRecipe.from_json(task["recipe"])
     split = recipe.build()
     module, count = split.stages[rank].module, len(split.stages)
-    timed = _timed(module, CLOCKS[task["clock"]])
+    weights = fingerprint(module)
+    timed = _timed(module, CLOCKS[task["clock"]], torch.device(task["places"][rank]))
     if sys.platform == "linux":
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     dist.init_process_group("gloo", init_method=f"file://{folder / 'meeting'}", rank=rank, world_size=count)
@@ -183,14 +193,19 @@ def _run(task: Mapping[str, Any], folder: Path, rank: int) -> dict[str, Any]:
     whole, chunks = _together(inputs, recipe.signature.batch_dims)
     with torch.no_grad():
         schedule = ScheduleGPipe(stage, n_microbatches=len(inputs), args_chunk_spec=chunks)
+        passes = []
         for _ in range(task["repeats"] + 1):  # the first warms up
             timed.results.clear()
+            dist.barrier()
+            began = perf_counter()
             schedule.step(*(whole if rank == 0 else ()), return_outputs=False)
+            passes.append(perf_counter() - began)
     if rank == count - 1:
         torch.save([tuple(tensor.clone() for tensor in sent) for sent in timed.results], folder / "results.pt")
     dist.barrier()
     dist.destroy_process_group()
-    return {"times": timed.times[-len(inputs) * task["repeats"] :], "fingerprint": fingerprint(module)}
+    times = timed.times[-len(inputs) * task["repeats"] :]
+    return {"times": times, "fingerprint": weights, "passes": passes[1:]}
 
 
 def _together(inputs: Sequence[Sequence[Any]], dims: Sequence[int | None]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -204,23 +219,28 @@ def _together(inputs: Sequence[Sequence[Any]], dims: Sequence[int | None]) -> tu
     return whole, tuple(_Replicate() if dim is None else TensorChunkSpec(dim) for dim in dims)
 
 
-def _timed(module: Any, clock: Any) -> Any:
-    """Return a module that does what *module* does, and keeps how long each call took, and what it returned."""
+def _timed(module: Any, clock: Any, place: Any) -> Any:
+    """Return a module that does on a device what *module* does, and keeps how long calls took, and their results.
+
+    What it takes and returns is on the CPU.
+    """
     import torch
 
     class Timed(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self.inner = module
+            self.inner = module.to(place)
             self.times: list[float] = []
             self.results: list[Any] = []
 
         def forward(self, *args: Any) -> Any:
+            if args[0].device.type == "meta":  # schedules ask for shapes first
+                sent = self.inner(*args)
+                return sent if len(sent) > 1 else sent[0]
             began = clock()
-            sent = self.inner(*args)
-            if args[0].device.type != "meta":  # schedules ask for shapes first
-                self.times.append(clock() - began)
-                self.results.append(sent)
+            sent = tuple(tensor.cpu() for tensor in self.inner(*(arg.to(place) for arg in args)))
+            self.times.append(clock() - began)
+            self.results.append(sent)
             return sent if len(sent) > 1 else sent[0]
 
     return Timed()
