@@ -81,3 +81,14 @@ def test_device_maps_of_accelerate() -> None:
     found = compared(TINY, seq=8, rounds=2)
     explained(found)
     assert all("MB away: " in split.places for split in found.splits)
+
+
+@pytest.mark.long
+def test_experts_in_llama_cpp() -> None:
+    from benchmarks.predictions import llama_experts
+
+    try:
+        found = llama_experts.compared(llama_experts.EMPTY, rounds=1)
+    except Absent as reason:
+        pytest.skip(str(reason))
+    explained(found)

@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import monotonic
 
-from benchmarks.predictions import accelerate_map, page, torch_stages
+from benchmarks.predictions import accelerate_map, llama_experts, page, torch_stages
 from benchmarks.predictions.figures import Absent, RuntimeComparison, write
 from mtpp_dsl.runtimes.execution.machine import ForeignLoad
 
 COMPARED: dict[str, Callable[[], RuntimeComparison]] = {
     "torch-stages": torch_stages.compared,
     "accelerate": accelerate_map.compared,
+    "llama-cpp": llama_experts.compared,
 }
 
 

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 FOLDER = Path(__file__).with_name("results")
-RUNTIMES = ("torch-stages", "accelerate")
+RUNTIMES = ("torch-stages", "accelerate", "llama-cpp")
 
 
 @dataclass(frozen=True)

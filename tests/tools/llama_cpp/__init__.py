@@ -4,5 +4,5 @@
 
 fetches the source distribution of its Python bindings by pip and compiles what ``placement.cpp`` needs, which takes
 many minutes and some 700 MB. Tests use ``build/llama-cpp/placement``, or what ``MTPP_LLAMA_CPP`` names; they are
-skipped where there is none.
+skipped where there is none. With ``--bench`` it compiles the programs that ``benchmarks/predictions`` measures with.
 """
