@@ -141,6 +141,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "windows": "mtpp_dsl.solvers.proofs.windows:Windows",
         "batches": "mtpp_dsl.solvers.proofs.batches:BatchProof",
         "ideals": "mtpp_dsl.solvers.proofs.lattice:IdealsProof",
+        "halves": "mtpp_dsl.solvers.proofs.halves:HalvesProof",
         "leaves": "mtpp_dsl.solvers.proofs.leaves:LeavesProof",
     },
     EXECUTORS: {

@@ -34,10 +34,12 @@ from tests.latency_cases import latency_problem
 from tests.makespans import makespan_problem
 from tests.networks import random_problem as network_problem
 from tests.order_problems import KINDS, ordered_problem
+from tests.phases import phased_problem, random_case
 from tests.row_problems import small_problem
 from tests.solvers.partition.test_copies_types import SHARES, with_types
+from tests.solvers.proofs.test_halves import pipeline
 from tests.split_problems import split_problem
-from tests.staging import random_stages
+from tests.staging import random_groups, random_stages
 from tests.tight_memories import tight_problem
 from tests.tree import ROOT
 from tests.weighted_problems import random_problem as weighted_problem
@@ -60,6 +62,10 @@ SPLITS: tuple[Source, ...] = (
 )
 OTHERS: tuple[Source, ...] = (weighted_problem, lambda seed: makespan_problem(seed, 4, 2))
 NETWORKS: tuple[Source, ...] = (lambda seed: network_problem(random.Random(seed)), random_stages)
+PHASES: tuple[Source, ...] = tuple(
+    lambda seed, goal=goal: phased_problem(random_case(seed, n=4), goal)  # type: ignore[misc]
+    for goal in ("separate", "worst", "latency", "soft")
+)
 SOURCES: dict[str, tuple[tuple[str, ...], tuple[Source, ...]]] = {
     "shares": (("simple",), (*SPLITS, *NETWORKS)),
     "cuts": (("node", "anchor"), SPLITS),
@@ -70,7 +76,8 @@ SOURCES: dict[str, tuple[tuple[str, ...], tuple[Source, ...]]] = {
     "routes": (("copies",), (lambda seed: with_types(random.Random(f"{seed}"), SHARES[seed % len(SHARES)]),)),
     "windows": (("interval", "critical-path"), (makespan_problem, lambda seed: small_problem(seed, "makespan"))),
     "batches": (("interval", "critical-path"), (random_batches,)),
-    "ideals": ((), (*SPLITS, *NETWORKS, *OTHERS)),
+    "ideals": ((), (*SPLITS, *NETWORKS, *OTHERS, random_groups, *PHASES)),
+    "halves": ((), (*SPLITS, lambda seed: pipeline(seed, 2))),
     "leaves": ((), (*SPLITS, *OTHERS, lambda seed: small_problem(seed, "makespan"))),
 }
 """By the kind of the certificate: methods that find it, none where there is no such method, and problems."""
@@ -138,7 +145,7 @@ def certificates_of(
     """Yield the data of certificates of one kind; *best* is the optimum, where no method finds such certificates."""
     if not methods and not best:
         return
-    if kind == "ideals":
+    if kind in ("ideals", "halves"):
         yield {"target": float(best or 0.0) * BELOW}
     elif kind == "leaves":
         certificate = find_leaves(problem, float(best or 0.0) * BELOW, Limits(time=1.0))

@@ -21,6 +21,11 @@ from mtpp_dsl.solving.answers.certifying import ROUNDING, leaves_for
 
 SECONDS = 30.0
 """What the check of a bound without a certificate may take."""
+WITHOUT_DATA = {
+    "ideals": "going through all ideals",
+    "halves": "minimum cuts that part the devices in two",
+}
+"""Kinds of proofs that need no more than a target, and what the checker does."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class ProofFinding:
 
 
 def check_bound(problem: Problem, claim: BoundClaim, limits: Limits) -> ProofFinding:
-    """Derive the bound again: from its certificate, or, without one, as ``simple`` does, by all ideals, or by boxes.
+    """Derive the bound again: from its certificate, or without one, as ``simple``, by ideals, by cuts, or by boxes.
 
     What is asked of one of several phases is proved of that phase alone, as it was found: plans and costs are the same.
 
@@ -103,7 +108,7 @@ def check_bound(problem: Problem, claim: BoundClaim, limits: Limits) -> ProofFin
 
 
 def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits: Limits) -> ProofFinding:
-    """Compute the bound again where ``simple`` proves as much, all chains of ideals, or boxes over all choices.
+    """Compute the bound again where ``simple``, chains of ideals, cuts, or boxes over all choices prove as much.
 
     Raises:
         VerificationError: the bound is said to be that of ``simple``, and is more.
@@ -119,9 +124,10 @@ def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits
     if claim.method == "simple" and bound is not None:
         shown = repr(problem.objective.value(bound.cost))
         raise VerificationError(f"the bound {value} by simple is not proved: computed again, it is {shown}")
-    if _by_ideals(problem, claim, limits):
-        text = f"bound {value} by {claim.method}: it has no certificate; proved again here by going through all ideals"
-        return ProofFinding(True, text, {"kind": "ideals", **_target(claim)})
+    for kind, how in WITHOUT_DATA.items():
+        if _by_target_alone(kind, problem, claim, limits):
+            text = f"bound {value} by {claim.method}: it has no certificate; proved again here by {how}"
+            return ProofFinding(True, text, {"kind": kind, **_target(claim)})
     certificate = leaves_for(problem, claim.cost, Limits(time=min(SECONDS, limits.remaining)))
     if certificate is not None:
         text = f"bound {value} by {claim.method}: it has no certificate; proved again here by going through all choices"
@@ -141,9 +147,9 @@ def _never_negative(objective: Objective) -> bool:
     return objective.sense == "minimize" and objective.constant >= 0 and not gains
 
 
-def _by_ideals(problem: Problem, claim: BoundClaim, limits: Limits) -> bool:
-    """Return whether going through all ideals of the graph proves the bound, where there are few, and time for it."""
-    checker: Checker = registry.load(registry.PROOFS, "ideals")()
+def _by_target_alone(kind: str, problem: Problem, claim: BoundClaim, limits: Limits) -> bool:
+    """Return whether a checker that needs no more than a target proves the bound, in the time that there is."""
+    checker: Checker = registry.load(registry.PROOFS, kind)()
     left = Limits(time=min(SECONDS, limits.remaining))
     try:
         checker.prove(recognised(problem).problem, _target(claim), left)
@@ -153,7 +159,7 @@ def _by_ideals(problem: Problem, claim: BoundClaim, limits: Limits) -> bool:
 
 
 def _target(claim: BoundClaim) -> dict[str, float]:
-    """Return what a certificate ``ideals`` holds."""
+    """Return what a certificate of :data:`WITHOUT_DATA` holds."""
     return {"target": claim.cost * (1 - ROUNDING / 2)}
 
 
