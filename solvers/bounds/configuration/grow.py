@@ -42,7 +42,7 @@ def _grow(
         work, memory: [n] units.
         cost, starts, pins, first, at: of the tensors, and the tensors of every node.
         into, tails, out, heads: the edges by head, and by tail.
-        reach, above, below, limits: as in :mod:`mtpp_dsl.solvers.bounds.configuration.convex_branching`.
+        reach, above, below, limits: as in :mod:`mtpp_dsl.solvers.bounds.configuration.fixing`.
         seed: of the choices.
         repeats: how often a set is ruined and grown again.
         sets, heaviest: see above.

@@ -47,23 +47,28 @@ class Ordered:
         instance: nodes that are all by themselves.
 
     Attributes:
-        edges: [edges, 2].
+        edges: [edges, 2] those beside which no other path leads, in a topological order of their tails.
         reach: [n, n] whether a path leads from the one to the other.
-        into, tails, out, heads: the edges by head, and by tail.
+        into, tails, out, heads: all edges by head, and by tail.
         starts, pins, first, at: tensors by pin, and by node.
     """
 
     def __init__(self, instance: BoundInstance) -> None:
         n = instance.n
         self.instance = instance
-        self.edges: Ints = np.array(instance.parts[0], np.int64).reshape(-1, 2)
-        self.out, self.heads = _listed(n, self.edges[:, 0], self.edges[:, 1])
-        self.into, self.tails = _listed(n, self.edges[:, 1], self.edges[:, 0])
+        edges: Ints = np.array(instance.parts[0], np.int64).reshape(-1, 2)
+        self.out, self.heads = _listed(n, edges[:, 0], edges[:, 1])
+        self.into, self.tails = _listed(n, edges[:, 1], edges[:, 0])
         self.reach: Bools = np.zeros((n, n), np.bool_)
         for v in np.argsort(-instance.rank).tolist():
             for w in self.heads[self.out[v] : self.out[v + 1]].tolist():
                 self.reach[v] |= self.reach[w]
                 self.reach[v, w] = True
+        kept = [_needed(self.reach, self.heads[self.out[v] : self.out[v + 1]]) for v in range(n)]
+        order = [v for v in np.argsort(instance.rank).tolist() if len(kept[v])]
+        tails = np.repeat(np.array(order, np.int64), [len(kept[v]) for v in order])
+        heads = np.concatenate([np.zeros(0, np.int64), *(kept[v] for v in order)])
+        self.edges: Ints = np.stack((tails, heads), axis=1)
         self.starts, self.pins, self.first, self.at = incidence(n, instance.nets)
 
 
@@ -107,6 +112,13 @@ class Units:
             ],
             np.int64,
         )
+
+
+def _needed(reach: Bools, heads: Ints) -> Ints:
+    """Return those of the *heads* of a node's edges that no other of them reaches, each once."""
+    heads = np.unique(heads)
+    needed: Ints = heads[~reach[np.ix_(heads, heads)].any(axis=0)]
+    return needed
 
 
 def _listed(n: int, key: Ints, value: Ints) -> tuple[Ints, Ints]:
