@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, get_origin
 
 from mtpp_dsl.core import registry
 from mtpp_dsl.solving.answers.json import schema
@@ -50,7 +50,7 @@ def _is_ours(item: type) -> bool:
 
 def _arguments(item: Any) -> str:
     """Return the names of the arguments of what can be called, with "=" where there is a default; "" otherwise."""
-    if not callable(item) or (inspect.isclass(item) and not _is_ours(item)):
+    if not callable(item) or get_origin(item) is not None or (inspect.isclass(item) and not _is_ours(item)):
         return ""
     try:
         parameters = inspect.signature(item).parameters.values()
