@@ -161,7 +161,7 @@ def _shares(values: Sequence[str]) -> list[float] | None:
 
 def _offloaded(values: Sequence[str]) -> int | None:
     value = _one(values, "-ngl")
-    if value is None or value in ("auto", "all"):
+    if value is None or value in ("auto", "all", "-1"):
         return None
     if not value.isdigit() or len(value) > 9:
         raise UsageError(f"-ngl {value[:20]!r} is no number of layers")

@@ -134,6 +134,7 @@ def test_names_of_gpus_are_written_where_tensors_are_on_another_one() -> None:
         ("-ngl 99 -ncmoe 2", "0gcgggg"),
         (r"-ngl 3 -ot 'blk\.[0-2]\.ffn_(up|gate|down)_exps.*=CUDA0'", ""),
         ("-ngl all -ncmoe 0", ""),
+        ("-ngl -1 -ncmoe 0", ""),
         (r"-ngl 99 -ot 'blk\.2\.ffn_up_exps=CPU'", "part blk.2.ffn_gate_exps.weight from blk.2.ffn_up_exps.weight"),
         (r"-ngl 99 -ot 'blk\.2\.=CPU'", "puts blk.2.attn_norm.weight into CPU, which the spec has with layer 2"),
         ("-ngl 99 -ot output=CPU", "which the spec has with layer 0"),
