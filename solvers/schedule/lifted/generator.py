@@ -268,9 +268,9 @@ def anneal(
         else:
             # Take a stretch of a component to one device.
             d = int(how * k)
-            first = int(where * longest)
-            behind = first + 1 + int(two * (longest - first))
-            for i in range(first, behind):
+            begin = int(where * longest)
+            behind = begin + 1 + int(two * (longest - begin))
+            for i in range(begin, behind):
                 u = module.members[a, i]
                 if u >= 0 and not fixed[u] and module.time[u, d] < np.inf:
                     now.device[u] = d
