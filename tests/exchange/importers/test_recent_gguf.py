@@ -187,3 +187,20 @@ def test_what_is_no_language_model_is_refused(tmp_path: Path) -> None:
         from_gguf(write(tmp_path / "mmproj.gguf", metadata("clip", 1), tensors))
     with pytest.raises(UsageError, match="keeps a state whose size the file does not say"):
         imported(tmp_path, "mamba2", [SCAN])
+
+
+def test_layers_that_predict_further_tokens_are_left_out(tmp_path: Path) -> None:
+    """DeepSeek-V3 and GLM-4.5: llama.cpp does not load them, and so they take nothing."""
+    plain = {**ATTENTION, **PLAIN, "ffn_norm": (64,)}
+    further = {**plain, "nextn.eh_proj": (64, 128), "nextn.enorm": (64,)}
+    facts = metadata("glm4moe", 2, **{"attention.head_count": 4, "nextn_predict_layers": 1})
+    tensors = {"token_embd.weight": ((WORDS, WIDTH), "f32"), "output_norm.weight": ((WIDTH,), "f32")}
+    for number, layer in enumerate([plain, further]):
+        tensors |= {f"blk.{number}.{name}.weight": (shape, "f32") for name, shape in layer.items()}
+        tensors[f"blk.{number}.attn_norm.weight"] = ((WIDTH,), "f32")
+    model = from_gguf(write(tmp_path / "m.gguf", facts, tensors))
+    assert {one.layer for one in model.operators} == {0, None}
+    assert model.warnings == ("what predicts further tokens (1 layer) is left out, as llama.cpp does",)
+    facts["glm4moe.nextn_predict_layers"] = 2
+    with pytest.raises(UsageError, match="nextn_predict_layers is 2, of 2 layers"):
+        from_gguf(write(tmp_path / "m.gguf", facts, tensors))

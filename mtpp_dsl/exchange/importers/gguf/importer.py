@@ -9,8 +9,10 @@ operators are fp32, as llama.cpp keeps them; products are of fp16, and so is the
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.gguf.layer_operators import LAYER, WINDOWED, GgufLayers
 from mtpp_dsl.exchange.importers.gguf.reader import Header, read_table
@@ -40,13 +42,16 @@ def from_gguf(path: Path | str, phases: tuple[str, ...] = PHASES, batch: int = 1
     header = read_table(Path(path))
     _refuse_towers(header)
     count = _layers(header)
+    further = _further_layers(header, count)
+    header = _without_layers(header, range(count - further, count))
+    count -= further
     _refuse_unknown(header)
     context = header.metadata.get(f"{header.metadata.get('general.architecture')}.context_length")
     most = context if isinstance(context, int) and context >= 1 else None
     layers = GgufLayers(header, phases)
     layers.build(count)
     symbols = {"batch": Symbol(batch), "seq": Symbol(min(seq, most) if most else seq, 1, most)}
-    warnings = _warnings(header)
+    warnings = _warnings(header, further)
     arguments = {"phase": ",".join(phases), "batch": batch, "seq": seq}
     source = Source("gguf", header.name, header.sha256, {}, arguments)
     return Model(
@@ -78,6 +83,22 @@ def _layers(header: Header) -> int:
     return count
 
 
+def _further_layers(header: Header, count: int) -> int:
+    """Return how many of the last layers predict further tokens: llama.cpp does not load these."""
+    architecture = header.metadata["general.architecture"]
+    further = header.metadata.get(f"{architecture}.nextn_predict_layers", 0)
+    if not isinstance(further, int) or isinstance(further, bool) or not 0 <= further < count:
+        raise UsageError(f"{header.name}: {architecture}.nextn_predict_layers is {further!r:.40}, of {count} layers")
+    return further
+
+
+def _without_layers(header: Header, layers: range) -> Header:
+    """Return the table of a model without the tensors of some layers."""
+    left_out = tuple(f"blk.{number}." for number in layers)
+    kept = {name: tensor for name, tensor in header.tensors.items() if not name.startswith(left_out)}
+    return replace(header, tensors=kept)
+
+
 def _refuse_towers(header: Header) -> None:
     """Refuse a file that holds what turns images or sounds into embeddings, and no layers of a decoder."""
     if header.metadata.get("general.architecture") == "clip" or any(name.startswith("v.") for name in header.tensors):
@@ -101,9 +122,11 @@ def _refuse_unknown(header: Header) -> None:
             )
 
 
-def _warnings(header: Header) -> tuple[str, ...]:
+def _warnings(header: Header, further: int) -> tuple[str, ...]:
     architecture = header.metadata["general.architecture"]
     warnings = []
+    if further:
+        warnings.append(f"what predicts further tokens ({counted(further, 'layer')}) is left out, as llama.cpp does")
     if header.metadata.get(f"{architecture}.attention.sliding_window") and architecture != WINDOWED:
         warnings.append("attention with a sliding window is counted over all tokens")
     if header.metadata.get(f"{architecture}.attention.causal") is False:
