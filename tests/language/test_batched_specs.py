@@ -161,7 +161,7 @@ CASES = [
     ("time a on gpu at batch 1.5 = 3 ms", "1.5", "the size of a batch must be a whole number; this is 1.5"),
     ("time a on gpu at batch [1, 2] = 3 ms", "[1, 2]", "the size of a batch must be a number; this is a list"),
     ("time a on gpu at batch 1 = 3", "3", "the time of a batch is a number without a unit, but other times"),
-    ("time a on gpu at batch 1 = 3 MiB", "3 MiB", "a batch takes a time, or a number; this is a size"),
+    ("time a on gpu at batch 1 = 3 MiB", "3 MiB", "a batch takes a time or a number without a unit; this is a size"),
     ("time a on gpu at batch 1 = 1 ms - 2 ms", "1 ms - 2 ms", "a time must not be negative"),
     ("time a on gpu at batch 1 = nan", "nan", "nothing is called 'nan'"),
     ('times from "no.csv"', '"no.csv"', "there is no file no.csv"),

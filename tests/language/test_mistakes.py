@@ -79,7 +79,7 @@ STATEMENTS = [
     Mistake("let edges = 3", "E103", "edges", "choose another name"),
     Mistake("let embed = 3", "W101", "embed", "hides a node"),
     Mistake("let gpu = 3", "W101", "gpu", "hides a family of devices"),
-    Mistake("def floor(x) = x", "W103", "floor", "hides the function of the language"),
+    Mistake("def floor(x) = x", "W104", "floor", "hides the function of the language"),
     Mistake("let unused = 3", "W102", "unused", "never used: use it, or remove it"),
     Mistake("param unused = 3", "W102", "unused", "never used: use it, or remove it"),
     Mistake("let x = y\nlet y = x", "E107", "x", "'let x' is defined by itself: x -> y -> x"),

@@ -48,7 +48,10 @@ def test_sets_loops_and_later_ones() -> None:
     [
         ("time b -> a on gpu[0] -> cpu = 7 ms", r"E101\]: there is no edge b -> a"),
         ("time a -> b on cpu -> cpu = 7 ms", r"E402\]: a transfer within a device takes no time"),
-        ("time a -> b on gpu[0] -> cpu = 7 MB", r"E213\]: a transfer takes a time, or a number; this is a size"),
+        (
+            "time a -> b on gpu[0] -> cpu = 7 MB",
+            r"E213\]: a transfer takes a time or a number without a unit; this is a size",
+        ),
         ("time a -> b on gpu[0] -> cpu = -7 ms", r"E214\]: a time must not be negative; this is -7 ms"),
         ("time a -> b on gpu[0] -> cpu = 7", r"E213\]: .*all times carry units, or none do"),
         ("time a -> b on a -> cpu = 7 ms", r"a device is wanted here, not a node"),

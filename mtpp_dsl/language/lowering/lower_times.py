@@ -268,7 +268,11 @@ class TimeTables:
             return float("inf")
         what = "a node" if statement.batch is None else "a batch"
         if time.dimension not in (TIME, NONE):
-            raise Complaint(f"{what} takes a time, or a number; this is {time.dimension}", value.span, code="MTPP-E213")
+            raise Complaint(
+                f"{what} takes a time or a number without a unit; this is {time.dimension}",
+                value.span,
+                code="MTPP-E213",
+            )
         if time.value < 0:
             raise Complaint(f"a time must not be negative; this is {shown(time)}", value.span, code="MTPP-E214")
         self.keeper.add(time, f"the time of {what}", value.span)
@@ -333,7 +337,9 @@ class TransferTimes:
             return float("inf")
         span = statement.value.span
         if time.dimension not in (TIME, NONE):
-            raise Complaint(f"a transfer takes a time, or a number; this is {time.dimension}", span, code="MTPP-E213")
+            raise Complaint(
+                f"a transfer takes a time or a number without a unit; this is {time.dimension}", span, code="MTPP-E213"
+            )
         if time.value < 0:
             raise Complaint(f"a time must not be negative; this is {shown(time)}", span, code="MTPP-E214")
         self.keeper.add(time, "the time of a transfer", span)

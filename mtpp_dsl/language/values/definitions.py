@@ -113,7 +113,7 @@ def hidden_names(statements: Sequence[tree.Statement], scope: SpecScope) -> Iter
     for statement in statements:
         if isinstance(statement, tree.DefStatement) and (name := statement.name.text) in {**FUNCTIONS, **AGGREGATES}:
             message = f"def {name!r} hides the function of the language of that name: calls mean the def"
-            yield Diagnostic(f"{message}; rename it if you need both", statement.name.span, "warning", code="MTPP-W103")
+            yield Diagnostic(f"{message}; rename it if you need both", statement.name.span, "warning", code="MTPP-W104")
         if isinstance(statement, (tree.ParamStatement, tree.LetStatement)):
             name = statement.name.text
             what = scope.kind_called(name)

@@ -160,7 +160,7 @@ NAMES: tuple[Code, ...] = (
         "Rename one of the two.",
     ),
     Code(
-        "MTPP-W103",
+        "MTPP-W104",
         "A def hides a function of the language",
         "A function of the spec has the name of one of the language, perhaps of one that was added later. Calls in the "
         "spec mean the spec's own; files of the library go on with that of the language.",
