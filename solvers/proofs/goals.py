@@ -1,4 +1,4 @@
-"""What a plan costs at least, and whether it may keep to the rows, by its bottlenecks, latencies and used devices."""
+"""Add up what a plan costs at least, and what rows ask, from its bottlenecks, latencies and used devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What layers of transformers keep from step to step: keys and values, states of scans and of short convolutions."""
+"""Count what layers of transformers keep from step to step: keys and values, states of scans and convolutions."""
 
 from __future__ import annotations
 
