@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtpp_dsl.core.constraints import Acyclic, Constraint, Memory, Replicate, Shard, StageMemory
+from mtpp_dsl.core.constraints import Acyclic, Constraint, Forbid, Memory, Replicate, Shard, StageMemory
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
@@ -110,6 +110,23 @@ def random_stages(seed: int, n: int = 5, k: int = 3) -> Problem:
     if data["stash"]:
         data |= {"goal": "bottleneck", "schedule": "1f1b"}
     return stage_problem(data)
+
+
+def random_group_rules(seed: int, n: int = 3, k: int = 4) -> Problem:
+    """Return a random problem whose rules about shards, replicas and places are about some of equal devices."""
+    r = random.Random(seed)
+    work, output, reduce = ([r.choice(sizes) for _ in range(n)] for sizes in ([0, 1, 4, 9], [0, 1, 2], [0, 1, 2]))
+    graph = Graph.create([f"v{v}" for v in range(n)], _edges(r, n), work=work, output=output, reduce=reduce)
+    some, others = (tuple(sorted(r.sample(range(k), r.randint(2, k)))) for _ in range(2))
+    by = r.choice([(1, 2), (2,)])
+    rules: list[Constraint] = [
+        Acyclic(),
+        Shard(by=by, speedup=r.choice([(), tuple(1 + 0.8 * (t - 1) for t in by)]), devices=some),
+        Replicate(most=r.randint(2, 3), devices=r.choice([some, others, None]), sync="none"),
+    ]
+    if r.random() < 0.5:
+        rules.append(Forbid(nodes=(r.randrange(n),), devices=(r.randrange(k),)))
+    return Problem.create(graph, [Device(f"d{d}") for d in range(k)], Shared(1.0), Objective("bottleneck"), rules)
 
 
 def random_groups(seed: int, n: int = 4) -> Problem:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mtpp_dsl.core.constraints import Replicate, Shard
 from mtpp_dsl.core.problem.devices import Shared
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints, frozen
 from mtpp_dsl.core.problem.plan_rules import synchronises
@@ -80,6 +81,28 @@ def device_types(problem: Problem) -> DeviceTypes:
         tensor=problem.tensor_time,
         bandwidth=float(problem.channel.bandwidth),
     )
+
+
+def groups_told_apart(problem: Problem, name: str) -> str | None:
+    """Return which devices may be in one group and are not equal under the other constraints, or None."""
+    kind = device_types(problem).of
+    for rule in problem.of(Replicate):
+        members = range(problem.k) if rule.devices is None else rule.devices
+        other = next((d for d in members if kind[d] != kind[members[0]]), None)
+        if other is not None:
+            one, two = problem.devices[members[0]].name, problem.devices[other].name
+            return f"{name} replicates on equal devices; other constraints tell {one} and {two} of {rule} apart"
+    for shard in problem.of(Shard):
+        first: dict[tuple[object, ...], int] = {}
+        for d in range(problem.k) if shard.devices is None else shard.devices:
+            spec = problem.devices[d]
+            same = first.setdefault((problem.time[:, d].tobytes(), spec.memory, spec.reserve, spec.pays_io), d)
+            if kind[same] != kind[d]:
+                one, two = problem.devices[same].name, spec.name
+                return (
+                    f"{name} splits nodes over equal devices; other constraints tell {one} and {two} of {shard} apart"
+                )
+    return None
 
 
 def fits(problem: Problem, assignment: Ints) -> bool:

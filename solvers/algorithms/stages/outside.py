@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
+from mtpp_dsl.core.constraints import Forbid, Pin
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Bound, Result
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.device_types import device_types
+from mtpp_dsl.core.views.device_types import device_types, groups_told_apart
 from mtpp_dsl.core.views.hypergraph import hypergraph
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, measure
 from mtpp_dsl.solvers.algorithms.ideals.outside import ROUNDING, Prices
@@ -150,8 +151,13 @@ FIRST = "; for every microbatch but one, and the sum of the least times for that
 def staged_bounds(problem: Problem) -> tuple[float, float]:
     """Return numbers that no plan's largest load, and no plan's sum of loads, is below.
 
-    Both are ``inf`` where some node fits on no device whatever the number of stages.
+    Both are ``inf`` where some node fits on no device whatever the number of stages. Where pins and forbids tell
+    devices apart that may be in one group, they are left out; where rules about groups do, both numbers are 0.
     """
+    if groups_told_apart(problem, "simple") is not None:
+        problem = problem.with_constraints([c for c in problem.constraints if not isinstance(c, (Forbid, Pin))])
+    if groups_told_apart(problem, "simple") is not None:
+        return 0.0, 0.0
     nodes = hypergraph(problem)
     none = np.zeros(nodes.n)
     supernodes = OrderedSupernodes(nodes.members, np.zeros((nodes.n, 1)), nodes.memory, none, ())

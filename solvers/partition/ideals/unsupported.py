@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.core.constraints import InOrder, Replicate, Shard
+from mtpp_dsl.core.constraints import InOrder
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.device_types import device_types, too_many_states
+from mtpp_dsl.core.views.device_types import device_types, groups_told_apart, too_many_states
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.algorithms.stages.build import of_stages, shapes_of, workspaces
 from mtpp_dsl.solvers.partition.ideals.nest import one_level, unlike
@@ -51,9 +51,9 @@ def unsupported(problem: Problem, name: str = "ideals") -> str | None:
     if problem.line is not None:
         return None
     if of_stages(problem) or problem.uneven_workspace:
-        return told_apart(problem, name) or _unfit_for_stages(problem, name)
+        return groups_told_apart(problem, name) or _unfit_for_stages(problem, name)
     flat = one_level(problem) if problem.hierarchical else problem
-    apart = told_apart(flat) or (unlike(problem) if problem.hierarchical else None)
+    apart = groups_told_apart(flat, "ideals") or (unlike(problem) if problem.hierarchical else None)
     return apart or too_many_states("ideals", flat)
 
 
@@ -74,25 +74,3 @@ def _unfit_for_stages(problem: Problem, name: str) -> str | None:
         f"there are {states:,.0f} ways to have used some devices of each type in some number of stages; "
         f"{name} goes through at most {MAX_STAGE_STATES:,}"
     )
-
-
-def told_apart(problem: Problem, name: str = "ideals") -> str | None:
-    """Return which devices may be replicas of each other and are not equal under the other constraints, or None."""
-    kind = device_types(problem).of
-    for rule in problem.of(Replicate):
-        members = range(problem.k) if rule.devices is None else rule.devices
-        other = next((d for d in members if kind[d] != kind[members[0]]), None)
-        if other is not None:
-            one, two = problem.devices[members[0]].name, problem.devices[other].name
-            return f"{name} replicates on equal devices; other constraints tell {one} and {two} of {rule} apart"
-    for shard in problem.of(Shard):
-        first: dict[tuple[object, ...], int] = {}
-        for d in range(problem.k) if shard.devices is None else shard.devices:
-            spec = problem.devices[d]
-            same = first.setdefault((problem.time[:, d].tobytes(), spec.memory, spec.reserve, spec.pays_io), d)
-            if kind[same] != kind[d]:
-                one, two = problem.devices[same].name, spec.name
-                return (
-                    f"{name} splits nodes over equal devices; other constraints tell {one} and {two} of {shard} apart"
-                )
-    return None

@@ -20,9 +20,11 @@ from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.algorithms.stages.outside import staged_bounds
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.partition.ideals import stages_run
-from tests.staging import group_problem, random_groups, random_stages, references, stage_problem
+from tests.oracle import optimum
+from tests.staging import group_problem, random_group_rules, random_groups, random_stages, references, stage_problem
 from tests.staging_mixed import random_mixed
 
 KINDS = {"stages": random_stages, "groups": random_groups, "mixed": random_mixed}
@@ -165,6 +167,14 @@ def test_refuses_devices_that_a_constraint_tells_apart() -> None:
     problem = Problem.create(chain(2, work=1.0), devices, Shared(1.0), constraints=rules)
     with pytest.raises(Refused, match="tell d0 and d1"):
         solve(problem, method="ideals")
+
+
+def test_bounds_where_rules_about_groups_are_about_some_of_equal_devices() -> None:
+    """A group takes devices under one rule and under both, and devices that pins and forbids tell apart."""
+    for seed in range(24):
+        problem = random_group_rules(seed)
+        best = optimum(problem)
+        assert best is None or staged_bounds(problem)[0] <= best * (1 + 1e-9), seed
 
 
 def test_gpt3_with_memory_by_place() -> None:
