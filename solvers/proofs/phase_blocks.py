@@ -38,8 +38,8 @@ class PhaseBlocks:
     numbered = False
 
     def __init__(self, problem: Problem, target: float, limits: Limits) -> None:
-        if problem.objective.quantity not in ("linear", "bottleneck"):
-            raise Refused("phases have costs that are sums of bottlenecks and latencies")
+        if problem.objective.quantity not in ("linear", "bottleneck") or problem.timed:
+            raise Refused("phases have costs that are sums of bottlenecks and latencies, and no schedule")
         self._target = target
         rules = [rule for rule in problem.constraints if not isinstance(rule, Linear)]
         names = problem.phases or (None,)

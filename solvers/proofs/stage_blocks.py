@@ -29,7 +29,7 @@ MAX_IDEALS = 1_000
 
 @dataclass(frozen=True)
 class _Kind:
-    """Devices that may be in the group of one stage.
+    """Devices that are equal, and so may be in the group of one stage.
 
     Attributes:
         devices: their numbers.
@@ -48,8 +48,9 @@ class StageBlocks:
     """How groups of devices hold blocks as stages; see :class:`.chain_labels.HeldBlocks`.
 
     A stage is on r groups of t devices (docs/mathematics.md, Stages). Where a tensor, or an exchange of weights, may
-    stay in a group of devices or leave it, what is cheaper counts. A node is kept off a kind of devices only where no
-    device of it may have the node.
+    stay in a group of devices or leave it, what is cheaper counts. Equal devices may be under different rules: a group
+    can take some of each, as a rule about shards says nothing of replicas. So what one of them may do counts for all
+    of them, and a limit only where it holds for each.
 
     Args:
         problem: about bottlenecks or iterations.
@@ -64,8 +65,8 @@ class StageBlocks:
         objective = problem.objective
         if not (objective.is_iteration or objective.quantity == "bottleneck"):
             raise Refused("chains of stages have bottlenecks and iterations")
-        if not isinstance(problem.interconnect, (Shared, Host)) or problem.phases:
-            raise Refused("chains of stages have one channel and one phase")
+        if not isinstance(problem.interconnect, (Shared, Host)) or problem.phases or problem.timed:
+            raise Refused("chains of stages have one channel, one phase and no schedule")
         other = next((c for c in problem.constraints if c.enlarges and not isinstance(c, (Replicate, Shard))), None)
         if other is not None:
             raise Refused(f"'constraint {other.keyword}' changes what stages hold")
@@ -79,8 +80,8 @@ class StageBlocks:
         self._ideals = ideals
         self.count = ideals.count
         self.available = tuple(len(kind.devices) for kind in self._kinds)
-        schedules = {rule.schedule for rule in problem.stage_memory if rule is not None}
-        self.numbered = bool(schedules - {"gpipe"})
+        rules_of_memory = (rule for rule in problem.stage_memory if rule is not None)
+        self.numbered = any(rule.kept(problem.k) > rule.kept(0) for rule in rules_of_memory)
         shares = set(problem.graph.forward_share.tolist())
         again = any(r is not None and r.recompute != "never" for r in problem.stage_memory) and shares != {0.0}
         self._apart = objective.is_iteration and objective.schedule == "gpipe" and (len(shares) > 1 or again)
@@ -103,7 +104,7 @@ class StageBlocks:
         time = [self._problem.time[:, kind.devices[0]] for kind in self._kinds]
         times = [np.where(np.isfinite(column), column, 0.0) for column in time]
         self._work = [np.stack([held(ahead * t), held((1 - ahead) * t)], axis=1) for t in times]
-        quickest = [max(self._faster(kind, t) * r for t, r in self._shapes(kind)) for kind in self._kinds]
+        quickest = [max((self._faster(kind, t) * r for t, r in self._shapes(kind)), default=1) for kind in self._kinds]
         shortest = np.min([t / most for t, most in zip(time, quickest, strict=True)], axis=0)
         self._least = held(np.where(np.isfinite(shortest), shortest, 0.0)) * (1 - SUMMED)
         barred = [set.intersection(*(_barred(self._problem, d) for d in kind.devices)) for kind in self._kinds]
@@ -128,16 +129,21 @@ class StageBlocks:
 
     def _shapes(self, kind: _Kind) -> Iterator[tuple[int, int]]:
         """Yield how many devices share the nodes of a stage, and how many such groups share the inputs."""
-        shard, copies = self._problem.shard[kind.devices[0]], self._problem.replicate[kind.devices[0]]
-        for t in (1,) if shard is None else shard.by:
-            for r in range(1, 2 if copies is None else copies.most + 1):
+        shards = [self._problem.shard[d] for d in kind.devices]
+        most = max((copies.most for copies in self._replicate(kind)), default=1)
+        for t in sorted({t for rule in shards for t in ((1,) if rule is None else rule.by)}):
+            for r in range(1, most + 1):
                 if t * r <= len(kind.devices):
                     yield t, r
 
+    def _replicate(self, kind: _Kind) -> list[Replicate]:
+        """Return what lets stages on these devices be replicated."""
+        return [copies for d in kind.devices if (copies := self._problem.replicate[d]) is not None]
+
     def _faster(self, kind: _Kind, t: int) -> float:
-        """Return what the work of a node is divided by on t devices."""
-        rule = self._problem.shard[kind.devices[0]]
-        return float(t) if rule is None else rule.faster(t)
+        """Return what the work of a node is divided by on t devices at most."""
+        rules = {self._problem.shard[d] for d in kind.devices}
+        return max([1.0] + [rule.faster(t) for rule in rules if rule is not None and t in rule.by])
 
     def _recomputed(self, kind: _Kind) -> tuple[bool, ...]:
         """Return whether stages there may recompute, or have to."""
@@ -194,9 +200,9 @@ class StageBlocks:
     def _exchange(self, kind: _Kind, r: int) -> float:
         """Return the least time for the exchange of weights by r replicas, for each unit of these."""
         problem, link = self._problem, self._link
-        rule = problem.replicate[kind.devices[0]]
         trains = bool(problem.graph.backward.any())
-        if r == 1 or rule is None or not (rule.sync == "weights" or (rule.sync is None and trains)):
+        exchanged = {rule.sync == "weights" or (rule.sync is None and trains) for rule in self._replicate(kind)}
+        if r == 1 or False in exchanged:
             return 0.0
         groups = len({problem.devices[d].group for d in kind.devices})
         least = inf
@@ -216,13 +222,10 @@ class StageBlocks:
 
 
 def _kinds(problem: Problem) -> Iterator[_Kind]:
-    """Yield the devices that may be in one group: equal, and under the same rules about groups."""
-    rules = {id(rule): number for number, rule in enumerate(problem.constraints)}
+    """Yield the devices by what they take and hold, whatever the rules about groups say of each."""
     alike: defaultdict[object, list[int]] = defaultdict(list)
     for d, device in enumerate(problem.devices):
-        named = (rules.get(id(rule), -1) for rule in (problem.shard[d], problem.replicate[d]))
-        times = tuple(problem.time[:, d].tolist())
-        alike[device.memory, device.reserve, device.pays_io, times, *named].append(d)
+        alike[device.memory, device.reserve, device.pays_io, tuple(problem.time[:, d].tolist())].append(d)
     for devices in alike.values():
         hard = [_limited(problem, d, Memory) for d in devices]
         memories = {problem.stage_memory[d] for d in devices}

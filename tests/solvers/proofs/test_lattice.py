@@ -26,7 +26,7 @@ from tests.order_problems import KINDS, ordered_problem
 from tests.phases import GOALS, phased_problem, random_case
 from tests.solvers.partition.test_hierarchy import random_problem as hierarchical
 from tests.solvers.proofs.test_chain import pipelines
-from tests.staging import random_groups, random_stages
+from tests.staging import random_group_rules, random_groups, random_stages
 from tests.tight_memories import tight_problem
 from tests.tree import ROOT
 from tests.weighted_problems import random_problem as weighted_problem
@@ -38,6 +38,7 @@ SOURCES = {
     "memory": tight_problem,
     "stages": random_stages,
     "groups": random_groups,
+    "rules about groups": random_group_rules,
     "hierarchy": lambda seed: hierarchical(seed, training=bool(seed % 2)),
     **{f"phases, {goal}": lambda seed, goal=goal: phased_problem(random_case(seed, n=4), goal) for goal in GOALS},
     "prices": lambda seed: weighted_problem(seed, soft=0.3),
@@ -88,6 +89,14 @@ def test_stages_and_phases_are_proved_to_the_optimum(source: str) -> None:
             continue
         assert proves(problem, 1e9 if best is None else best * LESS), seed
         assert best is None or not any(proves(problem, best * more) for more in MORE), seed
+
+
+def test_equal_devices_under_different_rules() -> None:
+    """Rules about shards, replicas and places that are each about some of equal devices only keep plans off."""
+    for seed in range(40):
+        problem = random_group_rules(seed)
+        best = optimum(problem)
+        assert not best or not any(proves(problem, best * more) for more in MORE), seed
 
 
 def test_rows_on_used_devices_count() -> None:
