@@ -202,7 +202,8 @@ class Batches(Short, Picklable):
             raise UsageError("the schedule of a plan is a list of objects")
         graph, inputs = problem.graph, problem.batching.inputs
         lane = np.full((graph.n, inputs), -1)
-        slots = max([_slot(row, inputs) + 1 for row in rows], default=1)
+        numbered = any("slot" in row for row in rows)  # though no device runs two batches of a node
+        slots = max([1 + numbered, *(_slot(row, inputs) + 1 for row in rows)])
         start, end = np.full((2, graph.n, problem.k * slots), np.nan)
         for row in rows:
             v = _known(row, "node", graph.index)

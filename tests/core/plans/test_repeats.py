@@ -74,6 +74,16 @@ def test_plan_is_written_and_read() -> None:
         Batches.from_json(problem, [{**row, "slot": 0} for row in rows])
 
 
+def test_one_batch_each_is_read_as_it_is_written() -> None:
+    """Where a node could have several batches on a device, and none has, rows keep their slots."""
+    problem = mtpp_dsl.load(SENDS.replace("memory = 5", "memory = 50").replace("in [2]", "in [4]"))
+    for plan in plans(problem):
+        rows = plan.to_json(problem)
+        again = Plan.from_json(problem, rows)
+        assert again.to_json(problem) == rows
+        assert list(false_rows(problem, again, rows)) == []
+
+
 def test_parameters_count_once() -> None:
     """Work is that of both batches; memory that of the parameters and of all inputs on the device."""
     problem, plan = repeated()
