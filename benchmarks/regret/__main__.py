@@ -44,7 +44,9 @@ def main() -> None:
             names = asked.only or sorted(set(method_names()) - set(recording.LEFT_OUT))
             recording.of_methods(library, store, drawn, names)
         else:
-            recording.of_auto(library, store, drawn, limits=asked.limits, cold=asked.cold, busy=asked.busy)
+            recording.of_auto(
+                library, store, drawn, limits=asked.limits, cold=asked.cold, busy=asked.busy, threads=asked.threads
+            )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--limits", type=float, nargs="+", default=recording.LIMITS, help="of auto, in s (1 5 20)")
     parser.add_argument("--cold", action="store_true", help="begin each run of auto without compiled code")
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="keep N more processes busy meanwhile")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of each run of auto (1)")
     return parser
 
 

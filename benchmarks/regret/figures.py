@@ -1,4 +1,4 @@
-"""Hold what a sweep found: of each run the plan and the bound that it had at each limit, as CSV."""
+"""Hold what a sweep found: of each run the plan and the bound that it had at each limit and at its end, as CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ FOLDER = Path(__file__).with_name("results")
 _OF_RUN = ("problem", "label", "time_limit", "status", "sense", "unit", "nodes", "edges", "devices")
 _MEASURED = ("seconds", "cpu")
 _AT = tuple(f"{what}_{limit:g}" for limit in LIMITS for what in ("plan", "bound"))
-COLUMNS = (*_OF_RUN, *_MEASURED, *_AT)
+_END = ("plan_end", "bound_end")
+"""Where a run was given more than all limits; else they are empty, and what it had at the last limit is its end."""
+COLUMNS = (*_OF_RUN, *_MEASURED, *_AT, *_END)
 
 
 class Figures(NamedTuple):
@@ -29,6 +31,8 @@ class Figures(NamedTuple):
         maximised: whether a larger value is better.
         plans: the value of its best plan at each of the limits, or None.
         bounds: its best bound, likewise.
+        plan: the value of its best plan at its end.
+        bound: its best bound there.
     """
 
     problem: str
@@ -38,6 +42,8 @@ class Figures(NamedTuple):
     maximised: bool
     plans: dict[float, float | None]
     bounds: dict[float, float | None]
+    plan: float | None
+    bound: float | None
 
 
 def _at(row: RunRow, limit: float) -> tuple[float | None, float | None]:
@@ -74,6 +80,8 @@ def _line(row: RunRow) -> dict[str, Any]:
     fields |= {name: round(getattr(row, name) or 0.0, 2) for name in _MEASURED}
     for limit in LIMITS:
         fields[f"plan_{limit:g}"], fields[f"bound_{limit:g}"] = _at(row, limit)
+    if (row.time_limit or 0.0) > LIMITS[-1]:
+        fields |= dict(zip(_END, (row.value, row.bound), strict=True))
     return fields
 
 
@@ -98,6 +106,7 @@ def read(path: Path) -> list[Figures]:
             line["sense"] == "maximize",
             {limit: _number(line[f"plan_{limit:g}"]) for limit in LIMITS},
             {limit: _number(line[f"bound_{limit:g}"]) for limit in LIMITS},
+            *(_number(line.get(f"{what}_end") or line[f"{what}_{LIMITS[-1]:g}"]) for what in ("plan", "bound")),
         )
         for line in _lines(path)
     ]

@@ -14,6 +14,12 @@ TEXT = Path(__file__).with_name("page.md")
 OUTPUT = Path(__file__).parents[2] / "docs" / "regret.md"
 METHODS, BEFORE, NOW = "methods", "before", "auto"
 """The names of the files of figures: of single methods, and of ``auto`` before and after its shares were set."""
+DISTURBED = {
+    "cold": "an empty cache of compiled code",
+    "busy": "two other processes on the two cores",
+    "threads": "two threads",
+}
+"""By the names of their files, runs of ``auto`` for the longest of the limits under other conditions."""
 SHOWN_FROM = 5.0
 """Problems are named on which auto is behind at this limit or longer ones."""
 
@@ -34,5 +40,16 @@ def _contents(sample: Sequence[Drawn], of: Mapping[str, Sequence[Regret]], count
     halves = {drawn.name: drawn.half for drawn in sample}
     contents = {"count": str(count), "summary": tables.summaries(of, sample)}
     contents |= {f"groups_{limit:g}": tables.by_group(of[NOW], sample, limit) for limit in LIMITS}
+    contents["disturbed"] = tables.disturbed(_disturbed())
     contents["behind"] = tables.behind(of[NOW], halves, [limit for limit in LIMITS if limit >= SHOWN_FROM])
     return contents
+
+
+def _disturbed() -> dict[str, list[Regret]]:
+    """Return how far runs under other conditions are behind those that were warm and quiet, as long as these."""
+    quiet = [one for one in figures.read(figures.FOLDER / f"{NOW}.csv") if one.limit == LIMITS[-1]]
+    return {
+        what: regrets(quiet, figures.read(figures.FOLDER / f"{name}.csv"))
+        for name, what in DISTURBED.items()
+        if (figures.FOLDER / f"{name}.csv").exists()
+    }

@@ -47,15 +47,15 @@ def regrets(parts: Iterable[Figures], autos: Iterable[Figures]) -> list[Regret]:
 
 
 def _regret(auto: Figures, parts: Sequence[Figures]) -> Regret:
-    limit, last = min(auto.limit, LIMITS[-1]), LIMITS[-1]
+    limit = min(auto.limit, LIMITS[-1])
     least = not auto.maximised
     plan, plans_by = _best({part.label: part.plans[limit] for part in parts}, least=least)
     bound, bounds_by = _best({part.label: part.bounds[limit] for part in parts}, least=not least)
     return Regret(
         auto.problem,
         auto.limit,
-        _behind(auto.plans[last], plan, least=least),
-        _behind(auto.bounds[last], bound, least=not least),
+        _behind(auto.plan, plan, least=least),
+        _behind(auto.bound, bound, least=not least),
         plans_by,
         bounds_by,
     )

@@ -102,7 +102,14 @@ def of_methods(library: Library, store: Store, sample: Sequence[Drawn], names: S
 
 
 def of_auto(
-    library: Library, store: Store, sample: Sequence[Drawn], *, limits: Sequence[float], cold: bool, busy: int
+    library: Library,
+    store: Store,
+    sample: Sequence[Drawn],
+    *,
+    limits: Sequence[float],
+    cold: bool,
+    busy: int,
+    threads: int,
 ) -> None:
     """Run ``auto`` at each of *limits*.
 
@@ -113,8 +120,9 @@ def of_auto(
         limits: in seconds.
         cold: begin each run with an empty cache of compiled code, in a process of its own.
         busy: so many processes burn a core meanwhile.
+        threads: of each run.
     """
-    runs = [_runs(library, sample, ["auto"], limit) for limit in limits]
+    runs = [_runs(library, sample, ["auto"], limit, threads) for limit in limits]
     ordered = [run for drawn in sample for own in runs for run in own.get(drawn.name, [])]
     with burning(busy):
         if not cold:
@@ -126,9 +134,11 @@ def of_auto(
                 run_sweep([run], store, LOCAL, 1, watcher=Watcher(until_proved=False))
 
 
-def _runs(library: Library, sample: Sequence[Drawn], names: Sequence[str], limit: float) -> dict[str, list[Run]]:
+def _runs(
+    library: Library, sample: Sequence[Drawn], names: Sequence[str], limit: float, threads: int = 1
+) -> dict[str, list[Run]]:
     """Return the runs of the methods *names* on each problem; with each solver, where a method takes several."""
-    settings = {"seeds": 0, "time_limit": f"{limit:g}s", "memory_limit": MEMORY, "threads": 1}
+    settings = {"seeds": 0, "time_limit": f"{limit:g}s", "memory_limit": MEMORY, "threads": threads}
     solvers = SOLVERS if names != ["auto"] else ("highs",)
     asked = SessionRequest.of(list(names), solvers, settings)
     wanted = {drawn.name for drawn in sample}

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from benchmarks.regret.ratios import TOLERANCE, Regret, Summary, summary
-from benchmarks.regret.recording import LIMITS
 from benchmarks.regret.sample import HALVES, Drawn
 
 SHOWN = 3
@@ -19,13 +18,25 @@ def summaries(of: Mapping[str, Sequence[Regret]], sample: Sequence[Drawn]) -> st
         "| limit, s | half | run | problems | plan: mean | worst | behind | bound: mean | worst | behind | missing |",
         "| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for limit in LIMITS:
+    for limit in sorted({one.limit for regret in of.values() for one in regret}):
         for half in HALVES:
             names = {drawn.name for drawn in sample if drawn.half == half}
             for state, regret in of.items():
                 own = [one for one in regret if one.limit == limit and one.problem in names]
                 if own:
                     lines.append(f"| {limit:g} | {half} | {state} | {_summary_cells(own)} |")
+    return "\n".join(lines)
+
+
+def disturbed(of: Mapping[str, Sequence[Regret]]) -> str:
+    """Return the table of runs of ``auto`` under other conditions, compared with its own warm and quiet runs."""
+    lines = [
+        "| run | problems | plan: mean | worst | behind | bound: mean | worst | behind | missing | behind in |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for state, regret in of.items():
+        behind = [one.problem for one in regret if any(ratio and ratio > TOLERANCE for ratio in (one.plan, one.bound))]
+        lines.append(f"| {state} | {_summary_cells(regret)} | {', '.join(behind)} |")
     return "\n".join(lines)
 
 
