@@ -71,8 +71,8 @@ def ordered_supernodes(
         types: of its devices.
         mode: which edges order the supernodes.
         keep: how many of the supernodes that ``relaxed`` eliminates to keep, the costliest; they may be anywhere.
-        absorb: whether to merge supernodes without weight into others where that costs nothing; this holds on one
-            level of devices only.
+        absorb: whether to merge supernodes into others where that costs nothing; this holds on one level of devices
+            only.
     """
     of = colocated(problem)
     arcs = _arcs(problem, of, mode)
@@ -84,7 +84,7 @@ def ordered_supernodes(
     free = _to_eliminate(graph, whole, nets, keep) if mode == "relaxed" else np.zeros(0, np.int64)
     earlier = ancestors(graph.n, arcs) if len(free) else []
     for supernode in free.tolist():
-        eliminate(supernode, nets, whole.time, types.pays, earlier)
+        eliminate(supernode, nets, whole.time, types.pays, earlier, merge=absorb)
     weightless = _weightless(problem, types, whole) & absorb
     into = _absorb(arcs, nets, weightless, set(free.tolist()))
     kept = np.setdiff1d(np.unique(into), free)
@@ -253,7 +253,9 @@ WHOLE = 100.0
 """Weight of the set of all neighbours."""
 
 
-def eliminate(supernode: int, nets: ChangingNets, time: Floats, pays: Bools, earlier: Sequence[int]) -> None:
+def eliminate(
+    supernode: int, nets: ChangingNets, time: Floats, pays: Bools, earlier: Sequence[int], *, merge: bool = True
+) -> None:
     """Remove *supernode* and charge its neighbours what no split can avoid paying for it.
 
     Every split of all supernodes, wherever it has this one, is one of those left whose loads are no larger. There are
@@ -274,12 +276,14 @@ def eliminate(supernode: int, nets: ChangingNets, time: Floats, pays: Bools, ear
         time: [supernodes, device types]; changed.
         pays: [device types] whether cut nets are part of the load.
         earlier: [supernodes] the ancestors of each, as bits.
+        merge: whether the first case is looked for; it does not hold where some other net may cost more than its
+            weight.
     """
     touching = {pins: nets.cost(pins) for pins in sorted(nets.at(supernode), key=sorted)}
     pairs = {next(iter(pins - {supernode})): cost for pins, cost in touching.items() if len(pins) == 2}
     nearest = max(pairs, key=lambda u: pairs[u], default=None)
     rest = sum(touching.values()) - (0.0 if nearest is None else pairs[nearest])
-    if nearest is not None and float(time[supernode, pays].max(initial=0.0)) <= pairs[nearest] - rest:
+    if merge and nearest is not None and float(time[supernode, pays].max(initial=0.0)) <= pairs[nearest] - rest:
         nets.merge(supernode, nearest)
         time[nearest, pays] += time[supernode, pays]
     elif len(pairs) == len(touching) > 0:

@@ -10,8 +10,11 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Acyclic, BreakSymmetry, Forbid, Memory, Pin
+from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.devices import Host, Shared
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.plan_rules import is_chain
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import device_types
@@ -22,6 +25,7 @@ from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
 from mtpp_dsl.solvers.partition.ideals.flat_run import FlatRun
+from mtpp_dsl.solvers.partition.ideals.group_level import groups_as_devices, within_groups
 from mtpp_dsl.solvers.partition.ideals.ideals_search import APART, UNASKED, IdealsSearch, along, as_verified, pieces
 from mtpp_dsl.solvers.partition.ideals.nest import Nest, choices_of, group_types, nest_of, one_level
 from mtpp_dsl.solvers.partition.ideals.two_levels import ROUNDING, GroupStep, TooLongError, nested
@@ -40,9 +44,16 @@ MAX_PIECES = 200
 """Orders of more supernodes than this are cut into so many pieces."""
 NEAR = (1.05, 1.3, 2.0)
 ONE_LEVEL_SHARE = 0.3
+GROUPS_SHARE = 0.3
 FIRST_STEP = 0.02
+ROUNDS = 3
+"""Groups of nodes that were left out of a search are put where they cost least so many times, one after the other."""
 DETAIL = "every split on two levels has a load of this or more (the programme of PipeDream, over ideals)"
 WITHOUT = "; with the bandwidth inside a group everywhere, and no exchange of weights"
+GROUPS_DETAIL = (
+    "the devices of a group have on average this load or more in some group of every split (the programme over ideals, "
+    "with a device for each group)"
+)
 MANY = "the supernodes have more than {most:,} ideals: the plan is the best along some orders"
 LONG = "there are too many ideals for targets this far above the bound of one level: the plan is the best found"
 ENTERED = (
@@ -51,7 +62,8 @@ ENTERED = (
 )
 OF_CHAIN = "every chain of stages has a load of this or more, with the bandwidth between each pair of devices"
 FREE = (
-    "some colocated groups have no forward node; plans follow their backward edges, and the bound is that of one level"
+    "some colocated groups have no forward node; the bound counts only what they cost wherever they are, and plans are "
+    "the best without them, or follow their backward edges"
 )
 
 
@@ -76,6 +88,7 @@ class NestedRun(IdealsSearch):
             return
         if self._original.groups_free and self._as_chain():
             return
+        self._on_groups()
         orphans = bool(ordered_supernodes(self._flat, self._devices, "relaxed").eliminated)
         proves = self._original.acyclic and not orphans and not self._original.groups_free
         if self._original.groups_free:
@@ -85,6 +98,8 @@ class NestedRun(IdealsSearch):
         elif orphans:
             self._incumbent.note(FREE)
         best = self._search("forward", proves=proves)
+        if orphans and self._original.acyclic and not self._original.groups_free:
+            self._bound_freely()
         if np.isfinite(best) and self._incumbent.cost > best * (1 + TOLERANCE):
             self._incumbent.note(APART)
             for mode in ("mirrored", "parallel"):
@@ -109,15 +124,36 @@ class NestedRun(IdealsSearch):
 
     def _on_one_level(self) -> None:
         """Bound by the optimum on one level."""
-        limits = self._limits.within(ONE_LEVEL_SHARE * self._limits.remaining, start=None)
-        patience = self._patience.remaining
-        level = one_level(self._original)
-        result = FlatRun(level, limits, Aside(self._progress), self._most_bytes, patience, slices=self._slices).result()
+        result = self._solve_flat(one_level(self._original), ONE_LEVEL_SHARE)
         self._infeasibility = result.infeasibility
         self._guide = result.plan
         if result.bound is not None:
             self._raise(result.bound.cost, result.bound.detail + WITHOUT)
+
+    def _on_groups(self) -> None:
+        """Bound by the optimum with a device for each group, and follow its plan with the groups' own devices."""
+        level = groups_as_devices(self._original)
+        if self._closed or level is None:
+            return
+        result = self._solve_flat(level, GROUPS_SHARE)
+        if result.bound is not None:
+            self._raise(result.bound.cost * (1 - ROUNDING), GROUPS_DETAIL)
+        if result.plan is None or self._closed:
+            return
+        inside = self._solve_flat(within_groups(self._original, result.plan), GROUPS_SHARE)
+        if inside.plan is not None:
+            plan = Plan.create(self._original, inside.plan.assignment)
+            self._guide = plan if self._incumbent.take(plan) else self._guide
+
+    def _solve_flat(self, problem: Problem, share: float) -> Result:
+        """Solve a problem on one level within a share of the time that is left."""
+        limits = self._limits.within(share * self._limits.remaining, start=None)
+        run = FlatRun(
+            problem, limits, Aside(self._progress), self._most_bytes, self._patience.remaining, slices=self._slices
+        )
+        result = run.result()
         self._pause()
+        return result
 
     def _search(self, mode: TrainingOrder, *, proves: bool) -> float:
         """Search one mode of the problem; return the cost of the best split, ``inf`` if none was found."""
@@ -140,6 +176,17 @@ class NestedRun(IdealsSearch):
         except TooLongError:
             self._give_up(LONG)
             return min(best, self._incumbent.cost)
+
+    def _bound_freely(self) -> None:
+        """Bound by the optimum without the colocated groups that have no forward node; put these into its plans."""
+        supernodes = ordered_supernodes(self._flat, self._devices, "relaxed", absorb=False)
+        lattice = lattice_of(supernodes, self._most_ideals * 8.0 * supernodes.n, self._progress.say, self._pause)
+        if self._closed or lattice is None or lattice.size > self._most_ideals:
+            return
+        try:
+            self._prove(lattice, supernodes, nest_of(self._original, self._devices, supernodes), np.inf, proves=True)
+        except TooLongError:
+            self._give_up(LONG)
 
     @property
     def _most_ideals(self) -> int:
@@ -218,7 +265,33 @@ class NestedRun(IdealsSearch):
                 assignment[[v for c in block for v in supernodes.members[c]]] = taken[0]
                 if len(taken) > 1:
                     replicas[taken[0]] = tuple(taken)
+        for nodes in supernodes.eliminated:
+            assignment[list(nodes)] = self._nearest(nodes, assignment, supernodes)
+        for nodes in supernodes.eliminated * ROUNDS:
+            self._pause()
+            self._move(list(nodes), assignment, replicas)
         return Plan.create(self._original, assignment, replicas=replicas)
+
+    def _nearest(self, nodes: Sequence[int], assignment: Ints, supernodes: OrderedSupernodes) -> int:
+        """Return the device of most of the nodes beside *nodes* that have a place."""
+        graph = self._original.graph
+        placed = np.ones(graph.n, np.bool_)
+        placed[[v for left in supernodes.eliminated for v in left]] = False
+        beside = np.concatenate([np.concatenate((graph.successors(v), graph.predecessors(v))) for v in nodes])
+        devices = assignment[beside[placed[beside]]]
+        return int(np.bincount(devices).argmax()) if devices.size else 0
+
+    def _move(self, nodes: list[int], assignment: Ints, replicas: dict[int, tuple[int, ...]]) -> None:
+        """Move *nodes* to the device with which the sorted loads, largest first, are least."""
+
+        def loads(device: int) -> list[float]:
+            assignment[nodes] = device
+            plan = Plan.create(self._original, assignment, replicas=replicas)
+            return sorted(evaluate(self._original, plan).load.tolist(), reverse=True)
+
+        now = int(assignment[nodes[0]])
+        fits = np.flatnonzero(self._original.allowed[nodes].all(axis=0)).tolist()
+        assignment[nodes] = min((now, *fits), key=loads)
 
     def _members(self, group: int) -> list[list[int]]:
         """Return the devices of a group by kind."""

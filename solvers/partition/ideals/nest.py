@@ -118,16 +118,19 @@ def nest_of(problem: Problem, devices: DeviceTypes, supernodes: OrderedSupernode
 
 
 def _tensors(problem: Problem, supernodes: OrderedSupernodes) -> dict[tuple[int, tuple[int, ...]], float]:
-    """Return the size of the tensors from each supernode to each set of others."""
+    """Return the size of the tensors from each supernode to each set of others.
+
+    A tensor that a supernode which was left out makes or reads does not count: the others were charged for it.
+    """
     graph = problem.graph
-    home = np.empty(graph.n, np.int64)
+    home = np.full(graph.n, -1, np.int64)
     for c, members in enumerate(supernodes.members):
         home[list(members)] = c
     sizes: dict[tuple[int, tuple[int, ...]], float] = {}
     for u in np.flatnonzero(graph.output > 0).tolist():
         producer = int(home[u])
         readers = tuple(sorted(set(home[graph.successors(u)].tolist()) - {producer}))
-        if readers:
+        if readers and min(producer, *readers) >= 0:
             sizes[producer, readers] = sizes.get((producer, readers), 0.0) + float(graph.output[u])
     return sizes
 

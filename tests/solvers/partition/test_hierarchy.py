@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise, product
 from math import inf
 
@@ -26,6 +27,7 @@ from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.partition.ideals import hierarchy_run as nested_run
 from mtpp_dsl.solvers.partition.ideals import two_levels
+from mtpp_dsl.solvers.partition.ideals.group_level import groups_as_devices, within_groups
 from mtpp_dsl.solvers.partition.ideals.inside_group import INSIDE
 from mtpp_dsl.solving.api import find_method, method_names
 from mtpp_dsl.solving.api import solve as solve_any
@@ -94,6 +96,37 @@ def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
     """Mixtures with backward nodes: never a wrong bound; mostly the optimum."""
     statuses = Counter(check(problem) for problem in accepted(range(1000, 1000 + part(90, 4)), training=True))
     assert statuses["optimal"] > part(60, 4)
+
+
+def test_groups_taken_for_devices_bound_from_below() -> None:
+    """The optimum with one device for each group is at most the true one, whatever the devices of a group are."""
+    random = np.random.default_rng(11)
+    bounded = 0
+    for seed in range(2000, 2000 + part(200, 10)):
+        problem = random_problem(seed, training=seed % 2 == 0)
+        speeds = random.choice([0.5, 1.0, 2.0], problem.k)
+        devices = [replace(device, speed=float(speed)) for device, speed in zip(problem.devices, speeds, strict=True)]
+        rules = [rule for rule in problem.constraints if not isinstance(rule, Replicate)]
+        uneven = Problem.create(problem.graph, devices, problem.interconnect, constraints=rules)
+        level, best = groups_as_devices(uneven), optimum(uneven)
+        if level is not None and best is not None:
+            lower = optimum(level)
+            assert lower is not None
+            assert lower <= best * (1 + 1e-9)
+            bounded += 1
+    assert bounded >= part(200, 10) // 4
+
+
+def test_nodes_stay_in_their_groups() -> None:
+    """A plan of the groups turns into the devices of each group, with what crossing costs in the nodes' times."""
+    problem = problem_of()
+    level = groups_as_devices(problem)
+    assert level is not None
+    inside = within_groups(problem, Plan.create(level, [0, 0, 1]))
+    assert np.isfinite(inside.time).tolist() == [[True, True, False, False]] * 2 + [[False, False, True, True]]
+    for assignment in ([0, 0, 2], [0, 1, 2], [1, 1, 3]):
+        own, flat = (evaluate(p, Plan.create(p, assignment)).load for p in (problem, inside))
+        assert own.tolist() == pytest.approx(flat.tolist())
 
 
 def stages(
