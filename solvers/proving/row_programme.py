@@ -9,8 +9,8 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.solvers.backends.mip.lazy_highs import highspy, silent_highs
 from mtpp_dsl.solvers.proofs.rows import Row, Rows
+from mtpp_dsl.solvers.runtime.lazy_highs import highspy, silent_highs
 
 __all__ = ["BoxBound", "RowProgramme"]
 

@@ -134,7 +134,7 @@ class Kernel(Generic[P, R]):
 
     def portion(self, steps: int) -> int:
         """Return how many steps to make in one call of what :meth:`pick` returned, *steps* or fewer if it is plain."""
-        return steps if self._ready else max(1, min(steps, int(self._pace * PORTION)))
+        return steps if self._ready else max(1, int(min(steps, self._pace * PORTION)))
 
     def compiled(self, say: Callable[[str], None] | None = None) -> Callable[P, R]:
         """Return the compiled function; numba compiles it, or loads it from disk, when it is first called.

@@ -15,7 +15,7 @@ from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
 
-FEW_EDGES = 2_000
+FEW_EDGES = 50_000
 """Up to so many, a search for a cycle takes less than the import of scipy, which names the classes on each cycle."""
 
 

@@ -17,6 +17,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.core.views.hypergraph import Hypergraph, Supernodes, WeightedPins, hypergraph
 from mtpp_dsl.solvers.algorithms.ideals.changing_nets import ChangingNets
+from mtpp_dsl.solvers.runtime.small_programme import most_worth
 
 TrainingOrder: TypeAlias = Literal["forward", "mirrored", "parallel", "relaxed"]
 """Which edges of a training graph order its supernodes.
@@ -27,7 +28,7 @@ the artificial nodes of tarnawski2020's program make it do. ``mirrored``: all ba
 too. ``relaxed``: edges between forward nodes alone; supernodes without a forward node are eliminated.
 """
 
-MAX_PAIRS = 1_000
+MAX_PAIRS = 50_000
 """Up to this many edges are searched for a cycle without scipy, whose import takes longer."""
 
 
@@ -332,8 +333,6 @@ def shares(weights: Floats, time: float, before: Bools) -> tuple[Floats, Floats]
 
 def _best(weights: Floats, time: float, before: Bools) -> tuple[Floats, Floats]:
     """Solve the linear programme, one row for each set, and scale its solution until every row holds."""
-    from scipy.optimize import linprog
-
     count, total = len(weights), float(weights.sum())
     inside: Ints = np.arange(1, 2**count)[:, None] >> np.arange(count) & 1
     first, second = np.array(list(combinations(range(count), 2))).T
@@ -344,7 +343,7 @@ def _best(weights: Floats, time: float, before: Bools) -> tuple[Floats, Floats]:
     above = (inside @ before.astype(np.int64) > 0) & (inside == 0)
     worth = np.where(below.any(axis=1) & above.any(axis=1), UNLIKELY, 1.0)
     worth[-1] = WHOLE
-    prices = np.maximum(linprog(-(worth @ rows), A_ub=rows, b_ub=most).x, 0.0)
+    prices = np.maximum(most_worth(worth @ rows, rows, most), 0.0)
     if time == 0:
         prices[:count] = 0.0
     sums = rows @ prices

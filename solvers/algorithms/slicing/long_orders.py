@@ -22,6 +22,8 @@ from mtpp_dsl.solvers.algorithms.slicing.one_order import OrderBlock, Slicing
 from mtpp_dsl.solvers.algorithms.slicing.pins import paid_tensors, pins_of
 
 STEPS_A_SECOND = 3e6
+PORTION = 30_000_000
+"""Steps of compiled code between two looks at the time: some 0.2 s."""
 SWEEPS = 20
 """About as many are made for one order."""
 
@@ -63,7 +65,6 @@ class Cover:
             pins.first[0],
             pins.last[0],
             pins.following[0],
-            pins.closed[0],
             pins.left[0],
             time,
             np.append(np.cumsum(least[::-1])[::-1], 0.0),
@@ -92,7 +93,7 @@ class Cover:
         while low < high and not stopped():
             if best is not None and high <= low * (1 + near):
                 return self._between(low, high) or best
-            slicing, following = self.under(target)
+            slicing, following = self.under(target, stopped)
             if slicing is not None:
                 best, high = slicing, slicing.cost
             else:
@@ -108,12 +109,23 @@ class Cover:
         (cost,) = programme.costs(self._order[None, :], sequence[None, :], self._pins, high, low)
         return Slicing(programme.blocks(sequence), float(cost)) if cost < high else None
 
-    def under(self, target: float) -> tuple[Slicing | None, float]:
-        """Return a slicing with every load at most *target*, or None and a target below which there is none."""
+    def under(self, target: float, stopped: Callable[[], bool] = lambda: False) -> tuple[Slicing | None, float]:
+        """Return a slicing with every load at most *target*, or None and a target below which there is none.
+
+        When *stopped*, None and *target*, which then says nothing.
+        """
         need = np.full(self._graph.n + 1, len(self._kinds) + 1)
         start = np.zeros(self._graph.n + 1, np.int64)
         load = np.zeros(self._graph.n + 1)
-        following = float(self._run(target, *self._arrays, need, start, load))
+        reads, closed = np.zeros(self._graph.n), self._pins.closed[0].copy()
+        first, following = 0, np.inf
+        while first < self._graph.n:
+            if first and stopped():
+                return None, target
+            first, nearest = self._run(
+                target, first, COVER.portion(PORTION), *self._arrays, reads, closed, need, start, load
+            )
+            following = min(following, float(nearest))
         if need[-1] > len(self._kinds):
             return None, following
         blocks: list[OrderBlock] = []
@@ -136,6 +148,8 @@ def _next_of_class(kinds: Sequence[int], classes: int) -> Ints:
 
 def _cover(
     target: float,
+    first: int,
+    budget: int,
     order: Ints,
     offsets_in: Ints,
     producers: Ints,
@@ -143,7 +157,6 @@ def _cover(
     first_pin: Ints,
     last_pin: Ints,
     following_pin: Ints,
-    closed_by: Floats,
     left: Floats,
     time: Floats,
     rest: Floats,
@@ -154,22 +167,24 @@ def _cover(
     overflow_limit: Floats,
     bandwidth: float,
     following_of_class: Ints,
+    reads: Floats,
+    closed: Floats,
     need: Ints,
     start: Ints,
     block_load: Floats,
-) -> float:
+) -> tuple[int, float]:
     """Fill ``need`` and, where it is at most k, ``start`` and ``block_load`` of the last block of each prefix.
 
-    Returns the least of the numbers above *target* that the sweep was compared with.
+    The sweep goes on at place *first*, for about *budget* steps; *reads* and *closed* are its state. Returns where to
+    go on, and the least of the numbers above *target* that this part was compared with.
     """
     n, classes = time.shape
     k = len(following_of_class) - 1
     made = paid[order]
-    reads = np.zeros(n)
-    closed = closed_by.copy()
     following = np.inf
     need[0] = 0
-    for first in range(n):
+    steps = 0
+    while first < n and steps < budget:
         used = need[first]
         room = (k - used) * (1 + 1e-12)
         if used < k and rest[first] > room * target:
@@ -181,6 +196,7 @@ def _cover(
                 continue
             work = read = io = size = size_in_memory = 0.0
             for v in range(first, n):
+                steps += 1
                 work += time[v, kind]
                 size_in_memory += memory[v]
                 size += params[v]
@@ -206,7 +222,9 @@ def _cover(
         for e in range(offsets_in[order[first]], offsets_in[order[first] + 1]):
             if following_pin[e] < n:
                 reads[following_pin[e]] += paid[producers[e]]
-    return following
+        first += 1
+        steps += 1
+    return first, following
 
 
 COVER = Kernel(_cover, STEPS_A_SECOND)

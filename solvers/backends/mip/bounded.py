@@ -12,8 +12,8 @@ import numpy as np
 from mtpp_dsl.core.base.lazy import sparse
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
-from mtpp_dsl.solvers.backends.mip.lazy_highs import highspy, silent_highs
 from mtpp_dsl.solvers.backends.mip.matrix import pass_model, run_apart
+from mtpp_dsl.solvers.runtime.lazy_highs import highspy, silent_highs
 
 ROUNDING = 1e-11
 """Relative to the sum of all terms: what a bound is lowered by."""

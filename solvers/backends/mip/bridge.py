@@ -18,8 +18,8 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from mtpp_dsl.core.base.lazy import pyo
 from mtpp_dsl.core.errors import SolverError
 from mtpp_dsl.core.problem.graph import Bools, Floats
-from mtpp_dsl.solvers.backends.mip.lazy_highs import highspy, silent_highs
 from mtpp_dsl.solvers.backends.mip.model_files import expand
+from mtpp_dsl.solvers.runtime.lazy_highs import highspy, silent_highs
 
 INF = float("inf")
 

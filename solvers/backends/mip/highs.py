@@ -19,8 +19,8 @@ from mtpp_dsl.core.contracts.protocols import Availability, Feature, Outcome
 from mtpp_dsl.core.errors import SolverError, UsageError, did_you_mean
 from mtpp_dsl.core.plans.result import Termination
 from mtpp_dsl.core.problem.graph import Floats
-from mtpp_dsl.solvers.backends.mip.lazy_highs import highs_version, highspy, silent_highs
 from mtpp_dsl.solvers.backends.mip.unsupported import check, package, refuse_reserved
+from mtpp_dsl.solvers.runtime.lazy_highs import highs_version, highspy, silent_highs
 
 if TYPE_CHECKING:
     from mtpp_dsl.solvers.backends.mip.bridge import Bridge

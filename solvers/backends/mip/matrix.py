@@ -14,7 +14,7 @@ from mtpp_dsl.core.base.interpreter import stop_at_exit
 from mtpp_dsl.core.errors import SolverError
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
-from mtpp_dsl.solvers.backends.mip.lazy_highs import highs_version, highspy, silent_highs
+from mtpp_dsl.solvers.runtime.lazy_highs import highs_version, highspy, silent_highs
 
 INF = float("inf")
 

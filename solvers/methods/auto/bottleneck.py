@@ -36,6 +36,8 @@ QUICK_SHARE, QUICK_SECONDS = 0.05, 2.0
 """Bounds that cost next to nothing, and how long each may take in large graphs all the same."""
 AT_ONCE_SHARE, AT_ONCE_SECONDS, MAX_AT_ONCE = 0.2, 4.0, 5_000
 """How long the ideals are tried before anything else, in graphs of up to so many nodes: most real ones need no more."""
+ALONE_SHARE = 0.4
+"""Likewise where nodes stay together: slices are no plans then, as a rule, and ideals alone have a first one."""
 FEW_SHARE = 0.5
 """Where they turn out to be few, the search of them goes on for this share of the time left: it is near its end."""
 PLAN_SHARE, PLAN_SECONDS = 0.1, 2.0
@@ -89,7 +91,8 @@ class BottleneckRun(Sized):
             self.quick(QUICK)
         if not self.large:
             most = AT_ONCE_SECONDS if small or not self.by_orders else PLAN_SECONDS
-            patience = min(most, max(LEAST_SECONDS, AT_ONCE_SHARE * self.limits.remaining))
+            share = ALONE_SHARE if any(self.problem.of(Colocate)) else AT_ONCE_SHARE
+            patience = min(most, max(LEAST_SECONDS, share * self.limits.remaining))
             self.ideals(Ideals(patience=patience), FEW_SHARE)
         plans_first = self.large or (short and not small)
         if not plans_first:

@@ -209,25 +209,40 @@ def along(supernodes: OrderedSupernodes, plan: Plan, k: int) -> Ints | None:
 def pieces(supernodes: OrderedSupernodes, order: Ints, most: int) -> OrderedSupernodes:
     """Return at most *most* supernodes, each some neighbours in *order*, of about the same work.
 
-    Their order is that of the pieces.
+    Their order is that of the pieces, and a tensor joins the pieces that have a pin of it.
 
     Args:
         supernodes: the supernodes.
         order: of all of them, that respects theirs.
         most: how many there may be.
     """
-    if supernodes.n > most:
-        weight = Prices(supernodes.time).weight[0][order]
-        before = np.cumsum(weight) - weight / 2 + np.arange(supernodes.n) * (weight.sum() / supernodes.n + 1e-300)
-        piece = np.minimum((before / (before[-1] * (1 + 1e-9)) * most).astype(np.int64), most - 1)
-    else:
-        piece = np.arange(supernodes.n)
-    groups = [order[piece == p].tolist() for p in np.unique(piece).tolist()]
+    of = pieces_of(supernodes, order, most)
+    groups: list[list[int]] = [[] for _ in range(int(of.max(initial=-1)) + 1)]
+    for c in order.tolist():
+        groups[of[c]].append(c)
+    nets: dict[tuple[int, ...], float] = {}
+    for pins, cost in supernodes.nets:
+        ends = tuple(sorted(set(of[list(pins)].tolist())))
+        if len(ends) > 1:
+            nets[ends] = nets.get(ends, 0.0) + cost
     return OrderedSupernodes(
         members=tuple(tuple(v for c in group for v in supernodes.members[c]) for group in groups),
         before=tuple((p, p + 1) for p in range(len(groups) - 1)),
-        nets=(),
+        nets=tuple(nets.items()),
         time=np.array([supernodes.time[group].sum(axis=0) for group in groups]),
         memory=np.array([supernodes.memory[group].sum() for group in groups]),
         params=np.array([supernodes.params[group].sum() for group in groups]),
     )
+
+
+def pieces_of(supernodes: OrderedSupernodes, order: Ints, most: int) -> Ints:
+    """Return [n] the number of the piece of *order* that each supernode is in; see :func:`pieces`."""
+    of = np.empty(supernodes.n, np.int64)
+    if supernodes.n > most:
+        weight = Prices(supernodes.time).weight[0][order]
+        before = np.cumsum(weight) - weight / 2 + np.arange(supernodes.n) * (weight.sum() / supernodes.n + 1e-300)
+        piece = np.minimum((before / (before[-1] * (1 + 1e-9)) * most).astype(np.int64), most - 1)
+        of[order] = np.unique(piece, return_inverse=True)[1]
+    else:
+        of[order] = np.arange(supernodes.n)
+    return of

@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.views.device_types import DeviceTypes
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices, first_bound
@@ -14,6 +15,7 @@ from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead, BlockStep, sweep
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts, ceiling, states_of, whole_costs
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
+from mtpp_dsl.solvers.partition.ideals.ideals_search import pieces, pieces_of
 from mtpp_dsl.solvers.partition.ideals.lazy_search import INF, Climb
 
 ORDERS = 20
@@ -26,6 +28,10 @@ EFFORT = 300
 """Its steps for each ideal."""
 EXACT = 1e-6
 """A gap of no more than this asks for the optimum."""
+PIECES = 60
+"""An order of more supernodes is first cut into so many pieces, of which plain code finds the best split at once."""
+ROUGH = 1.5
+"""That is done where the plan that is known costs more than the bound by this factor."""
 COARSE = 4.0
 """A plan cheaper than the known one by more than this factor calls for a finer unit."""
 
@@ -157,6 +163,8 @@ class RaisingSearch:
         for order in islice(orders(*self.supernodes.as_graph(), self._seed), ORDERS):
             if self._closed(gap):
                 return
+            if self.supernodes.n > PIECES and self.upper > ROUGH * self.lower:
+                self._roughly(order)
             costs, unit, top = self._net()
             lattice = chain(order)
             floor = int(self.lower / unit)
@@ -165,6 +173,18 @@ class RaisingSearch:
                 if best is not None:
                     self._take(best[1], best[0] * unit)
             self._pause()
+
+    def _roughly(self, order: Ints) -> None:
+        """Find the best split of an order that is cut into a few pieces: quick, and near the best of the order."""
+        rough = pieces(self.supernodes, order, PIECES)
+        top = self.upper if np.isfinite(self.upper) else ceiling(rough, self.devices)
+        costs, unit, limit = whole_costs(rough, self.devices, top)
+        lattice = chain(np.arange(rough.n))
+        best = self._sweep(lattice, costs, limit, int(self.lower / unit), self._ahead(lattice, costs, limit))
+        if best is not None:
+            of = pieces_of(self.supernodes, order, PIECES)
+            steps = [step._replace(supernodes=np.flatnonzero(np.isin(of, step.supernodes))) for step in best[1]]
+            self._take(steps, best[0] * unit)
 
     def _prove(self, lattice: Lattice, gap: float) -> None:
         """Raise the target until a sweep finds a split, or none is left to find."""

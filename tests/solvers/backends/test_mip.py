@@ -27,10 +27,10 @@ from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.solvers.backends.mip import scip
 from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 from mtpp_dsl.solvers.backends.mip.highs import set_options
-from mtpp_dsl.solvers.backends.mip.lazy_highs import silent_highs
 from mtpp_dsl.solvers.backends.mip.model_files import not_above
 from mtpp_dsl.solvers.backends.mip.programs import run
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
+from mtpp_dsl.solvers.runtime.lazy_highs import silent_highs
 from tests.tree import files
 
 NAMES = list(available(BACKENDS))

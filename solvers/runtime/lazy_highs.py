@@ -1,6 +1,6 @@
 """``highspy``, imported when something of it is first used.
 
-``from mtpp_dsl.solvers.backends.mip.lazy_highs import highspy`` takes the place of ``import highspy``. So a process
+``from mtpp_dsl.solvers.runtime.lazy_highs import highspy`` takes the place of ``import highspy``. So a process
 in which it cannot be imported fails only when it is used: see :mod:`mtpp_dsl.solvers.runtime.portfolio.own_process`.
 """
 
