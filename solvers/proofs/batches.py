@@ -52,17 +52,26 @@ class BatchProof:
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the bound; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
-        if problem.objective.batch is None:
-            raise Refused("certificates of batches are about the throughput of a batch")
-        other = next((c for c in problem.constraints if not isinstance(c, KNOWN)), None)
-        if other is not None:
-            raise Refused(f"what 'constraint {other.keyword}' means for a batch is not known")
+        refuse_unknown(problem)
         path, work = data.get("path"), data.get("work")
         if isinstance(path, Mapping):
             return Windows().prove(_sample(problem), path, limits)
         if not isinstance(work, Mapping):
             raise Refused("the certificate has neither a path nor work")
         return _work(problem, work, limits)
+
+
+def refuse_unknown(problem: Problem) -> None:
+    """Refuse what is not about the throughput of a batch, and constraints whose meaning for one is not known.
+
+    Raises:
+        Refused: it is about something else, or has another constraint.
+    """
+    if problem.objective.batch is None:
+        raise Refused("certificates of batches are about the throughput of a batch")
+    other = next((c for c in problem.constraints if not isinstance(c, KNOWN)), None)
+    if other is not None:
+        raise Refused(f"what 'constraint {other.keyword}' means for a batch is not known")
 
 
 def _open(problem: Problem) -> Floats:
@@ -76,8 +85,9 @@ def _open(problem: Problem) -> Floats:
     return time
 
 
-def _several(problem: Problem, time: Floats) -> Floats:
+def times_of_chunks(problem: Problem) -> Floats:
     """Return [n, k, chunks + 1] what so many chunks take at least, in as many batches as a device may run of a node."""
+    time = _open(problem)
     count = time.shape[2] - 1
     takes_all = np.array(time)
     for d in range(problem.k):
@@ -124,7 +134,7 @@ def _sample(problem: Problem) -> Problem:
     return Problem.create(sample, devices, links, Objective("makespan"), rules)
 
 
-def _limits(problem: Problem) -> Floats:
+def memory_limits(problem: Problem) -> Floats:
     """Return [k] the memory that plans may take; ``inf`` without a limit."""
     rooms = np.full(problem.k, inf)
     for rule in problem.of(Memory):
@@ -145,11 +155,11 @@ def _work(problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         raise Refused("the prices of the certificate are too large")
     weights, prices = weights / scale, prices / scale
     head, tail = number(data, "head"), number(data, "tail")
-    time = _several(problem, _open(problem))
+    time = times_of_chunks(problem)
     home = colocation_class(problem)
     inside = np.ones(problem.graph.n, np.bool_)
     if head > 0 or tail > 0:
-        starts, ends = (_paths(problem, time, home, forth, limits) for forth in (True, False))
+        starts, ends = (earliest(problem, time, home, forth, limits).min(axis=1) for forth in (True, False))
         inside = (starts >= head) & (ends >= tail)
     least = []
     counts = np.arange(1, batching.count + 1)
@@ -165,16 +175,29 @@ def _work(problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
             raise UsageError("the time was not enough to check the certificate")
     if not least:
         raise Refused("no node runs between the head and the tail of the certificate")
-    if (prices[np.isinf(_limits(problem))] > 0).any():
+    if (prices[np.isinf(memory_limits(problem))] > 0).any():
         raise Refused("the certificate has a price for memory that is not limited")
     off = ROUNDING * (1 + problem.graph.n / 1e3)
-    paid = fsum(float(m * room) for m, room in zip(prices, _limits(problem), strict=True) if m > 0)
+    paid = fsum(float(m * room) for m, room in zip(prices, memory_limits(problem), strict=True) if m > 0)
     total, every = fsum(least), fsum(weights)
     return head + tail + (total - paid) / every - off * (head + tail + (total + paid) / every)
 
 
-def _paths(problem: Problem, time: Floats, home: list[int], forth: bool, limits: Limits) -> Floats:
-    """Return [n] when any batch of a node can start at the earliest; not *forth*, how long before the end it ends."""
+def earliest(problem: Problem, time: Floats, home: list[int], forth: bool, limits: Limits) -> Floats:
+    """Return [n, k] when a batch of a node can start at the earliest on each device, by longest paths of one input.
+
+    Not *forth*, how long before the end it ends. It is ``inf`` where a device runs no batch of the node.
+
+    Args:
+        problem: the throughput of a batch.
+        time: what so many chunks take, see :func:`times_of_chunks`.
+        home: the class of colocated nodes of each node.
+        forth: whether paths lead to the node.
+        limits: of time.
+
+    Raises:
+        UsageError: the time was not enough.
+    """
     graph = problem.graph
     shortest = time[:, :, 1:].min(axis=2)
     first = np.zeros(shortest.shape)
@@ -189,7 +212,7 @@ def _paths(problem: Problem, time: Floats, home: list[int], forth: bool, limits:
             if home[u] == home[other]:
                 carries = np.where(np.eye(problem.k, dtype=np.bool_), 0.0, inf)
             first[u] = np.maximum(first[u], (first[other] + shortest[other] + carries).min(axis=1))
-    least: Floats = np.where(np.isfinite(shortest), first, inf).min(axis=1)
+    least: Floats = np.where(np.isfinite(shortest), first, inf)
     return least
 
 

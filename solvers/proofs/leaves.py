@@ -10,6 +10,7 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.proofs.batch_rows import batch_rows
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH
 from mtpp_dsl.solvers.proofs.packed import unpacked
 from mtpp_dsl.solvers.proofs.proof_reading import number
@@ -32,7 +33,8 @@ class LeavesProof:
     it). The number of a variable stands for a node that parts its box in those where the variable is 0 and 1; a list
     ``[row, multiplier, row, multiplier, ...]`` for a leaf. In the box of a leaf the sum of the rows, each so many
     times, has no solution: its least value is more than the sum of the limits. All of this is counted in whole numbers.
-    The rows are derived from the problem again (see :mod:`mtpp_dsl.solvers.proofs.split_rows`); the hash only tells
+    The rows are derived from the problem again (:mod:`mtpp_dsl.solvers.proofs.split_rows`,
+    :mod:`mtpp_dsl.solvers.proofs.schedule_rows`, :mod:`mtpp_dsl.solvers.proofs.batch_rows`); the hash only tells
     whether they are those that the certificate is about.
 
     Sources: that multipliers of any precision give a safe bound where variables have bounds is neumaier2004's, the
@@ -64,6 +66,8 @@ def rows_below(problem: Problem, target: float) -> Rows:
     Raises:
         Refused: no such rows are known for such a problem.
     """
+    if problem.objective.batch is not None:
+        return batch_rows(problem, target)
     if problem.objective.quantity == "makespan" and isinstance(problem.interconnect, Links):
         return schedule_rows(problem, target)
     return split_rows(problem, target)

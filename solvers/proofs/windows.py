@@ -25,7 +25,7 @@ from mtpp_dsl.solvers.proofs.proof_reading import (
     refuse_copies,
 )
 
-__all__ = ["Windows"]
+__all__ = ["Windows", "refuse_others", "running_times"]
 
 ROUNDING = 1e-12
 NEARLY = 3e-13
@@ -89,7 +89,7 @@ class Windows:
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the bound; see :class:`mtpp_dsl.core.contracts.protocols.Checker`."""
-        _refuse(problem)
+        refuse_others(problem)
         target = number(data, "target")
         count = number(data, "count")
         if target == 0:
@@ -101,7 +101,7 @@ class Windows:
             raise Refused("the certificate has no rounds")
         forth = _arcs(problem)
         back = _turned(forth)
-        time = _times(problem, forth.group)
+        time = running_times(problem, forth.group)
         proved = target * (1 - ROUNDING * (1 + problem.graph.n / 1e3))
         for given in rounds:
             if limits.remaining <= 0:
@@ -122,7 +122,12 @@ class Windows:
         raise Refused("the certificate leaves every node a window and every interval room")
 
 
-def _refuse(problem: Problem) -> None:
+def refuse_others(problem: Problem) -> None:
+    """Refuse what is not about the makespan of one sample on links, each node run once.
+
+    Raises:
+        Refused: it is about something else.
+    """
     if problem.objective.quantity != "makespan" or problem.objective.batch is not None:
         raise Refused("certificates of windows are about the makespan of one sample")
     if not isinstance(problem.interconnect, Links):
@@ -172,7 +177,7 @@ def _turned(arcs: WindowArcs) -> WindowArcs:
     )
 
 
-def _times(problem: Problem, group: Ints) -> Floats:
+def running_times(problem: Problem, group: Ints) -> Floats:
     """Return [n, k] running times; ``inf`` where the class of a node cannot be."""
     time = np.array(problem.time)
     for d in range(problem.k):

@@ -78,7 +78,7 @@ SOURCES: dict[str, tuple[tuple[str, ...], tuple[Source, ...]]] = {
     "batches": (("interval", "critical-path"), (random_batches,)),
     "ideals": ((), (*SPLITS, *NETWORKS, *OTHERS, random_groups, *PHASES)),
     "halves": ((), (*SPLITS, lambda seed: pipeline(seed, 2))),
-    "leaves": ((), (*SPLITS, *OTHERS, lambda seed: small_problem(seed, "makespan"))),
+    "leaves": ((), (*SPLITS, *OTHERS, lambda seed: small_problem(seed, "makespan"), random_batches)),
 }
 """By the kind of the certificate: methods that find it, none where there is no such method, and problems."""
 

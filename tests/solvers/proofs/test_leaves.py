@@ -21,6 +21,7 @@ from mtpp_dsl.solvers.proofs.leaves import LeavesProof, leaves_of, refutes, rows
 from mtpp_dsl.solvers.proofs.packed import packed, unpacked
 from mtpp_dsl.solvers.proving.leaf_search import find_leaves
 from tests.amount import part
+from tests.batch_problems import random_batches
 from tests.makespans import makespan_problem
 from tests.oracle import optimum
 from tests.row_problems import small_problem
@@ -61,6 +62,7 @@ SOURCES: dict[str, Callable[[int], Problem]] = {
     "rows": lambda seed: small_problem(seed, "bottleneck"),
     "costs": weighted_problem,
     "makespan": lambda seed: makespan_problem(seed, 4, 2),
+    "batches": lambda seed: random_batches(seed, devices=2),
 }
 
 

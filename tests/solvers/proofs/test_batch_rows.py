@@ -1,0 +1,60 @@
+"""The rows of batches: the best plan keeps to them at every target that is not below it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from math import inf
+
+import pytest
+
+from mtpp_dsl.checks.brute_force import plans
+from mtpp_dsl.checks.verification import cost_of
+from mtpp_dsl.core.constraints import Repeat
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.proofs.leaves import rows_below
+from mtpp_dsl.solvers.proofs.rows import Rows
+from tests.amount import part
+from tests.batch_problems import random_batches
+
+MAX_PLANS = 400
+
+
+def values_of(problem: Problem, plan: Plan, rows: Rows) -> list[int]:
+    """Return the variables of a plan: how chunks are divided, and the work that follows from it."""
+    batching, names, number = problem.batching, problem.graph.names, {name: i for i, name in enumerate(rows.names)}
+    values = [0] * len(rows.names)
+    assert plan.batches is not None
+    for v, inputs in enumerate(plan.batches.device.tolist()):
+        many = Counter(inputs)
+        way = tuple(many[d] // batching.chunk for d in range(problem.k))
+        true = {f"{names[v]} divided {way}"}
+        true |= {f"{names[v]} has {p} chunks on {d}" for d, most in enumerate(way) for p in range(1, most + 1)}
+        for name in true & number.keys():
+            values[number[name]] = 1
+    for row in rows.rows:
+        if row.name in number:  # a variable that is no less than the rest of the row
+            own = number[row.name]
+            values[own] = max(values[own], sum(often * values[x] for x, often in row.terms if x != own))
+    return values
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-9])
+def test_the_best_plan_keeps_to_the_rows(unit: float) -> None:
+    tried = 0
+    for seed in range(part(200, 10)):
+        problem = random_batches(seed, devices=2, chunks=2, unit=unit)
+        if seed % 3 == 0:
+            problem = problem.with_constraints([*problem.constraints, Repeat(most=2)])
+        costs = [(cost_of(problem, plan), plan) for plan in islice(plans(problem), MAX_PLANS)]
+        if not costs or len(costs) == MAX_PLANS:
+            continue
+        least, best = min(costs, key=lambda cost: cost[0])
+        for share in (1.0, 1 + 1e-9, 1.3, 3.0) if 0 < least < inf else ():
+            rows = rows_below(problem, least * share)
+            values = values_of(problem, best, rows)
+            tried += 1
+            for row in rows.rows:
+                assert sum(often * values[x] for x, often in row.terms) <= row.most, (seed, row.name)
+    assert tried > 10
