@@ -23,6 +23,10 @@ from mtpp_dsl.solvers.backends.cpsat.time_windows import narrowed, narrowed_batc
 PROBING = "probing_deterministic_time_limit"
 LARGE, QUICK_PROBING = 5_000, 0.05
 """Probing of models with more variables does not look at the clock for 20 s and more, and finds next to nothing."""
+PRESOLVE = "cp_model_presolve"
+WIDE_ROW, LARGE_FACTOR = 8, 2**26
+"""Presolving labelled rows of more terms with larger factors, such as those of loads, does not look at the clock in
+ortools 9.15: a model of 275 variables took more than a minute, and is solved in 3 s without presolving."""
 TURNS = "interleave_search"
 """On one thread, several searches in turns: of batches they find better plans than one that is never left."""
 STATUS: dict[int, Status] = {
@@ -90,6 +94,8 @@ class _Worker:
             return Reply("infeasible", None, request.cutoff + 1, None, monotonic() - began)
         if len(model.model.proto.variables) > LARGE and PROBING not in effort.options:
             setattr(solver.parameters, PROBING, QUICK_PROBING)
+        if _wide(request) and PRESOLVE not in effort.options:
+            setattr(solver.parameters, PRESOLVE, False)
         if isinstance(request, BatchRequest) and effort.threads == 1 and TURNS not in effort.options:
             setattr(solver.parameters, TURNS, True)
         solver.parameters.max_time_in_seconds = max(0.0, effort.seconds - (monotonic() - began))
@@ -135,6 +141,16 @@ def _model(request: Question) -> AnyModel | None:
         return SplitModel(request) if request.possible else None
     tasks = narrowed(request)
     return None if tasks is None else SampleModel(tasks)
+
+
+def _wide(request: Question) -> bool:
+    """Return whether a labelled row has many terms with large factors, as multiples of loads have."""
+    rows = () if isinstance(request, BatchRequest) else request.rows
+    for row in rows:
+        large = any(abs(a) > (1 if kind == "load" else LARGE_FACTOR) for (kind, *_), a in row.terms)
+        if large and (len(row.terms) > WIDE_ROW or any(kind == "load" for (kind, *_), _ in row.terms)):
+            return True
+    return False
 
 
 def _set(parameters: Any, effort: Effort, wordy: bool) -> None:

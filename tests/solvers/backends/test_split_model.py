@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from mtpp_dsl import load
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Separate
@@ -104,3 +106,10 @@ def test_a_solver_of_its_own_for_exact() -> None:
     streamed = Problem.create(graph, [Device("a", memory=1.0)], Shared(1.0, overflow=True))
     with pytest.raises(Refused, match="stream"):
         solve(streamed, "exact", solver="cp-sat")
+
+
+def test_rows_with_multiples_of_loads_are_not_presolved() -> None:
+    """Presolving such rows, in which factors multiply loads, does not look at the clock: minutes for twelve nodes."""
+    rows = Path(__file__).parents[3] / "benchmarks" / "mtpplib" / "specs" / "rows.mtpp"
+    result = solve(load(rows, n=12, rule="balance"), "exact", solver="cp-sat", time_limit=20)
+    assert result.status == "optimal"
