@@ -16,10 +16,14 @@ from mtpp_dsl.core.contracts.protocols import Installed, Method
 from mtpp_dsl.core.errors import Ended, UsageError, did_you_mean
 from mtpp_dsl.core.executors.local import Local
 from mtpp_dsl.core.executors.wire import Wire
+from mtpp_dsl.solving.plugins.rare_loops import rare
 from mtpp_dsl.solving.plugins.samples import large, large_schedule, small
 
-SAMPLE, WHOLE = 0.2, 12.0
-"""Seconds that a method gets for one sample, and for all of them; what it compiles meanwhile is not counted."""
+SAMPLE, WHOLE, RARE = 0.2, 12.0, 2.0
+"""Seconds that a method gets for one sample, for all of them, and for each that needs rare loops.
+
+What it compiles meanwhile is not counted.
+"""
 
 
 class Warmed(NamedTuple):
@@ -114,6 +118,9 @@ def _warmed(name: str) -> Warmed:
                 method.solve(problem, Limits(time=SAMPLE, threads=1), Progress())
             if monotonic() - began - (PREPARING.seconds - preparing) > WHOLE:
                 break
+        for problem in rare(name) if samples else ():
+            if method.accepts(problem) is None:
+                method.solve(problem, Limits(time=RARE, threads=1), Progress())
     except Exception as error:  # of a plug-in, perhaps: the others are to be compiled all the same
         lost = f"{type(error).__name__}: {error}"
     new = [kernel for kernel in KERNELS if kernel.ready and id(kernel) not in before]

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.solving.finding import find_method
+from mtpp_dsl.solving.plugins.rare_loops import rare
 from mtpp_dsl.solving.warming import methods_to_warm
 
 
@@ -37,3 +39,10 @@ def test_names_are_those_of_methods() -> None:
     assert "auto" not in methods_to_warm([])
     with pytest.raises(UsageError, match="no method 'idaels' that could be compiled; did you mean 'ideals'"):
         methods_to_warm(["idaels"])
+
+
+@pytest.mark.parametrize("name", ["annealing", "slicegraph", "ideals", "copies"])
+def test_problems_for_rare_loops_are_ones_that_their_method_takes(name: str) -> None:
+    problems = rare(name)
+    assert problems
+    assert [find_method(name).accepts(problem) for problem in problems] == [None] * len(problems)
