@@ -74,11 +74,12 @@ def _confine_templates() -> None:
     import pyomo.core.expr.template_expr as pyomo_templates
 
     manager = pyomo_templates._TemplateIterManager
-    acquire = type(manager).acquire
 
     def acquire_here(self: Any) -> None:
-        acquire(self)
-        builtins.sum = _on_this_thread(builtins.sum, self.builtin_sum)
+        """Do what the manager's own method does, but never leave its functions in place for all threads."""
+        assert self.paused
+        self.paused = False
+        builtins.sum = _on_this_thread(self.context.sum_template, self.builtin_sum)
         for changed in self.iters:
             changed._class.__iter__ = _on_this_thread(changed._iter, changed._old_iter)
 

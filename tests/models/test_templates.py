@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import builtins
 import threading
+from collections.abc import Iterator
+from typing import Any
 
+import pyomo.core.expr.template_expr as pyomo_templates
 import pyomo.environ as pyo
+import pytest
 
 from mtpp_dsl.models.blocks import components
 
@@ -33,3 +37,32 @@ def test_templates_leave_other_threads_alone() -> None:
     assert str(model.row[2].expr) == "2  <=  x[1] + x[2] + x[3]"
     assert sum is builtins.sum
     assert sum(i for i in ()) == 0
+
+
+def test_there_is_no_moment_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pyomo's own sum is never that of another thread, not even before the ways through its sets are changed, too."""
+    seen: list[object] = []
+
+    class Looked(list):  # type: ignore[type-arg]
+        def __iter__(self) -> Iterator[object]:
+            other = threading.Thread(target=lambda: seen.append(sum(i for i in ())))
+            other.start()
+            other.join()
+            return super().__iter__()
+
+    manager = type(pyomo_templates._TemplateIterManager)
+    begin = manager.init
+
+    def looked_at(self: Any, *arguments: object) -> object:
+        begin(self, *arguments)
+        self.iters = Looked(self.iters)
+        return self
+
+    monkeypatch.setattr(manager, "init", looked_at)
+    model = pyo.ConcreteModel()
+    model.A = pyo.Set(initialize=[1, 2, 3])
+    model.x = pyo.Var(model.A)
+    components.constrain(model, "row", model.A, rule=lambda model, i: sum(model.x[j] for j in model.A) >= i)
+    assert len(model.row) == 3
+    assert seen
+    assert set(seen) == {0}
