@@ -48,6 +48,8 @@ __all__ = [
     "values_of",
 ]
 
+LARGEST_LIMIT = 1e6
+"""In the model's unit: a larger one says nothing of whether a device is used, within a solver's tolerance."""
 WIDEST = 1e5
 """The largest load that rows may name, over the least bottleneck: beyond, solvers call feasible models infeasible."""
 
@@ -166,10 +168,10 @@ def limits_of(problem: Problem, unit: float, most: Floats) -> Callable[[Decision
     return limit
 
 
-def limited(problem: Problem, load: Loads, unit: float) -> dict[int, list[Any]]:
-    """Return shares of limits that rows put on the load of each device, expressions that are 0 for an empty one.
+def limited(problem: Problem, load: Loads, unit: float) -> dict[int, list[tuple[Any, float]]]:
+    """Return the load of each device that rows limit, with its limit, both in the model's *unit*.
 
-    A limit is widened by what the check of plans lets pass.
+    A limit is widened by what the check of plans lets pass. One that is very large is left out.
     """
     limits: dict[int, float] = {}
     for row in problem.hard_rows:
@@ -182,7 +184,8 @@ def limited(problem: Problem, load: Loads, unit: float) -> dict[int, list[Any]]:
         if limit > 0 and isinstance(decision, (Bottleneck, Load)):
             for d in range(problem.k) if isinstance(decision, Bottleneck) else [decision.device]:
                 limits[d] = min(limits.get(d, limit), limit)
-    return {d: [load(d) * (unit / (limit * (1 + 2 * PASSED)))] for d, limit in limits.items()}
+    most = {d: limit * (1 + 2 * PASSED) / unit for d, limit in limits.items()}
+    return {d: [(load(d), limit)] for d, limit in most.items() if limit <= LARGEST_LIMIT}
 
 
 def most_paid(problem: Problem, limit: Callable[[Decision], float], unit: float) -> float:

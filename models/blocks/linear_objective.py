@@ -27,11 +27,13 @@ DROPPED = 1e-9
 Value = Callable[[Decision], Any]
 
 
-def used_devices(model: Any, problem: Problem, on: assignment.On, caps: Mapping[int, Sequence[Any]]) -> None:
+def used_devices(
+    model: Any, problem: Problem, on: assignment.On, caps: Mapping[int, Sequence[tuple[Any, float]]]
+) -> None:
     """Add ``u[d]``, 1 where any node is on d, for the devices that somebody asks about.
 
-    Formula: ``u[d] >= on(v,d)``; ``u[d] <= sum_v on(v,d)``; ``cap(d) <= u[d]`` for what a device without nodes has none
-    of, as a share of its limit.
+    Formula: ``u[d] >= on(v,d)``; ``u[d] <= sum_v on(v,d)``; ``cap(d) <= most(d) u[d]`` for what a device without nodes
+    has none of, and another one at most so much.
     Source -> target: ``used(d)`` -> a binary.
     Exact: a device without nodes has no load, and its memory is free.
     """
@@ -45,8 +47,8 @@ def used_devices(model: Any, problem: Problem, on: assignment.On, caps: Mapping[
     constrain(part, "none", part.D, rule=lambda b, d: b.u[d] <= sum(on(v, d) for v in model.V))
     part.limited = pyo.ConstraintList()
     for d in asked:
-        for share in caps.get(d, ()):
-            part.limited.add(share <= part.u[d])
+        for cap, most in caps.get(d, ()):
+            part.limited.add(cap <= most * part.u[d])
 
 
 def penalties(model: Any, problem: Problem, value: Value, most: Value, unit: float) -> Any:

@@ -48,7 +48,7 @@ from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, st
 from mtpp_dsl.models.blocks.graph import graph_data
 from mtpp_dsl.models.blocks.in_order import stages_in_order
 from mtpp_dsl.models.blocks.linear_objective import add_costs, used_devices
-from mtpp_dsl.models.blocks.memory import memory, workspace
+from mtpp_dsl.models.blocks.memory import PARTS, memory, workspace
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
 from mtpp_dsl.models.blocks.overflow import NOTHING
 from mtpp_dsl.models.blocks.phases import add_maxima, phase_values
@@ -70,6 +70,8 @@ from mtpp_dsl.models.formulations.device_numbering import DeviceNumbering, layou
 from mtpp_dsl.models.formulations.exact_loads import add_loads
 from mtpp_dsl.models.formulations.exact_network import fill_network, network_refusal
 
+LEAST_SHARE = 1e-6
+"""Of a memory: rows that only help the solver leave smaller shares out."""
 KEPT = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, InOrder, Linear, Robust)
 
 
@@ -214,8 +216,8 @@ class Exact(Scoped, CutoffFormulation):
         caps = linear.limited(problem, load, scale.unit)
         for d in np.flatnonzero(np.isfinite(problem.memory_limit) & (problem.memory_limit > 0)).tolist():
             shares = view.memory / (float(problem.memory_limit[d]) * (1 + 2 * PASSED))
-            large = np.flatnonzero(shares > NOTHING).tolist()
-            caps.setdefault(d, []).append(sum(float(shares[v]) * on(v, d) for v in large))
+            large = np.flatnonzero(shares > LEAST_SHARE).tolist()
+            caps.setdefault(d, []).append((sum(PARTS * float(shares[v]) * on(v, d) for v in large), PARTS))
         used_devices(model, problem, on, caps)
         add_costs(model, problem, value, linear.limits_of(problem, scale.unit, most), scale)
         if any(problem.of(Linear)):

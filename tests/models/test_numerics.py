@@ -42,6 +42,7 @@ from mtpp_dsl.models.relaxations.superblocks import Guess
 from mtpp_dsl.solvers.backends.mip.highs import Highs
 from mtpp_dsl.solvers.methods.mip.mip_conflict import explain
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
+from mtpp_dsl.solving import api
 from tests.oracle import optimum
 
 NEEDS_GLPSOL = pytest.mark.skipif(which("glpsol") is None, reason="needs glpsol")
@@ -363,3 +364,27 @@ def test_numbers_too_far_apart_for_a_closed_gap_are_told() -> None:
     assert any("so far apart" in note for note in result.notes)
     near = MipMethod(Exact()).solve(Problem.create(graph, devices, Shared(1.0)), Limits(), Progress())
     assert not near.notes
+
+
+TINY_BESIDE_LARGE = """
+graph {
+  node a (work = 0.000001 s, output = 0.000001 GB)
+  node b (work = 0.000001 s, output = 1 GB)
+  node c (work = 1 s, output = 0.000001 GB)
+  edge a -> c
+}
+device d0 (speed = 1, price = 5 USD)
+device d1 (speed = 2, price = 2 USD)
+device d2 (speed = 2, price = 5 USD)
+interconnect host (bandwidth = 0.5 GB/s)
+minimize cost: sum(price(d) * used(d) for d in devices)
+constraint due: bottleneck <= 2.267 s
+constraint acyclic
+constraint pin b on d2
+"""
+
+
+def test_used_devices_beside_tiny_and_large_nodes() -> None:
+    """HiGHS called three devices optimal where one is enough: rows had what a device has done as a share of a limit."""
+    result = api.solve(api.load(TINY_BESIDE_LARGE), "exact", time_limit=30)
+    assert (result.status, result.cost) == ("optimal", 5.0)
