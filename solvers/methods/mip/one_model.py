@@ -89,7 +89,7 @@ def solve_one(
             write_model(model, limits.write_model)
             progress.report_model(limits.write_model)
         slack = backend_traits(backend).slack
-        floor = _floor(model, scale)
+        floor = _floor(model, scale, -inf if problem.objective.is_linear else 0.0)
         if known is not None:
             _above(model, scale, margin, known)
     tell(None, floor)
@@ -143,10 +143,10 @@ def _proven(bound: float | None, scale: float, margin: float, floor: Proven | No
     return Proven(cost, True, margin, step) if floor is None or cost > floor.cost else floor
 
 
-def _floor(model: Any, scale: float) -> Proven | None:
-    """Return what the bounds of the variables say of the objective."""
+def _floor(model: Any, scale: float, least: float) -> Proven | None:
+    """Return what the bounds of the variables say of the objective, and no less than what no cost is below."""
     from pyomo.contrib.fbbt.expression_bounds_walker import ExpressionBoundsVisitor
 
     objective = next(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
     low, _ = ExpressionBoundsVisitor().walk_expression(objective.expr)
-    return Proven(float(low) * scale, False) if isfinite(low) else None
+    return Proven(max(float(low) * scale, least), False) if isfinite(low) else None

@@ -5,13 +5,17 @@ from __future__ import annotations
 import pytest
 
 from mtpp_dsl.core.constraints import Acyclic, Bottleneck, Linear, Load, Separate
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.generate import generate
 from mtpp_dsl.models.formulations.exact import Exact
+from mtpp_dsl.solvers.backends.mip.highs import Highs
+from mtpp_dsl.solvers.methods.mip.one_model import solve_one
 from mtpp_dsl.solving.api import solve
 
 
@@ -90,3 +94,12 @@ def test_huge_tensors(method: str, ratio: float) -> None:
     result = solve(problem, method)
     assert result.bound is not None
     assert result.bound.cost <= 16.544157744017 * (1 + 1e-6)
+
+
+def test_what_a_model_says_before_any_search_is_not_negative() -> None:
+    """The bounds of variables may leave an iteration less than nothing; its bound is then nothing."""
+    objective = Objective("iteration", microbatches=3, schedule="gpipe")
+    problem = Problem.create(chain(4), devices(2), Shared(1.0), objective, [Acyclic()])
+    solved = solve_one(Exact(), Highs(), problem, Limits(time=0.0), Progress(), lambda incumbent, proven: None)
+    assert solved.proven is None or solved.proven.cost >= 0.0
+    assert solved.outcome.termination == "time_limit"
