@@ -273,13 +273,14 @@ def _timed(problem: Problem, start: Plan) -> Plan:
 
 
 def _honest(result: Result, gap: float) -> Result:
-    """Say "complete" of a method that closed the gap of its own model, where that of the answer is wider.
+    """Say "complete" of a method that closed the gap of its own model, where that of the answer is wider or unknown.
 
     And say "gap" of one that was out of time where what it had reported has met.
     """
     if result.termination == "time_limit" and result.gap is not None and result.gap <= gap:
         return replace(result, termination="gap")
-    if result.termination == "gap" and result.gap is not None and result.gap > gap + OPTIMAL_GAP:
+    wide = result.plan is not None and (result.gap is None or result.gap > gap + OPTIMAL_GAP)
+    if result.termination == "gap" and wide:
         return replace(result, termination="complete")
     return result
 

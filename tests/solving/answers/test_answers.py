@@ -518,6 +518,16 @@ def test_a_throughput_without_end_is_said_to_be_so(tmp_path: Path, capsys: pytes
     assert "objective.value: the answer says None, the plan has inf" in capsys.readouterr().out
 
 
+def test_a_gap_is_not_closed_without_a_bound() -> None:
+    """A search that ends at a bound which it alone knows, when the time for bounds is over, has closed no gap."""
+    text = "graph { node a (work = 5) } device d[2] interconnect links (bandwidth = 1) minimize makespan\n"
+    problem = mtpp_dsl.load(text)
+    for method in ("ea", "annealing"):
+        for seconds in (0.0, 0.001, 0.02):
+            result = mtpp_dsl.solve(problem, method, time_limit=seconds)
+            assert result.termination != "gap" or result.bound is not None
+
+
 SHARDED = """graph {
   node a (work = 1, output = 1, params = 1)
   node b (work = 2, output = 1, params = 1)
