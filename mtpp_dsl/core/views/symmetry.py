@@ -244,7 +244,10 @@ def _alike(problem: Problem, a: int, b: int) -> bool:
         return False
     if not isinstance(problem.interconnect, Links) and one.group != two.group:
         return False
-    time = problem.time if problem.objective.batch is None else problem.batching.time
+    batched = problem.objective.batch is not None
+    if batched and problem.batching.repeat[a] != problem.batching.repeat[b]:
+        return False  # of several constraints the later one counts, so their set does not tell
+    time = problem.batching.time if batched else problem.time
     if not all(np.array_equal(phase.time[:, a], phase.time[:, b]) for phase in problem.each_phase.values()):
         return False
     return bool(np.array_equal(time[:, a], time[:, b]))

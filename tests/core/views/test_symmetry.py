@@ -13,7 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.core.constraints import Acyclic, BatchSizes, BreakSymmetry, Constraint, Linear, Load, Pin, PinChunks
+from mtpp_dsl.core.constraints import (
+    Acyclic,
+    BatchSizes,
+    BreakSymmetry,
+    Constraint,
+    Linear,
+    Load,
+    Pin,
+    PinChunks,
+    Repeat,
+)
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.batches import Batches
 from mtpp_dsl.core.plans.evaluation import evaluate
@@ -197,3 +207,14 @@ def test_rows_of_the_user_tell_devices_apart() -> None:
     devices, links = [Device(f"d{d}") for d in range(3)], Links(np.ones((3, 3)), np.zeros((3, 3)))
     row = Linear(label="even", terms=((Load(0), 1.0), (Load(1), 1.0)), sense="<=", rhs=4.0)
     assert interchangeable(Problem.create(graph, devices, links, Objective("makespan"), [row])) == [(0, 1), (2,)]
+
+
+def test_devices_with_different_numbers_of_batches_are_not_equal() -> None:
+    """Of several constraints ``repeat`` on a device the later counts, though their set is the same for both devices."""
+    graph = Graph.create("a", [], work=1.0)
+    limits = [Repeat(most=most, devices=(d,)) for most, d in ((2, 0), (1, 0), (1, 1), (2, 1))]
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    objective = Objective("throughput", batch=3)
+    problem = Problem.create(graph, [Device("x"), Device("y")], links, objective, [BatchSizes(sizes=(1,)), *limits])
+    assert problem.batching.repeat == (1, 2)
+    assert interchangeable(problem) == [(0,), (1,)]
