@@ -6,6 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from tests.tools.metamorphic.drawing import Draw
+from tests.tools.metamorphic.mixed import mixed
 from tests.tools.metamorphic.rules import of_places, rows
 from tests.tools.metamorphic.text import Spec
 
@@ -236,5 +237,5 @@ def batches(draw: Draw) -> None:
 FAMILIES: dict[str, Callable[[Draw], None]] = {
     "shared": shared, "weighted": weighted, "networks": networks, "makespans": makespans, "subgraphs": subgraphs,
     "phases": phases, "copies": copied, "stages": staged, "robust": robust, "targets": targets,
-    "training": training, "batches": batches,
+    "training": training, "batches": batches, "mixed": mixed,
 }  # fmt: skip

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.tools.metamorphic.answers import Answers
 from tests.tools.metamorphic.claims import answered, compared, confined, planted, proved, reduced
+from tests.tools.metamorphic.exhausting import exhausted
 from tests.tools.metamorphic.harder import eased, hardened, tightened
 from tests.tools.metamorphic.relations import (
     Relation,
@@ -47,6 +48,7 @@ RELATIONS = {
         Relation("confine", "With memories as small as a plan allows, that plan stays one.", confined),
         Relation("plant", "No bound is above a random plan that keeps all constraints.", planted),
         Relation("compare", "No bound of a method is above a plan of another.", compared),
+        Relation("exhaust", "Of few plans, the best is above no bound, and what is called optimal.", exhausted),
         Relation("reduce", "Reductions leave the optimum, and their plans are plans of the problem.", reduced),
         Relation("prove", "A certificate proves its bound, and nothing proves a bound above a plan.", proved),
         Relation("answer", "`mtpp verify` finds the answer right, and it is shown as text and as a page.", answered),
