@@ -83,9 +83,9 @@ types: $(STAMP)
 	$(BIN)/python -m tests.tools.typecheck
 
 # a process a core; the tests of a file stay together, as they use the same compiled code; a few that failed are tried once
-# more alone, as some have time limits that a busy machine does not keep
+# more alone, as some have time limits that a busy machine does not keep, and then with the values in their assertions
 pytest-%: frameworks lint
-	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --amount=$* \
+	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --assert=plain --amount=$* \
 	|| $(BIN)/python -m tests.tools.again --amount=$*
 
 # from an empty environment, as an old one would keep its versions
