@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,9 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.registry import BACKENDS, FORMATS, FORMULATIONS, GENERATORS, METHODS
 from mtpp_dsl.exchange.formats.workload import Workload
 from mtpp_dsl.exchange.model.model_json import text_of
+from mtpp_dsl.solvers.runtime.multi_start import MultiStart
+from mtpp_dsl.solvers.schedule.lifted import module_row
+from mtpp_dsl.solvers.schedule.lns import neighbourhoods
 from mtpp_dsl.solving import testing
 from tests.amount import stride
 from tests.exchange.formats.test_formats import MOIRAI, MSR
@@ -19,7 +23,9 @@ from tests.small_models import llama
 from tests.tools.golden.__main__ import OPTIONS
 
 LONG = ("annealing", "auto", "configuration", "ea", "lifted", "lns", "milp-split", "placeto", "split-bound")
-"""Methods that take long for each sample: tried on one of 48, others on one of 8; in make test-all on all."""
+"""Methods that take long for each sample: tried on one of 48, others on one of 12; in make test-all on all."""
+PATIENT: dict[str, dict[str, Any]] = {"placeto": {"patience": 5}}
+"""What makes further methods end soon in make test."""
 SAMPLES = {"msr": MSR, "moirai": MOIRAI, "model": json.loads(text_of(llama(1)))}
 
 
@@ -27,20 +33,39 @@ def names(group: str) -> list[str]:
     return list(registry.available(group))
 
 
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have random searches give up soon, except in long runs: what they must keep to is not how good they are."""
+    if stride(2) == 1:
+        return
+    monkeypatch.setattr(neighbourhoods, "PATIENCE", 10)
+    monkeypatch.setattr(module_row, "PATIENCE", 4)
+    steps = MultiStart._steps
+    monkeypatch.setattr(MultiStart, "_steps", lambda rounds, *given: min(200, steps(rounds, *given)))
+
+
+def ending() -> float:
+    """Return after how many seconds a search has to be ended by its limit."""
+    return 1.0 if stride(2) == 1 else 0.3
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names(FORMULATIONS))
 def test_formulations(name: str) -> None:
     """A formulation's plans are plans, its bounds bounds, and an exact one is exact."""
-    testing.check_formulation(registry.load(FORMULATIONS, name)(), every=stride(5), every_claim=stride(96))
+    formulation = registry.load(FORMULATIONS, name)()
+    testing.check_formulation(formulation, every=stride(9), every_claim=stride(96), seconds=ending())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names(METHODS))
+@pytest.mark.usefixtures("_impatient")
 def test_methods(name: str) -> None:
     """A method's plans are plans and its bounds bounds; it stops when it should. In make test with little patience."""
-    method = registry.load(METHODS, name)(**({} if stride(2) == 1 else OPTIONS.get(name, {})))
-    every, every_claim = (stride(48), stride(400)) if name in LONG else (stride(8), stride(80))
-    testing.check_method(method, every=every, every_claim=every_claim)
+    options = {} if stride(2) == 1 else {**OPTIONS, **PATIENT}.get(name, {})
+    every, every_claim = (stride(48), stride(400)) if name in LONG else (stride(12), stride(120))
+    method = registry.load(METHODS, name)(**options)
+    testing.check_method(method, every=every, every_claim=every_claim, seconds=ending())
     if hasattr(method, "available") and not method.available().ok:
         pytest.skip(f"{name} is not installed ({method.available().install}): only its messages were checked")
 
