@@ -38,7 +38,7 @@ def published(folder: Path, name: str, rule: Constraint | None, parts: str = "to
     )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("name", "rule", "parts", "value"),
     [

@@ -120,7 +120,7 @@ def test_an_interrupt_keeps_what_is_known(hard: Problem, formulation: Exact | Gu
 def test_progress_hears_incumbents_and_bounds_as_they_come(hard: Problem) -> None:
     """Law: the log moves while the solver works, bounds up and incumbents down."""
     progress = Progress()
-    MipMethod(Exact(), "highs").solve(hard, Limits(time=4.0, threads=1, start=slices(hard)), progress)
+    MipMethod(Exact(), "highs").solve(hard, Limits(time=2.0, threads=1, start=slices(hard)), progress)
     bounds = [entry.bound for entry in progress.log if entry.bound is not None]
     costs = [entry.incumbent for entry in progress.log if entry.incumbent is not None]
     assert bounds == sorted(bounds)

@@ -61,14 +61,14 @@ def test_an_order_of_the_devices_is_kept(seed: int) -> None:
 
 
 def test_wide_graphs_in_an_order_are_balanced() -> None:
-    """Forty branches have 2 ** 40 ideals: only moves tell them apart."""
-    n = 42
+    """Thirty branches have 2 ** 30 ideals: only moves tell them apart."""
+    n = 32
     edges = [(0, v) for v in range(1, n - 1)] + [(v, n - 1) for v in range(1, n - 1)]
     work = [0.0, *(float(1 + v % 5) for v in range(n - 2)), 0.0]
     graph = Graph.create([f"n{v}" for v in range(n)], edges, work=work, output=0.001)
     joined = Links(np.full((4, 4), 1.0), np.zeros((4, 4)))
     problem = Problem.create(graph, [Device(f"d{d}") for d in range(4)], joined, constraints=[Acyclic()])
-    found = Annealing(patience=2).solve(problem, Limits(time=20), Progress())
+    found = Annealing(patience=1).solve(problem, Limits(time=20), Progress())
     assert found.evaluation is not None
     assert not verify(problem, found.plan)  # type: ignore[arg-type]
     assert found.evaluation.cost <= 1.05 * sum(work) / 4

@@ -115,8 +115,8 @@ def test_two_devices_are_searched_in_two_ways(monkeypatch: pytest.MonkeyPatch) -
         check(problem)
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(("model", "seed"), [("er", 1), ("ba", 2), ("ws", 3), ("sbm", 4)])
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(("model", "seed"), [("sbm", 4), ("er", 1), ("ba", 2), ("ws", 3)])
 def test_graphs_are_halved(model: str, seed: int) -> None:
     """Random graphs of 100 nodes over two devices: the optimum, in a second or two; ever better bounds before."""
     result = solve(stages(regal(100, model, "own-memory", seed), 2))
@@ -129,7 +129,7 @@ def test_bounds_of_parted_devices_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """With as many nodes as it likes over any devices, memory and overflow: bounds that hold, and mostly a plan."""
     monkeypatch.setattr(method, "MAX_NODES", 0)
     statuses: Counter[str] = Counter()
-    for seed in range(3000, 3000 + part(150, 12)):
+    for seed in range(3000, 3000 + part(150, 25)):
         problem = random_problem(seed)
         best, result = optimum(problem), solve(problem)
         statuses[result.status] += 1
@@ -138,7 +138,7 @@ def test_bounds_of_parted_devices_hold(monkeypatch: pytest.MonkeyPatch) -> None:
         else:
             assert result.infeasibility is None
             assert all(bound <= best * (1 + NEAR) for bound in bounds_of(result))
-    assert statuses["optimal"] > part(75, 12)
+    assert statuses["optimal"] > part(75, 25)
 
 
 @pytest.mark.long
@@ -303,7 +303,7 @@ def test_one_seed_one_answer() -> None:
 
 def test_a_gap_ends_it() -> None:
     """Asked for a tenth, it stops there; the start is kept, where it is better."""
-    problem = stages(regal(24, "ba", "own-memory", 2), 6)
+    problem = stages(regal(18, "ba", "own-memory", 2), 4)
     best = solve(problem)
     assert best.plan is not None
     rough = solve(problem, gap=0.1, start=best.plan)

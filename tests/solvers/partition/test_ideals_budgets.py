@@ -98,6 +98,7 @@ constraint acyclic
 """
 
 
+@pytest.mark.long
 def test_a_pool_of_equal_devices_is_counted() -> None:
     """The best within a price of eight devices of each of four types is proved."""
     found = solve(load(POOL), "auto", time_limit=60)

@@ -95,7 +95,7 @@ def test_constraints_on_batches_hold() -> None:
         Memory(),
         memory=float((graph.params + (graph.memory - graph.params) * 8).sum()) / 2,
     )
-    result = MilpSplit(module_method="heft").solve(problem, Limits(time=2.0, threads=1), Progress())
+    result = MilpSplit(module_method="heft").solve(problem, Limits(time=0.6, threads=1), Progress())
     assert result.plan is not None
     check_result(problem, result)
     assert not verify(problem, result.plan)
