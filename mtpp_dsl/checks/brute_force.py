@@ -269,6 +269,7 @@ def _mixed(problem: Problem, routes: Sequence[tuple[int, ...]]) -> Plan:
     from scipy.optimize import linprog
 
     load = np.array([loads(problem, list(route)) for route in routes]).T
+    load = load / (load.max(initial=0.0) or 1.0)  # the tolerances of linprog are absolute
     k, count = load.shape
     solution = linprog(
         [0.0] * count + [1.0],
