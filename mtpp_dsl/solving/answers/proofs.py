@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.base.units import format_quantity
-from mtpp_dsl.core.constraints import BatchSizes, Constraint, PinChunks
+from mtpp_dsl.core.constraints import BatchSizes, Constraint, Decision, Largest, PinChunks
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Checker, Method
 from mtpp_dsl.core.errors import Refused, UsageError, VerificationError, did_you_mean
@@ -143,8 +143,16 @@ def _never_negative(objective: Objective) -> bool:
     """Return whether no plan has a cost below zero."""
     if not objective.is_linear:
         return True
-    gains = any(factor < 0 for _, factor in objective.terms)
-    return objective.sense == "minimize" and objective.constant >= 0 and not gains
+    return objective.sense == "minimize" and _no_less_than_zero(objective.terms, objective.constant)
+
+
+def _no_less_than_zero(terms: Iterable[tuple[Decision, float]], constant: float) -> bool:
+    """Return whether a sum of decisions is zero or more: the largest of several sums is if one of these is."""
+    return constant >= 0 and all(
+        factor >= 0
+        and (not isinstance(decision, Largest) or any(_no_less_than_zero(*inner) for inner in decision.sums))
+        for decision, factor in terms
+    )
 
 
 def _by_target_alone(kind: str, problem: Problem, claim: BoundClaim, limits: Limits) -> bool:

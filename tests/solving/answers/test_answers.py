@@ -518,6 +518,20 @@ def test_a_throughput_without_end_is_said_to_be_so(tmp_path: Path, capsys: pytes
     assert "objective.value: the answer says None, the plan has inf" in capsys.readouterr().out
 
 
+def test_the_largest_of_sums_may_be_negative() -> None:
+    """No bound is proved because costs were no less than nothing where the largest of several sums is."""
+    text = """phase p, q
+    graph {{ node a (work = 1) }}
+    device d
+    interconnect shared (bandwidth = 1)
+    minimize max(bottleneck(p) - {0}, bottleneck(q) - 3)
+    """
+    for less, proved in ((2, False), (0, True)):
+        problem = mtpp_dsl.load(text.format(less))
+        finding = check_bound(problem, BoundClaim(-0.5, -0.5, "another", None), Limits(time=5.0))
+        assert finding.proved == proved
+
+
 def test_a_gap_is_not_closed_without_a_bound() -> None:
     """A search that ends at a bound which it alone knows, when the time for bounds is over, has closed no gap."""
     text = "graph { node a (work = 5) } device d[2] interconnect links (bandwidth = 1) minimize makespan\n"
