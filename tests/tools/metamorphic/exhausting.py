@@ -8,6 +8,7 @@ from math import inf
 
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of, size_of
+from mtpp_dsl.core.constraints import Copies
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.problem import Problem
@@ -63,6 +64,11 @@ def _wrong(answer: Answer, best: float, size: float) -> Iterator[str]:
 
 
 def _settled(problem: Problem) -> bool:
-    """Return whether the best of the plans that are tried is the optimum: rows on times may ask nodes to wait."""
+    """Return whether the best of the plans that are tried is the optimum.
+
+    Rows on times may ask nodes to wait, and routes may have to share stages: such plans are not tried.
+    """
+    if any(problem.of(Copies)):
+        return False
     timed = problem.timed and isinstance(problem.interconnect, Links)
     return not timed or not (problem.objective.is_linear or any(problem.hard_rows) or any(problem.soft_rows))
