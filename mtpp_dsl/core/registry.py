@@ -142,6 +142,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "batches": "mtpp_dsl.solvers.proofs.batches:BatchProof",
         "ideals": "mtpp_dsl.solvers.proofs.lattice:IdealsProof",
         "halves": "mtpp_dsl.solvers.proofs.halves:HalvesProof",
+        "series": "mtpp_dsl.solvers.proofs.series:SeriesProof",
         "leaves": "mtpp_dsl.solvers.proofs.leaves:LeavesProof",
     },
     EXECUTORS: {

@@ -38,6 +38,7 @@ from tests.phases import phased_problem, random_case
 from tests.row_problems import small_problem
 from tests.solvers.partition.test_copies_types import SHARES, with_types
 from tests.solvers.proofs.test_halves import pipeline
+from tests.solvers.proofs.test_series import row_problem
 from tests.split_problems import split_problem
 from tests.staging import random_groups, random_stages
 from tests.tight_memories import tight_problem
@@ -78,6 +79,7 @@ SOURCES: dict[str, tuple[tuple[str, ...], tuple[Source, ...]]] = {
     "batches": (("interval", "critical-path"), (random_batches,)),
     "ideals": ((), (*SPLITS, *NETWORKS, *OTHERS, random_groups, *PHASES)),
     "halves": ((), (*SPLITS, lambda seed: pipeline(seed, 2))),
+    "series": ((), (row_problem, lambda seed: makespan_problem(seed, 4, 2))),
     "leaves": ((), (*SPLITS, *OTHERS, lambda seed: small_problem(seed, "makespan"), random_batches)),
 }
 """By the kind of the certificate: methods that find it, none where there is no such method, and problems."""
@@ -145,7 +147,7 @@ def certificates_of(
     """Yield the data of certificates of one kind; *best* is the optimum, where no method finds such certificates."""
     if not methods and not best:
         return
-    if kind in ("ideals", "halves"):
+    if kind in ("ideals", "halves", "series"):
         yield {"target": float(best or 0.0) * BELOW}
     elif kind == "leaves":
         certificate = find_leaves(problem, float(best or 0.0) * BELOW, Limits(time=1.0))

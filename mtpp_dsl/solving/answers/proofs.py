@@ -24,8 +24,11 @@ SECONDS = 30.0
 WITHOUT_DATA = {
     "ideals": "going through all ideals",
     "halves": "minimum cuts that part the devices in two",
+    "series": "searching the modules between cut nodes",
 }
 """Kinds of proofs that need no more than a target, and what the checker does."""
+SHARE = {"series": 0.5}
+"""Of the time that is left, for a kind after which others may prove as much."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class ProofFinding:
 
 
 def check_bound(problem: Problem, claim: BoundClaim, limits: Limits) -> ProofFinding:
-    """Derive the bound again: from its certificate, or without one, as ``simple``, by ideals, by cuts, or by boxes.
+    """Derive the bound again: from its certificate, or without one, as ``simple``, by ideals, cuts, modules or boxes.
 
     What is asked of one of several phases is proved of that phase alone, as it was found: plans and costs are the same.
 
@@ -108,7 +111,7 @@ def check_bound(problem: Problem, claim: BoundClaim, limits: Limits) -> ProofFin
 
 
 def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits: Limits) -> ProofFinding:
-    """Compute the bound again where ``simple``, chains of ideals, cuts, or boxes over all choices prove as much.
+    """Compute the bound again where ``simple``, ideals, cuts, modules, or boxes over all choices prove as much.
 
     Raises:
         VerificationError: the bound is said to be that of ``simple``, and is more.
@@ -158,7 +161,7 @@ def _no_less_than_zero(terms: Iterable[tuple[Decision, float]], constant: float)
 def _by_target_alone(kind: str, problem: Problem, claim: BoundClaim, limits: Limits) -> bool:
     """Return whether a checker that needs no more than a target proves the bound, in the time that there is."""
     checker: Checker = registry.load(registry.PROOFS, kind)()
-    left = Limits(time=min(SECONDS, limits.remaining))
+    left = Limits(time=min(SECONDS, limits.remaining * SHARE.get(kind, 1.0)))
     try:
         checker.prove(recognised(problem).problem, _target(claim), left)
     except (Refused, UsageError):

@@ -1,0 +1,94 @@
+"""Certificates ``series``: optima of modules in a row, and nothing above an optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from mtpp_dsl.core.constraints import Colocate, Constraint, ExclusiveLinks, Forbid, Memory, Pin
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.problem.devices import Device, Links
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.objective import Objective
+from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.proofs.series import SeriesProof, cut_nodes
+from tests.amount import part
+from tests.makespans import makespan_problem
+from tests.oracle import optimum
+
+LESS = 1 - 1e-9
+MORE = (1 + 1e-9, 1 + 1e-6, 1.1, 2.0)
+
+
+def row_problem(seed: int, n: int = 5, k: int = 2) -> Problem:
+    """Return a makespan of small modules in a row, with ties, zeros, closed devices, slow ways, and rules."""
+    random = np.random.default_rng(seed)
+    scale = float(random.choice([1.0, 1.0, 1e-9, 1e9]))
+    edges, ends, size = [], [0] if random.random() < 0.7 else [], 1
+    while size < n:
+        inner = [*range(size, min(size + int(random.integers(1, 4)), n))]
+        edges += [(u, v) for u in inner for v in inner if u < v and random.random() < 0.3]
+        edges += [(u, v) for u in ends for v in inner if random.random() < 0.9]
+        size = inner[-1] + 1
+        if size < n:
+            edges += [(u, size) for u in inner if random.random() < 0.9]
+            ends, size = [size], size + 1
+    times = random.choice([0.0, 1.0, 2.0, 5.0], (k, n)) * (random.random((k, n)) if random.random() < 0.5 else 1.0)
+    times[(random.random((k, n)) < 0.1) & (np.arange(k)[:, None] > 0)] = np.inf
+    carries = random.choice([0.0, 0.5, 1.0, 3.0], (len(edges), k, k))
+    carries[:, range(k), range(k)] = 0.0
+    graph = Graph.create(
+        [f"v{v}" for v in range(n)],
+        edges,
+        memory=random.choice([0.0, 1.0, 2.0], n),
+        times={f"d{d}": times[d] * scale for d in range(k)},
+    )
+    rules: list[Constraint] = [
+        ExclusiveLinks(),
+        Memory(),
+        Colocate(nodes=tuple(random.choice(n, 2, replace=False).tolist())),
+        Pin(nodes=(int(random.integers(n)),), devices=(int(random.integers(k)),)),
+        Forbid(nodes=(int(random.integers(n)),), devices=(0,)),
+    ]
+    kept = [rule for rule, odds in zip(rules, (0.5, 0.3, 0.15, 0.2, 0.15), strict=True) if random.random() < odds]
+    devices = [Device(f"d{d}", memory=float(random.choice([3.0, 6.0, 20.0]))) for d in range(k)]
+    links = Links(np.ones((k, k)), np.zeros((k, k)), carries[: graph.m] * scale)
+    return Problem.create(graph, devices, links, Objective("makespan"), kept)
+
+
+def proved(problem: Problem, target: float) -> bool:
+    """Return whether a target is proved."""
+    try:
+        return SeriesProof().prove(problem, {"target": target}, Limits(time=20.0)) == target
+    except (Refused, UsageError):
+        return False
+
+
+@pytest.mark.parametrize("make", [row_problem, lambda seed: makespan_problem(seed, 4, 2)], ids=["rows", "any"])
+def test_it_proves_optima_and_no_more(make: Callable[[int], Problem]) -> None:
+    """Most optima are proved, those of modules in a row nearly all, and nothing above them."""
+    verdicts: list[bool] = []
+    for seed in range(part(80, 8)):
+        problem = make(seed)
+        best = optimum(problem)
+        if best is not None and best > 0:
+            verdicts.append(proved(problem, best * LESS))
+            assert not any(proved(problem, best * more) for more in MORE), seed
+    assert 2 * sum(verdicts) >= len(verdicts) > 0
+
+
+def test_cut_nodes_are_those_that_all_paths_go_through() -> None:
+    """A node is none beside which another ends or begins, or which an edge bypasses."""
+    for edges, expected in (
+        ([(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)], [0, 1, 4]),
+        ([(0, 1), (1, 2), (0, 2), (2, 3)], [0, 2, 3]),
+        ([(0, 1), (2, 3)], []),
+        ([(0, 2), (1, 2), (2, 3), (2, 4)], [2]),
+        ([(0, 1), (1, 2), (0, 3)], [0]),
+    ):
+        n = 1 + max(v for edge in edges for v in edge)
+        graph = Graph.create([str(v) for v in range(n)], edges, work=[1.0] * n)
+        assert cut_nodes(graph) == expected
