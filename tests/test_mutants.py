@@ -70,7 +70,8 @@ def test_files(path: object) -> None:
     assert own
     assert len({mutant.name for mutant in own}) == len(own)
     for mutant in own[:: max(1, len(own) // 10)]:
-        compile(changed_tree(mutant), mutant.path, "exec")
+        with changed_tree(mutant) as tree:
+            compile(tree, mutant.path, "exec")
 
 
 def test_known_ones_are_there() -> None:
@@ -83,8 +84,8 @@ def test_known_ones_are_there() -> None:
 def test_one_that_is_gone() -> None:
     """A fault that a file no longer has is not put anywhere."""
     gone = Mutant(mutants_of(whole_files()[0])[0].path, 1, "nowhere", "1", "2", False)
-    with pytest.raises(LookupError, match="nowhere"):
-        changed_tree(gone)
+    with pytest.raises(LookupError, match="nowhere"), changed_tree(gone):
+        pass
 
 
 def test_lines_of_a_statement() -> None:

@@ -47,3 +47,22 @@ def test_they_prove_what_they_proved(number: int) -> None:
 
 def test_each_kind_is_recorded() -> None:
     assert {record["kind"] for record in RECORDS} == set(registry.available(registry.PROOFS))
+
+
+def out_of_time(record: Mapping[str, Any]) -> bool:
+    """Return whether a certificate that proves something is left unchecked where no time is left, and for that."""
+    data = next((data for data, value in record["cases"] if value > 0), None)
+    if data is None:
+        return False
+    try:
+        registry.load(registry.PROOFS, record["kind"])().prove(problem_of(record["spec"]), data, Limits(time=0.0))
+    except UsageError as error:
+        return "time" in str(error)
+    return False
+
+
+@pytest.mark.parametrize(
+    "kind", ["batches", "count", "cuts", "halves", "ideals", "leaves", "path-hull", "routes", "windows"]
+)
+def test_they_look_at_the_clock(kind: str) -> None:
+    assert any(out_of_time(record) for record in RECORDS if record["kind"] == kind)

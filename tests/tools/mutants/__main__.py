@@ -41,7 +41,7 @@ def main() -> int:
     asked = arguments()
     if asked.trace is not None or not any(FOLDER.glob("lines.*")):
         trace(asked.trace or [], asked.jobs)
-    chosen = sample(asked)
+    chosen = sample(asked.seed, asked.count, asked.only)
     known = tomllib.loads(LIST.read_text(encoding="utf-8"))
     verdicts = Verdicts(FOLDER / "verdicts.jsonl")
     result = {mutant: KNOWN for mutant in chosen if mutant.name in known}
@@ -84,10 +84,10 @@ def table(result: dict[Mutant, str]) -> str:
     return "\n".join("  ".join([row[0].ljust(32), *(cell.rjust(9) for cell in row[1:])]) for row in rows)
 
 
-def sample(asked: argparse.Namespace) -> list[Mutant]:
-    """Return the faults to try: seeded, and without those that are not asked for."""
-    every = [mutant for mutant in mutants() if asked.only in mutant.path]
-    return random.Random(asked.seed).sample(every, min(asked.count, len(every)))
+def sample(seed: int, count: int, only: str) -> list[Mutant]:
+    """Return *count* faults of all those of files with *only* in their path."""
+    every = mutants(only)
+    return random.Random(seed).sample(every, min(count, len(every)))
 
 
 def trace(tests: list[str], jobs: int) -> None:

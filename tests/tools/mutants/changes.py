@@ -6,7 +6,9 @@ import ast
 import copy
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -40,6 +42,8 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
 CALLED = {"max": "min", "min": "max", "any": "all", "all": "any", "maximum": "minimum", "minimum": "maximum"}
 TOLERANCE = 1e-3
 """Numbers between 0 and this are tolerances: one that is twice as large is no fault."""
+LARGE = 100
+"""Whole numbers from this on are limits of what is tried, or factors: one more is no fault."""
 UNTOUCHED = ("annotation", "returns", "decorator_list", "exc", "type_comment")
 """Fields in which nothing is changed: types, decorators, and the texts of errors."""
 
@@ -83,27 +87,26 @@ class _Fault:
     within: str
     at_import: bool
 
-    def apply(self) -> None:
-        """Put the new node in the place of the old one."""
+    def exchange(self, old: ast.AST, new: ast.AST | None) -> None:
+        """Put a node in the place of another one, or nothing where there is a list of them."""
         for field, value in ast.iter_fields(self.parent):
-            if value is self.old:
-                setattr(self.parent, field, self.new)
-            elif isinstance(value, list) and any(item is self.old for item in value):
-                items = [self.new if item is self.old else item for item in value]
-                value[:] = [item for item in items if item is not None]
+            if value is old:
+                setattr(self.parent, field, new)
+            elif isinstance(value, list) and any(item is old for item in value):
+                items = [new if item is old else item for item in value]
+                setattr(self.parent, field, [item for item in items if item is not None])
 
 
-def mutants() -> list[Mutant]:
-    """Return every fault of every file, in a fixed order."""
-    return [
-        *(mutant for path in whole_files() for mutant in mutants_of(path)),
-        *(mutant for path in scope_files() for mutant in mutants_of(path, in_scopes=True)),
-    ]
+def mutants(only: str = "") -> list[Mutant]:
+    """Return every fault of the files with *only* in their path, in a fixed order."""
+    every = [*((path, False) for path in whole_files()), *((path, True) for path in scope_files())]
+    wanted = [(path, in_scopes) for path, in_scopes in every if only in path.relative_to(ROOT).as_posix()]
+    return [mutant for path, in_scopes in wanted for mutant in mutants_of(path, in_scopes)]
 
 
 def mutants_of(path: Path, in_scopes: bool = False) -> list[Mutant]:
     """Return the faults of one file; *in_scopes*: of what stands in a ``Scope(…)`` alone."""
-    return faults_in(ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT).as_posix(), in_scopes)
+    return [*_faults_of(path.relative_to(ROOT).as_posix(), in_scopes)[1]]
 
 
 def faults_in(tree: ast.Module, name: str, in_scopes: bool = False) -> list[Mutant]:
@@ -111,19 +114,37 @@ def faults_in(tree: ast.Module, name: str, in_scopes: bool = False) -> list[Muta
     return [mutant for mutant, _ in _named(tree, name, in_scopes)]
 
 
-def changed_tree(mutant: Mutant) -> ast.Module:
-    """Return the tree of the file with the fault in it.
+@contextmanager
+def changed_tree(mutant: Mutant) -> Iterator[ast.Module]:
+    """Yield the tree of the file with the fault in it, for as long as it is needed.
 
     Raises:
         LookupError: the file has no such fault.
     """
-    tree = ast.parse((ROOT / mutant.path).read_text(encoding="utf-8"))
     for in_scopes in (False, True):
-        for other, fault in _named(tree, mutant.path, in_scopes):
-            if other == mutant:
-                fault.apply()
-                return ast.fix_missing_locations(tree)
+        tree, faults = _faults_of(mutant.path, in_scopes)
+        fault = faults.get(mutant)
+        if fault is not None:
+            items = {field: value for field, value in ast.iter_fields(fault.parent) if isinstance(value, list)}
+            if fault.new is not None:
+                ast.fix_missing_locations(fault.new)
+            fault.exchange(fault.old, fault.new)
+            try:
+                yield tree
+            finally:
+                if fault.new is not None:
+                    fault.exchange(fault.new, fault.old)
+                for field, value in items.items():
+                    setattr(fault.parent, field, value)
+            return
     raise LookupError(f"{mutant.name}: the file has no such fault")
+
+
+@cache
+def _faults_of(path: str, in_scopes: bool) -> tuple[ast.Module, dict[Mutant, _Fault]]:
+    """Return the tree of a file and its faults: made once, as many of one file are tried."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return tree, dict(_named(tree, path, in_scopes))
 
 
 def _named(tree: ast.Module, path: str, in_scopes: bool) -> list[tuple[Mutant, _Fault]]:
@@ -175,7 +196,7 @@ def _faults(node: ast.AST, parent: ast.AST) -> Iterator[tuple[ast.AST, ast.AST, 
             yield parent, node, _with(node, op=ast.Or() if isinstance(operator, ast.And) else ast.And())
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield parent, node, operand
-        case ast.Constant(value=value) if isinstance(value, bool | int | float) and _is_no_tolerance(value):
+        case ast.Constant(value=value) if isinstance(value, bool | int | float) and _is_changed(value):
             yield parent, node, ast.Constant(_other(value))
         case ast.Call(func=ast.Name(id=name) as function) if name in CALLED:
             yield node, function, _with(function, id=CALLED[name])
@@ -197,8 +218,8 @@ def _faults(node: ast.AST, parent: ast.AST) -> Iterator[tuple[ast.AST, ast.AST, 
             yield parent, node, ast.Break()
 
 
-def _is_no_tolerance(value: float) -> bool:
-    return isinstance(value, int) or value == 0 or abs(value) >= TOLERANCE
+def _is_changed(value: float) -> bool:
+    return abs(value) < LARGE if isinstance(value, int) else value == 0 or abs(value) >= TOLERANCE
 
 
 def _other(value: float) -> float:

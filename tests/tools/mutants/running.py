@@ -6,8 +6,10 @@ module is made of the changed text. Tests that start processes of their own do n
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -18,6 +20,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from itertools import islice, pairwise
+from math import ceil
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
@@ -26,16 +29,21 @@ import pytest
 from tests.tools.mutants.changes import Mutant, changed_tree
 from tests.tree import ROOT, files
 
-__all__ = ["BROKEN", "KILLED", "SURVIVED", "TIMED_OUT", "Trial", "try_all"]
+__all__ = ["BROKEN", "KILLED", "SURVIVED", "TIMED_OUT", "Trial", "changed_functions", "functions_by_file", "try_all"]
 
 KILLED, SURVIVED, TIMED_OUT, BROKEN = "killed", "survived", "timed out", "not put in"
-VERDICTS = {0: SURVIVED, 1: KILLED}
+VERDICTS = {0: SURVIVED, 1: KILLED, -signal.SIGXCPU: TIMED_OUT}
 """By the exit status of the process; any other says that the fault could not be put in."""
 OPTIONS = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:capture", "--amount=usual")
 FIRST = (4, 32)
 """Of a fault at import, so many tests are collected and run before the others: they notice most faults."""
-PATIENCE, FACTOR = 30.0, 6.0
-"""Seconds, and times what its tests take without it, that a mutant may take; one that takes longer never ends."""
+PATIENCE, FACTOR = 10.0, 4.0
+"""Seconds of processor time, and times what its tests take without it, that a mutant may take; else it never ends."""
+WAITING = 20.0
+"""Times as long on the clock a mutant may wait for something, on a busy machine, too."""
+
+FUTURE = annotations.compiler_flag
+"""For the code of a part of a file, which does not begin with the line that all files have."""
 
 Trial = tuple[Mutant, Sequence[str], float]
 """A mutant, its tests in the order in which they are run (the first that fails ends the run), and the seconds that
@@ -67,7 +75,7 @@ class _Trials:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Fork a process for each mutant."""
         self._items = {item.nodeid: item for item in session.items}
-        self._functions = _functions_by_file({mutant.path for mutant, _, _ in self._trials})
+        self._functions = functions_by_file({mutant.path for mutant, _, _ in self._trials})
         for mutant, verdict in self._verdicts(self._trials):
             self._report(mutant, verdict)
         return True
@@ -89,8 +97,8 @@ class _Trials:
             for mutant, tests, seconds in islice(waiting, self._jobs - len(running)):
                 child = os.fork()
                 if child == 0:
-                    self._run(mutant, tests)
-                running[child] = mutant, time.monotonic() + PATIENCE + FACTOR * seconds
+                    self._run(mutant, tests, PATIENCE + FACTOR * seconds)
+                running[child] = mutant, time.monotonic() + WAITING * (PATIENCE + FACTOR * seconds)
             if not running:
                 return
             time.sleep(0.02)
@@ -103,9 +111,11 @@ class _Trials:
                     del running[child]
                     yield mutant, VERDICTS.get(os.waitstatus_to_exitcode(status), BROKEN) if ended else TIMED_OUT
 
-    def _run(self, mutant: Mutant, tests: Sequence[str]) -> None:
-        """Run the tests with the fault, and end the process with 0 if none of them fails."""
+    def _run(self, mutant: Mutant, tests: Sequence[str], seconds: float) -> None:
+        """Run the tests with the fault, for so much processor time; end the process with 0 if none of them fails."""
         os.setpgid(0, 0)
+        resource.setrlimit(resource.RLIMIT_CPU, (ceil(seconds), ceil(seconds) + 1))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it ends without a file of its memory
         status = 2
         try:
             sink = os.open(os.devnull, os.O_WRONLY)
@@ -120,7 +130,8 @@ class _Trials:
 
     def _run_inside(self, mutant: Mutant, tests: Sequence[str]) -> int:
         """Run tests that have been collected, after the function is changed."""
-        _change_function(mutant, self._functions[mutant.path])
+        for function, code in changed_functions(mutant, self._functions[mutant.path]):
+            function.__code__ = code
         self._in_child = True
         items = [self._items[test] for test in tests if test in self._items]
         for item, following in pairwise([*items, None]):
@@ -146,7 +157,7 @@ def _keep_compiled_code_in(folder: str) -> None:
         sys.modules["numba"].config.CACHE_DIR = folder  # type: ignore[attr-defined]
 
 
-def _functions_by_file(paths: set[str]) -> dict[str, list[FunctionType]]:
+def functions_by_file(paths: set[str]) -> dict[str, list[FunctionType]]:
     """Return the functions that are there of these files, paths from the root of the checkout."""
     modules = files()
     for path in sorted(paths):
@@ -161,25 +172,32 @@ def _functions_by_file(paths: set[str]) -> dict[str, list[FunctionType]]:
     return functions
 
 
-def _change_function(mutant: Mutant, functions: Sequence[FunctionType]) -> None:
-    """Put the code with the fault into the functions of its file.
+def changed_functions(mutant: Mutant, functions: Sequence[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
+    """Return which of the functions of its file a mutant changes, each with its code with the fault.
 
     Raises:
         LookupError: the function is not there.
     """
-    changed = {(part.co_qualname, part.co_firstlineno): part for part in _functions(_changed_code(mutant))}
+    code = _changed_code(mutant, all_of_it=False)
+    changed = {(part.co_qualname, part.co_firstlineno): part for part in _functions(code)}
+    result = []
     count = 0
     for function in functions:
         part = changed.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
         if part is not None and function.__qualname__ != "<lambda>":
             count += f"{mutant.within}.".startswith(f"{function.__code__.co_qualname}.")
-            function.__code__ = part
+            result.append((function, part))
     if not count:
         raise LookupError(f"{mutant.within} is no function of {mutant.path}")
+    return result
 
 
-def _changed_code(mutant: Mutant) -> CodeType:
-    return compile(changed_tree(mutant), str(ROOT / mutant.path), "exec", dont_inherit=True)
+def _changed_code(mutant: Mutant, *, all_of_it: bool = True) -> CodeType:
+    """Return the code of the file with the fault; or, not *all_of_it*, of the function or class alone that has it."""
+    with changed_tree(mutant) as tree:
+        body = [part for part in tree.body if all_of_it or part.lineno <= mutant.line <= (part.end_lineno or 0)]
+        module = ast.Module(body, type_ignores=[])
+        return compile(module, str(ROOT / mutant.path), "exec", FUTURE, dont_inherit=True)
 
 
 def _functions(code: CodeType) -> Iterator[CodeType]:
