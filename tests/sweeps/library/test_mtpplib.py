@@ -20,8 +20,8 @@ FOLDER = Path(__file__).resolve().parents[3] / "benchmarks" / "mtpplib"
 SAMPLE = 50
 QUICK_NODES = 250
 """In the sample are problems of up to so many nodes; in test-all those of any size."""
-QUICK_PROOFS = ("shares", "windows")
-"""Kinds of certificates that are proved again in the sample, by sums and longest paths; in test-all every kind."""
+QUICK_PROOFS = ("batches", "count", "path-hull", "routes", "shares", "windows")
+"""Kinds of certificates that are proved again in the sample, as each takes a moment; in test-all every kind."""
 
 
 @cache
