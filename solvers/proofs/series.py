@@ -162,7 +162,8 @@ class _Row:
             if len(nodes) > MAX_NODES:
                 raise Refused(f"a module has more than {MAX_NODES} nodes")
             module, allowed = reading.module(nodes, entry=first >= 0)
-            key = b"".join(part.tobytes() for part in (*module[:4], allowed)) + bytes([first >= 0, last in cuts])
+            shape = np.array([*module.time.shape, len(module.source), first >= 0, last in cuts])
+            key = b"".join(part.tobytes() for part in (shape, *module[:4], allowed))
             if key not in kinds:
                 kinds[key] = _Kind(module, first >= 0, last in cuts, allowed)
             self._kinds.append(kinds[key])

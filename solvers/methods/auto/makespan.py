@@ -61,8 +61,8 @@ PART_NODES = 3_000
 """Parts of a chain of anchors with more nodes are not given to CP-SAT."""
 ANNEALING_SHARE = 0.4
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.0
-"""For a first annealing where modules by themselves are not expected to do better: in 5 s plans cost 7 %, 9 % and 3 %
-less than list schedules (wired-slow-exclusive-n32-m3, -m10, moirai-inceptionv4-exclusive), in 20 s up to 1 % less."""
+"""For a first annealing where modules by themselves are not expected to do better: in 5 s plans cost 7 %, 3 % and 9 %
+less (wired-slow-exclusive-n32-m3, -m10, moirai-inceptionv4-exclusive), in 20 s up to 1 % less."""
 ROUNDING = 1e-4
 """A gap that whole numbers may leave."""
 
