@@ -25,6 +25,7 @@ from mtpp_dsl.solvers.methods.branching import Branching
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.methods.shared_scopes import SLICES
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
+from mtpp_dsl.solvers.partition.ideals.nest import one_level
 from mtpp_dsl.solvers.reductions.training_parts import parts_fit
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, attempt, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
@@ -196,12 +197,15 @@ class BottleneckRun(Sized):
     def _slice(self, reduced: Reduced, counted: Problem, method: SliceGraph, seconds: float) -> bool:
         """Slice *counted* under the constraints that slicing can honour, and keep what satisfies the others too.
 
+        Groups of devices are sliced as one level: neighbours in the order of the devices are in one group, as a rule.
+
         Returns whether slicing accepts that.
         """
         problem = reduced.problem
         relaxed = counted.with_constraints(
             [c for c in problem.constraints if type(c) in SLICES.constraints and not isinstance(c, Colocate)]
         )
+        relaxed = one_level(relaxed) if relaxed.hierarchical else relaxed
         if method.accepts(relaxed) is not None:
             return False
         if any(one.enlarges and type(one) not in SLICES.constraints for one in problem.constraints):
@@ -210,7 +214,7 @@ class BottleneckRun(Sized):
         if self.told is not None and (not all_kept or self.tells(SliceGraph.name)):
             return False
         self.progress.say(f"slicing topological orders of {problem.graph.n} nodes")
-        valid_anyway = all_kept and counted is problem
+        valid_anyway = all_kept and counted is problem and not problem.hierarchical
         start = self.limits.start if reduced.lift is identity else None
         listener = reduced.listener(None if valid_anyway else problem, lambda: self.closed)
         method.solve(relaxed, self.limits.within(seconds, start=start), listener)

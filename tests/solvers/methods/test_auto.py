@@ -228,6 +228,19 @@ def test_the_plan_of_a_large_graph_comes_before_its_bounds(monkeypatch: pytest.M
     assert progress.cost <= evenly < 1.3 * progress.cost < one_device
 
 
+def test_groups_of_devices_are_sliced_as_one_level() -> None:
+    """Slices give a plan of a hierarchy at once, which costs far less than one device; its cost is that with groups."""
+    devices = [Device(f"d{d}", group=str(d // 2)) for d in range(4)]
+    problem = Problem.create(
+        layered(200, 4, seed=1), devices, Shared(10.0, between=1.0), constraints=[Acyclic(parts="forward")]
+    )
+    progress = Progress()
+    BottleneckRun(problem, Limits(time=20.0, threads=1), progress).slice_as_it_is()
+    assert progress.plan is not None
+    assert progress.cost == evaluate(problem, progress.plan).cost < problem.time[:, 0].sum() / 3
+    assert verify(problem, progress.plan) == []
+
+
 def test_same_seed_same_answer() -> None:
     """Two runs with one seed agree node by node."""
     problem = regal(16, 2)
