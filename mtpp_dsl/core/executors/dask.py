@@ -90,6 +90,7 @@ class Dask:
                 threads_per_worker=1,
                 processes=True,
                 dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # not the usual port, which another may have
                 silence_logs=logging.CRITICAL,
             )
 

@@ -36,7 +36,6 @@ from mtpp_dsl.sweeps.store.store import Store
 
 pytestmark = [
     pytest.mark.needs("distributed"),
-    pytest.mark.slow,
     pytest.mark.skipif(sys.platform == "win32", reason="sends signals"),
 ]
 
@@ -64,7 +63,12 @@ DIGEST = fingerprint(read(STAGES), {}).digest
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Dask]:
-    executor = open_executor("local-cluster:2")
+    """Start a cluster beside another one, which has the usual port."""
+    with socket.socket() as usual:
+        with suppress(OSError):  # where it is taken already
+            usual.bind(("127.0.0.1", 8787))
+            usual.listen()
+        executor = open_executor("local-cluster:2")
     assert isinstance(executor, Dask)
     yield executor
     executor.close()
