@@ -20,6 +20,9 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=4)
 # each module is compiled when it is first imported, and kept: to compile all that pip installs takes as long as the rest
 export PYTHONDONTWRITEBYTECODE :=
+# of tests that take long, a commit tries some, and a few commits try all (tests/turns.py); make test TURN= tries all
+TURN ?= $(shell git rev-parse HEAD 2>/dev/null || echo 0)
+TURNS = $(if $(filter usual,$*),$(TURN:%=--turn=%))
 
 .PHONY: install frameworks demo wheel site test quick test-all test-newest test-oldest lint types
 
@@ -85,7 +88,7 @@ types: $(STAMP)
 # a process a core; the tests of a file stay together, as they use the same compiled code; a few that failed are tried once
 # more alone, as some have time limits that a busy machine does not keep, and then with the values in their assertions
 pytest-%: frameworks lint
-	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --assert=plain --amount=$* \
+	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --assert=plain --amount=$* $(TURNS) \
 	|| $(BIN)/python -m tests.tools.again --amount=$*
 
 # from an empty environment, as an old one would keep its versions

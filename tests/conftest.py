@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from os import environ
 from pathlib import Path
 from typing import Any
@@ -12,14 +14,15 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
-from tests.amount import choose, stride
+from tests.amount import choose
 from tests.browser import browser, open_page  # noqa: F401  fixtures
+from tests.turns import has_turn, seconds_of
 
 try:
+    import mtpp_dsl.core.base.compiling
     import mtpp_dsl.grammars
     import mtpp_dsl.models
-    import mtpp_dsl.solvers  # noqa: F401
-    from mtpp_dsl.core.base.compiling import KERNELS
+    import mtpp_dsl.solvers
 except ModuleNotFoundError as error:
     pytest.exit(
         f"{error}. Install the project first (make install, or pip install -e .): the installation maps models/, "
@@ -32,17 +35,6 @@ EXAMPLES = {"quick": 0.1, "usual": 0.12, "all": 10.0}
 """By the amount of testing, how many random examples there are for each that a test is written with."""
 QUICK_CASES = 1
 """Of a test with many parameters, quick runs try so many."""
-LONGEST = (
-    "test_conformance", "test_custom_constraints", "test_latency", "test_phases", "test_pictures", "test_docs",
-    "test_cpsat_batches", "test_browser", "test_loop", "test_random_specs", "test_signals", "test_site",
-    "test_portfolio", "test_layers", "test_torch_run", "test_batched_heuristics", "test_hf", "test_symmetry",
-    "test_installed", "test_auto_schedule", "test_mip", "test_packaging", "test_auto", "test_ideals",
-    "test_reductions", "test_answers", "test_server", "test_annealing", "test_front", "test_dask", "test_cli",
-    "test_torch_model", "test_branching", "test_session", "test_name_requests", "test_cpsat",
-    "test_figures_browser", "test_bench",
-)  # fmt: skip
-"""Files that take longest begin first, so that no process is left alone with one of them."""
-
 settings.register_profile(
     "default", max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -57,30 +49,45 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="usual",
         help="quick: one case of each fast test (make quick); all: the long ones too (make test-all)",
     )
+    parser.addoption(
+        "--turn",
+        type=lambda text: int(text, 16),
+        metavar="COMMIT",
+        help="of tests that take long, try those of this turn, such as a commit's hash (tests/turns.py)",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say how much is tested before tests are collected."""
+    """Say how much is tested before tests are collected; have hypothesis not read all of our code for constants.
+
+    It would try numbers and words that stand there, and takes a third of the time in which tests are collected.
+    """
     choose(config.getoption("amount"))
+    with suppress(ImportError):  # it is no public name, and may be gone
+        providers: Any = import_module("hypothesis.internal.conjecture.providers")
+        providers.is_local_module_file = lambda path: False
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what the amount of testing does not ask for, scale random examples, and put long files first."""
-    amount = config.getoption("amount")
+    amount, turn = config.getoption("amount"), config.getoption("turn")
     cases: Counter[str] = Counter()
     kept, left = [], []
     for item in items:
         function = item.nodeid.partition("[")[0]
         number = cases[function]
         cases[function] += 1
-        few = amount == "quick" and (item.get_closest_marker("slow") is not None or number >= QUICK_CASES)
+        few = amount == "quick" and (number >= QUICK_CASES or seconds_of(item.nodeid) > 0)
         long = amount != "all" and item.get_closest_marker("long") is not None
         sampled = item.get_closest_marker("sampled") if amount != "all" else None
         skipped = sampled is not None and number % sampled.args[0] != 0
-        (left if few or long or skipped else kept).append(item)
+        later = turn is not None and not has_turn(item.nodeid, turn)
+        (left if few or long or skipped or later else kept).append(item)
     config.hook.pytest_deselected(items=left)
-    place = {name: i for i, name in enumerate(LONGEST)}
-    items[:] = sorted(kept, key=lambda item: place.get(item.path.stem, len(place)))
+    files: Counter[Path] = Counter()
+    for item in kept:
+        files[item.path] += seconds_of(item.nodeid)
+    items[:] = sorted(kept, key=lambda item: -files[item.path])  # that no process is left alone with a long one
     scaled: set[int] = set()
     for item in items:
         test = getattr(item, "obj", None)
@@ -91,14 +98,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Import the packages that a test needs, or skip it: to import them takes seconds, and not every process has to.
-
-    What ran as plain Python in the tests before does not count when a loop is compiled, except in long runs: else the
-    small problems of thousands of tests would compile everything.
-    """
-    if stride(2) > 1:
-        for kernel in KERNELS:
-            kernel.forget()
+    """Import the packages that a test needs, or skip it: to import them takes seconds, and not every process has to."""
     for mark in item.iter_markers("needs"):
         for name in mark.args:
             pytest.importorskip(name, reason=f"{name} is not installed")
@@ -122,12 +122,14 @@ def _text(path: Path) -> str:
 
 
 def pytest_collection_finish() -> None:
-    """Have the collector of garbage run less often, and pass over modules and tests; compile later than for users."""
-    from mtpp_dsl.core.base import compiling
+    """Have the collector of garbage run less often, and pass over modules and tests.
 
+    A loop is compiled when it has run as long as that takes, over all tests of a process, and not earlier: the
+    problems of most are small, and to compile all loops takes minutes.
+    """
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-    compiling.LONGER = 1.0  # of many small problems in one process, not all runs are long if one is
+    mtpp_dsl.core.base.compiling.LONGER = 1.0
 
 
 def _scale(test: object, by: float) -> None:

@@ -180,7 +180,6 @@ class Reader:
         return code or 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [pytest.param(page, marks=pytest.mark.long) if page.name in LONG_PAGES else page for page in PAGES],

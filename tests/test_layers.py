@@ -345,7 +345,6 @@ def test_core_starts_light() -> None:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [["solve", "quickstart"], ["solve", "unequal"], ["check", "quickstart"], ["methods"]]
 )

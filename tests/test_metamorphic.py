@@ -46,7 +46,6 @@ FEATURES = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_relations_hold(family: str) -> None:
     """Each spec is asked about by some relations, in turns, and nothing contradicts them."""

@@ -74,7 +74,6 @@ def test_wheel_holds_the_tree(wheel: Path) -> None:
     assert not extra
 
 
-@pytest.mark.slow
 def test_wheel_works(wheel: Path, tmp_path: Path) -> None:
     """The wheel's own modules, not the tree's, can all be imported; OR-tools in a process of its own."""
     with zipfile.ZipFile(wheel) as archive:

@@ -110,7 +110,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_it_builds_strictly(site: Path) -> None:
     """No link or anchor is wrong, nothing is left out, and no page asks for anything outside: build() raises if so."""
     for page in nav():
@@ -133,7 +132,6 @@ class Counts(HTMLParser):
 
 
 @pytest.mark.sampled(13)
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if page.name != "README.md" and page.parent.name != "api"],
@@ -148,7 +146,6 @@ def test_pages_read_alike(site: Path, page: Path) -> None:
     assert Counts(article).found == Counts(elsewhere).found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("module", PUBLIC)
 def test_every_public_name_is_described(site: Path, module: str) -> None:
     """Each has a heading of its own on the page of its module, and no markup of sphinx is left."""
@@ -160,7 +157,6 @@ def test_every_public_name_is_described(site: Path, module: str) -> None:
     assert not re.search(r":(class|meth|func|mod|attr|data):|<p>&gt;", html)
 
 
-@pytest.mark.slow
 def test_requests_outside_are_found(tmp_path: Path) -> None:
     """What would have a browser ask elsewhere is found; a link that a reader may follow is not."""
     from tests.tools.site.build import outside
@@ -174,7 +170,6 @@ def test_requests_outside_are_found(tmp_path: Path) -> None:
     assert len({line.partition(":")[0] for line in outside(tmp_path)}) == len(asked)
 
 
-@pytest.mark.slow
 def test_it_opens_from_files(site: Path, browser: Any) -> None:
     """A browser without a network shows pages, asks for nothing beside them, and finds words by the search."""
     with opened(browser, site / "methods" / "auto.html", 800, folder=site) as found:
@@ -196,7 +191,6 @@ def test_pictures_are_dark_on_the_dark_page(site: Path, browser: Any) -> None:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "dark"), [("methods", True), ("tutorial", False)])
 def test_pages_are_accessible(site: Path, browser: Any, name: str, dark: bool) -> None:
     """axe-core finds nothing wrong, and no page is wider than a narrow screen."""

@@ -68,7 +68,6 @@ def test_a_dry_run_shows_problems_as_solve_takes_them(sweep: Path, capsys: pytes
     assert not sweep.with_suffix(".sqlite").exists()
 
 
-@pytest.mark.slow
 def test_a_sweep_is_run_once_and_goes_on(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", "s.toml", "--only", "chain-2"]) == 0
     first = capsys.readouterr()
@@ -117,7 +116,6 @@ def test_what_makes_no_sense_is_refused(arguments: list[str], message: str, caps
     assert message in " ".join(capsys.readouterr().err.split())
 
 
-@pytest.mark.slow
 def test_a_small_sweep_is_a_table_and_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Params times methods times seeds; the rows are those of a sweep file that says the same."""
     answers, database = tmp_path / "a.json", tmp_path / "a.sqlite"

@@ -81,7 +81,6 @@ def test_calls_that_make_no_page(here: Path, call: list[str], said: str, capfd: 
     assert not list(here.glob("*.html"))
 
 
-@pytest.mark.slow
 def test_what_if_is_solved_and_shown(here: Path) -> None:
     """The page has each changed problem with its plan and its bound, and what constraints cost beside their lines."""
     assert solved("--html", "plan.html", "--what-if", "20s") == 0
@@ -91,7 +90,6 @@ def test_what_if_is_solved_and_shown(here: Path) -> None:
     assert 'href="#explained-constraints"' in page
 
 
-@pytest.mark.slow
 def test_page_of_an_infeasible_answer(here: Path) -> None:
     """An answer without a plan has a page as well, and with time the lines that clash."""
     Path("spec.mtpp").write_text(IMPOSSIBLE, encoding="utf-8")
@@ -103,7 +101,6 @@ def test_page_of_an_infeasible_answer(here: Path) -> None:
     assert "spec.mtpp:7" in page
 
 
-@pytest.mark.slow
 def test_fronts_have_pages(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A front is a page of points, and each point a page of its own."""
     call = ["solve", "spec.mtpp", "-q", "--pareto", "bottleneck,latency", "--points", "3", "--json", "front.json"]

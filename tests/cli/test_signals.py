@@ -147,7 +147,6 @@ MOMENTS = [0.15, 0.4, 0.8, 1.3]
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_at_any_moment(name: str, tmp_path: Path) -> None:
     """No traceback, an exit code that says what happened, and an answer or a plain message."""
@@ -194,7 +193,6 @@ def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 @pytest.mark.parametrize(
     ("spec", "arguments", "process"),

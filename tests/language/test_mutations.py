@@ -93,7 +93,6 @@ def test_mutated_specs(text: str, seed: int, changes: int) -> None:
 
 
 @pytest.mark.sampled(5)
-@pytest.mark.slow
 @pytest.mark.parametrize("text", SPECS)
 def test_many_mutated_specs(text: str) -> None:
     """The same for many of each."""

@@ -26,7 +26,6 @@ SECONDS = 10.0
 """No answer takes as long; a machine that is busy must not turn one into another."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, part(COUNT, 8), BLOCK))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_specs(family: str, first: int, tmp_path: Path) -> None:

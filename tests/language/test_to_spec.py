@@ -107,7 +107,6 @@ def test_generators(name: str) -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_random_specs(family: str, tmp_path: Path) -> None:
     """The random specs of the fuzzer are said."""

@@ -131,7 +131,6 @@ def test_memories_speeds_and_overflow_have_the_optimum_of_brute_force(problem: P
     same_as_brute_force(problem)
 
 
-@pytest.mark.slow
 @settings(max_examples=150)
 @given(constrained_problems())
 def test_constraints_have_the_optimum_of_brute_force(problem: Problem) -> None:

@@ -59,7 +59,6 @@ def assert_of(facts: BlockFacts, where: Ints) -> None:
         assert not split or len(set(where[list(net.pins)].tolist())) > 1
 
 
-@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.one_of(plain_problems(6, 4), memory_problems(5, 3)), st.data())
 def test_facts_hold_of_every_plan_that_costs_no_more(problem: Problem, data: st.DataObject) -> None:

@@ -84,7 +84,6 @@ def test_moirai_finds_the_optimum(seed: int) -> None:
 
 
 @pytest.mark.sampled(21)
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 200))
 def test_more_optima(seed: int) -> None:
     """The same of many more problems."""

@@ -228,7 +228,6 @@ def test_timeout(problem: mtpp_dsl.Problem) -> None:
     assert method.stopped.is_set()
 
 
-@pytest.mark.slow
 @LINUX
 def test_no_process_is_left() -> None:
     """A search in several processes that is cancelled leaves none of them behind."""

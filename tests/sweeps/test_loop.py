@@ -63,7 +63,6 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 def test_whatever_a_run_does_is_its_result(plugin: Path) -> None:
     """Crashes, exits, garbage, hanging and growing are recorded one by one, and a run after each is as ever."""
     notes = {way: str(plugin / way) for way in ("child_grows", "leaves_a_child")}

@@ -88,7 +88,6 @@ def test_answers_are_those_of_a_fresh_process(worker: Channel) -> None:
         assert plan["assignment"] == result.plan.to_json()["assignment"], method
 
 
-@pytest.mark.slow
 def test_a_process_that_others_have_spoilt_is_replaced(worker: Channel) -> None:
     """One that has grown is, before the next run; and one that a run ends, which is then done in a new one."""
     grown = solved(worker, SPLIT, "hostile", options={"way": "keeps"}).memory

@@ -44,7 +44,6 @@ def sweep(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="runs bash")
 def test_tasks_are_the_sweep(sweep: Path, tmp_path: Path) -> None:
     """Bash takes the script; its tasks, run as the array would, record each run once; spaces in paths do no harm."""

@@ -103,10 +103,6 @@ class Kernel(Generic[P, R]):
         """The folder in which compiled code is kept, or None if there is none that can be written to."""
         return folder_of(self._dispatcher)
 
-    def forget(self) -> None:
-        """Begin anew to count how long the plain function has run, as in a process that has not called it."""
-        self._spent = 0.0
-
     def pick(self, steps: float, say: Callable[[str], None] | None = None) -> Callable[P, R]:
         """Return the compiled function if *steps* take the plain one longer than it takes to have the compiled one.
 

@@ -214,7 +214,6 @@ def test_answers_say_what_stages_do() -> None:
     assert any("kept" in each for each in false_stages(problem, plan, answer["plan"]))
 
 
-@pytest.mark.slow
 def test_the_examples() -> None:
     """The examples are proved optimal, and say what their comments say."""
     folder = ROOT / "examples"

@@ -214,7 +214,6 @@ OBJECTIVE
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["minimize bottleneck", "maximize throughput"])
 def test_the_command_line_answers(objective: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The spec says it, the answer has both parts of every load, and mtpp verify agrees."""

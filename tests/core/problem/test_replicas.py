@@ -75,7 +75,6 @@ def random_problem(seed: int, *, training: bool) -> Problem:
     return Problem.create(graph, devices, link, constraints=constraints)
 
 
-@pytest.mark.slow
 def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
     """Mixtures: the optimum over assignments and replicas, or the proof that there is no plan."""
     statuses = Counter(check(random_problem(seed, training=False)) for seed in range(part(160)))
@@ -83,7 +82,6 @@ def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
     assert statuses["optimal"] > part(125)
 
 
-@pytest.mark.slow
 def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
     """Mixtures with backward nodes: never a wrong bound; mostly the optimum."""
     statuses = Counter(check(random_problem(seed, training=True)) for seed in range(1000, 1000 + part(90)))

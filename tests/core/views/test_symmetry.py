@@ -176,7 +176,6 @@ def some_plans(inside: float) -> list[Plan]:
 
 
 @pytest.mark.sampled(5)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["AABB", "ABAB", "ABBA", "----", "AAB-"])
 def test_every_plan_can_be_ordered(name: str) -> None:
     """Law: its devices renamed, any plan satisfies all rankings at once, at the same cost."""

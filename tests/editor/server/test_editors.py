@@ -15,8 +15,6 @@ from mtpp_dsl.editor.setup.settings import write_settings
 from tests.editor.setup.tools import needed
 from tests.tree import ROOT
 
-pytestmark = pytest.mark.slow
-
 COMMAND = [sys.executable, "-m", "mtpp_dsl"]
 WRONG = (ROOT / "examples" / "quickstart.mtpp").read_text().replace("acyclic", "acylic")
 """With an error in line 24, from column 12 on."""

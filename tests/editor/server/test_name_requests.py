@@ -39,7 +39,6 @@ async def client(lsp_client: LanguageClient) -> AsyncIterator[None]:
     await lsp_client.shutdown_session()
 
 
-@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_a_client_asks_before_the_text_was_looked_at(client: LanguageClient) -> None:
     """Whatever needs the nodes of a graph waits for the first analysis, in place of an answer without them."""
@@ -63,7 +62,6 @@ async def test_a_client_asks_before_the_text_was_looked_at(client: LanguageClien
     assert renamed is not None
 
 
-@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_a_client_asks_for_words_and_names(client: LanguageClient, tmp_path: Path) -> None:
     """One session: complete a broken statement, hover, go to an included file, rename over both, see hints."""
@@ -116,7 +114,6 @@ async def test_a_client_asks_for_words_and_names(client: LanguageClient, tmp_pat
     assert [hint.label for hint in hints] == ["3 nodes"]
 
 
-@pytest.mark.slow
 def test_a_refused_rename_says_why_and_is_no_error_in_the_log() -> None:
     with Session() as session:
         session.open("untitled:a", "mtpp 1\nlet a = 3\n")

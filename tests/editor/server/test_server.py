@@ -28,7 +28,6 @@ async def client(lsp_client: LanguageClient) -> AsyncIterator[None]:
     await lsp_client.shutdown_session()
 
 
-@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_a_mistake_is_shown_and_mended(client: LanguageClient, tmp_path: Path) -> None:
     """A misspelt word is reported with its code and a link, and its fix leaves nothing wrong."""
@@ -204,7 +203,6 @@ def test_a_missing_extra_is_named() -> None:
     assert "pip install 'mtpp-dsl[lsp]'" in done.stderr
 
 
-@pytest.mark.slow
 def test_random_edits() -> None:
     """No edit of a spec makes the server fail, be late, or say what a fresh reading does not (10,000 by the tool)."""
     seen = edit_specs.run(120, seed=1, paths=edit_specs.specs()[::6], every=6)

@@ -59,7 +59,6 @@ def test_node_reads_the_scripts(tmp_path):
         node("--check", path)
 
 
-@pytest.mark.slow
 def test_vsce_packages_the_extension_without_a_network(tmp_path):
     (folder,) = (path for path in written(tmp_path, "vscode").iterdir() if path.is_dir())
     vsce = PACKAGES / "@vscode" / "vsce" / "vsce"

@@ -29,7 +29,6 @@ EVERYTHING = {
 }
 
 
-@pytest.mark.slow
 def test_a_session(tmp_path, monkeypatch):
     """A mistake is shown with its fix; when it is mended the message goes, and everything is answered."""
     pytest.importorskip("pygls")

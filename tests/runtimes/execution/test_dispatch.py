@@ -23,7 +23,6 @@ from tests.runtimes.execution.splits import problem_of
 torch: Any = late("torch")
 pytestmark = [
     pytest.mark.needs("torch", "accelerate"),
-    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"),
 ]
 

@@ -59,7 +59,6 @@ def test_squeezenet(squeezenet: Path, optimise: bool) -> None:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["densenet121", "inception_v1"])
 def test_branching(name: str, tmp_path: Path) -> None:
     """Networks with branches, cut anywhere: parts that skip each other, and a plan that uses devices in turn."""
@@ -76,7 +75,6 @@ def test_branching(name: str, tmp_path: Path) -> None:
     assert any(row.parts > 1 for row in report.stages)
 
 
-@pytest.mark.slow
 def test_processes(squeezenet: Path) -> None:
     """One process for each part, several inputs on their way at once."""
     from mtpp_dsl.runtimes.execution.onnx_plan import run_onnx

@@ -137,7 +137,6 @@ def test_failures(models: dict[str, Any], name: str, message: str) -> None:
     assert not workers()
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="no list of processes")
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_nothing_left(number: int, tmp_path: Path) -> None:

@@ -73,7 +73,6 @@ def placed(line: str, model: Path, port: int, servers: int) -> dict[str, str]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", range(6))
 def test_every_tensor_and_cache_is_where_the_plan_has_it(number: int, model: Path) -> None:
     random, servers = Random(number), 1 + number % 3

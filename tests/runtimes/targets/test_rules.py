@@ -104,7 +104,6 @@ def test_megatron_layouts_are_written_out(written: str, stages: list[str]) -> No
     assert stages_of(written) == stages
 
 
-@pytest.mark.slow
 def test_megatrons_parser_takes_our_layouts_and_refuses_what_we_refuse(
     megatron: Callable[[str, int, int], None],
 ) -> None:

@@ -106,7 +106,6 @@ def _hold(problem: Problem, found: Clashes) -> None:
             assert optimum(_of(problem, rules, [one for one in barred if one != d])) is not None
 
 
-@pytest.mark.slow
 def test_every_part_of_a_clash_is_needed_and_all_of_them_have_no_plan() -> None:
     checked = minimal = several = 0
     for seed in range(part(16, 3)):

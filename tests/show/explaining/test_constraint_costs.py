@@ -74,7 +74,6 @@ def _hold(problem: Problem, found: ConstraintCosts, best: float) -> int:
     return proved
 
 
-@pytest.mark.slow
 def test_no_claim_on_what_a_constraint_costs_is_wrong() -> None:
     checked = proved = 0
     for seed in range(18):

@@ -125,7 +125,6 @@ constraint acyclic
             assert row["least"] - 1e-6 <= 1.0 <= row["most"] + 1e-6  # without the row the best is at 1 USD
 
 
-@pytest.mark.slow
 def test_an_answer_that_says_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is not taken for none, in place of which the spec would be solved."""
     answer = tmp_path / "null.json"

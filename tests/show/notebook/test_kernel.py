@@ -15,7 +15,7 @@ nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 
 EXAMPLE = ROOT / "examples" / "notebook.ipynb"
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]  # of the packages of notebooks
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the packages of notebooks
 
 
 def outputs(cell: Any, kind: str) -> str:

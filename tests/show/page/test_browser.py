@@ -48,7 +48,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
-@pytest.mark.slow
 def test_pages_are_accessible_and_fit(pages: dict[str, Path], open_page: Opening) -> None:
     """At three widths, light and dark, axe-core finds nothing, in sections that are folded neither; the body fits."""
     for name, path in list(pages.items())[:: stride(3)]:
@@ -60,7 +59,6 @@ def test_pages_are_accessible_and_fit(pages: dict[str, Path], open_page: Opening
                 assert axe_findings(page) == [], (name, width, dark)
 
 
-@pytest.mark.slow
 def test_structure(pages: dict[str, Path], open_page: Opening) -> None:
     """Landmarks, headings, captions and the skip link are there, and every section can be seen."""
     page = open_page(pages["quickstart"], 360).page
@@ -83,7 +81,6 @@ def test_structure(pages: dict[str, Path], open_page: Opening) -> None:
     assert page.evaluate("document.activeElement.id || location.hash") in ("answer", "#answer")
 
 
-@pytest.mark.slow
 def test_links_open_sections_that_are_folded(pages: dict[str, Path], open_page: Opening) -> None:
     """What few readers need is folded until they ask for it: by its heading, or by a link to it, a second time too."""
     page = open_page(pages["quickstart"]).page
@@ -97,7 +94,6 @@ def test_links_open_sections_that_are_folded(pages: dict[str, Path], open_page: 
     assert page.locator("#graph-picture").is_visible()
 
 
-@pytest.mark.slow
 def test_pictures_show_all_devices_and_tables_all_columns(tmp_path: Path, open_page: Opening) -> None:
     """Graph and network of eight stages are whole in a window; on a phone no column of a table is out of sight."""
     path = tmp_path / "training.html"
@@ -112,7 +108,6 @@ def test_pictures_show_all_devices_and_tables_all_columns(tmp_path: Path, open_p
         assert page.evaluate(hidden.format(frame)) <= 1, frame
 
 
-@pytest.mark.slow
 def test_backward_passes_have_no_colour_of_a_stage(tmp_path: Path, open_page: Opening) -> None:
     """The bars of a pipeline tell forward from backward passes, and every stage from every other."""
     path = tmp_path / "training.html"
@@ -125,7 +120,6 @@ def test_backward_passes_have_no_colour_of_a_stage(tmp_path: Path, open_page: Op
     assert len({each.partition(" ")[2] for each in forward + backward}) == 16
 
 
-@pytest.mark.slow
 def test_theme_can_be_chosen(pages: dict[str, Path], open_page: Opening) -> None:
     """The button changes the theme of the system to the other one, and back."""
     page = open_page(pages["quickstart"]).page
@@ -137,7 +131,6 @@ def test_theme_can_be_chosen(pages: dict[str, Path], open_page: Opening) -> None
     assert page.evaluate(colour) == light
 
 
-@pytest.mark.slow
 def test_print_opens_what_is_folded(pages: dict[str, Path], open_page: Opening) -> None:
     """On paper there are no controls, everything is open, and the paper is white in the dark as well."""
     page = open_page(pages["quickstart"], dark=True).page
@@ -152,7 +145,6 @@ def test_print_opens_what_is_folded(pages: dict[str, Path], open_page: Opening) 
     assert page.locator("details:not([open])").count() > 0
 
 
-@pytest.mark.slow
 def test_hostile_names_are_text(pages: dict[str, Path], open_page: Opening) -> None:
     """No name becomes an element, runs, or is asked for; the table has as many rows as there are nodes."""
     page = open_page(pages["hostile"], 360).page
@@ -209,7 +201,6 @@ def test_large_graphs_open(large: dict[int, Path], open_page: Opening) -> None:
         assert path.stat().st_size < 200 * n + 500_000
 
 
-@pytest.mark.slow
 def test_front_in_a_browser(tmp_path: Path, open_page: Opening) -> None:
     """The page of a front is accessible, and fits."""
     _, result = ANSWERS["quickstart"]()
@@ -223,7 +214,6 @@ def test_front_in_a_browser(tmp_path: Path, open_page: Opening) -> None:
         assert axe_findings(page) == []
 
 
-@pytest.mark.slow
 def test_what_belongs_together_is_printed_together(pages: dict[str, Path], open_page: Opening) -> None:
     """On paper a sentence stays with its picture, a table's head with its first rows, and it stands on every page."""
     page = open_page(pages["quickstart"]).page

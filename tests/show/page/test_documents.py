@@ -9,7 +9,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import html5lib
-import pytest
 
 import mtpp_dsl
 from mtpp_dsl.core.base.units import format_share
@@ -63,7 +62,6 @@ def check(text: str) -> Ids:
     return found
 
 
-@pytest.mark.slow
 def test_answers_of_every_kind() -> None:
     """The page of every answer is made without an exception, and is valid HTML that refers to nothing outside."""
     chosen = dict.fromkeys([*FEW, *list(ANSWERS)[:: stride(7)]])

@@ -56,7 +56,6 @@ def labels(page: Any) -> list[str]:
     return found
 
 
-@pytest.mark.slow
 def test_script_draws_what_python_draws(layers: Path, open_page: Opening) -> None:
     """A module that is opened and folded again leaves every box, line and text as it was written."""
     page = open_page(layers).page
@@ -70,7 +69,6 @@ def test_script_draws_what_python_draws(layers: Path, open_page: Opening) -> Non
     assert page.evaluate(DRAWN) == written
 
 
-@pytest.mark.slow
 def test_keys_and_search(layers: Path, open_page: Opening) -> None:
     """Arrow keys go from box to box, the search opens what a node is in, and its figures are said."""
     page = open_page(layers).page
@@ -122,7 +120,6 @@ def test_all_levels(layers: Path, open_page: Opening) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-@pytest.mark.slow
 def test_schedule(tmp_path: Path, open_page: Opening) -> None:
     """The chart has the bars of the schedule, zooms by keys, buttons and the wheel, and says what a bar is."""
     problem = mtpp_dsl.load(UNEQUAL)

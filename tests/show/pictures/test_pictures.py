@@ -250,7 +250,6 @@ def drawn(result: Result, kind: str) -> Picture | str:
         return str(error)
 
 
-@pytest.mark.slow
 def test_every_kind_of_every_answer() -> None:
     """Of answers of every kind, each picture is made, or refused with a reason; nothing else is raised."""
     made: set[str] = set()

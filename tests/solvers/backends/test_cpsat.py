@@ -91,7 +91,6 @@ def constrained(seed: int) -> Problem:
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 40, 10))
 def test_it_finds_and_proves_what_trying_everything_finds(start: int) -> None:
     """With every constraint on and off, the optimum in whole numbers is the optimum, and the bound no more."""
@@ -331,7 +330,6 @@ def test_the_whole_solve_reports_and_repeats() -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.slow
 @pytest.mark.parametrize("formulation", CpSat.formulations)
 def test_what_it_solves_keeps_the_contract_of_methods(formulation: str) -> None:
     """Plans are plans, bounds are bounds, the same twice, on sample problems; limits and stops are heard."""

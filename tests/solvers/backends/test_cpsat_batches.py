@@ -141,7 +141,6 @@ def test_a_reference_case_from_the_outside(data: Path, method: str, field: str) 
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 80, 20))
 def test_it_finds_and_proves_what_trying_everything_finds(start: int) -> None:
     """The optimum in whole numbers is the optimum, the bound no more, and behind barriers nothing is better."""

@@ -116,7 +116,6 @@ def test_convex_sets_may_have_a_cycle() -> None:
     assert acyclic.status == "optimal"
 
 
-@pytest.mark.slow
 def test_what_cannot_hold_is_named() -> None:
     """Of a problem without a plan the constraints that clash are said, those of orders too."""
     graph = Graph.create("abc", [(0, 1), (1, 2)], work=1.0)

@@ -120,7 +120,6 @@ def test_an_infeasible_model_is_proven_so(backend: Backend) -> None:
     assert (outcome.termination, outcome.objective, outcome.bound) == ("infeasible", None, None)
 
 
-@pytest.mark.slow
 def test_the_limit_separates_incumbent_and_bound(backend: Backend) -> None:
     """Law: at a time limit, what a solver gives as its bound is below the optimum, never its incumbent."""
     asked = medium()

@@ -40,7 +40,6 @@ def plain(graph: Graph, k: int, bandwidth: float = 1.0) -> Problem:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CHEAP)
 @settings(max_examples=120)
 @given(pipelines(most=6, most_devices=4))

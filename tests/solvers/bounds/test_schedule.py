@@ -60,7 +60,6 @@ def blocks(depth: int = 3, width: int = 4, carry: float = 3.0, *, exclusive: boo
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_no_bound_is_above_the_optimum(name: str) -> None:
     """Mixtures of all features: a bound is at most the optimum, and proved again from its certificate."""

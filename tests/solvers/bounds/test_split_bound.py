@@ -275,7 +275,6 @@ def test_monotone_times() -> None:
     assert (monotone(duration)[1, 0, 1:] == never).all()
 
 
-@pytest.mark.slow
 def test_no_plan_is_said_so(pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the devices hold less than the nodes, which no sum of memories tells, there is no bound but no plan."""
     graph = Graph.create(["a", "b", "c"], [(0, 1), (1, 2)], work=1.0, memory=[2.0, 2.0, 2.0])

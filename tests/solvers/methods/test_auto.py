@@ -125,7 +125,6 @@ def regal(n: int, k: int) -> Problem:
     return Problem.create(graph, [Device(f"d{i}") for i in range(k)], Shared(1.0), constraints=[Acyclic()])
 
 
-@pytest.mark.slow
 def test_limits_hold() -> None:
     """A time limit is kept, give or take a second, with a plan and a bound to show."""
     began = monotonic()
@@ -175,7 +174,6 @@ def test_gap_stops() -> None:
     assert result.gap <= 0.3
 
 
-@pytest.mark.slow
 def test_start_is_kept() -> None:
     """The answer is never worse than the plan it starts from; a start that is no plan is dropped, with a note."""
     problem = regal(40, 3)
@@ -200,7 +198,6 @@ def test_no_method_ignores_a_start(method: str) -> None:
         assert result.gap < 1e-5
 
 
-@pytest.mark.slow
 def test_the_plan_of_a_large_graph_comes_before_its_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Above 5,000 nodes one order is sliced before anything that takes longer, and the first split comes at once."""
     costs: list[float | None] = []
@@ -250,7 +247,6 @@ def test_same_seed_same_answer() -> None:
     assert one.plan.assignment.tolist() == two.plan.assignment.tolist()
 
 
-@pytest.mark.slow
 def test_throughput() -> None:
     """Throughput of a pipeline is one over the bottleneck, and its bound is from above."""
     problem = Problem.create(regal(12, 2).graph, [Device("a"), Device("b")], Shared(1.0), Objective("throughput"))
@@ -327,7 +323,6 @@ def test_convex_splits_without_an_order_are_proved() -> None:
     assert result.status == "optimal"
 
 
-@pytest.mark.slow
 def test_ideals_are_searched_to_their_end_once() -> None:
     """What the search of ideals leaves open when it has ended, it would leave open again: others have the time."""
     problem = Problem.create(layered(45, 4, seed=1), [Device(f"d{i}") for i in range(3)], Shared(1.0))

@@ -31,7 +31,6 @@ def unequal(graph: Graph, *constraints: object, memory: float | None = None) -> 
 
 
 @pytest.mark.sampled(6)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_small_problems_without_cp_sat(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without OR-tools the mixed-integer programme proves the same optimum, and the user is told of the other."""
@@ -66,7 +65,6 @@ def test_a_bound_of_a_moment_comes_before_a_model() -> None:
     assert not {"moirai", "decomposition"} & {turn.method for turn in result.turns}
 
 
-@pytest.mark.slow
 def test_a_gap_is_reported_in_time() -> None:
     """A graph without cut nodes has a plan and a bound when its time is up."""
     problem = unequal(layered(90, 8, seed=2), ExclusiveLinks(), Memory(), memory=500.0)

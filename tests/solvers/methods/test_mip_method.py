@@ -116,7 +116,6 @@ def test_an_interrupt_keeps_what_is_known(hard: Problem, formulation: Exact | Gu
     assert result.plan is not None
 
 
-@pytest.mark.slow
 def test_progress_hears_incumbents_and_bounds_as_they_come(hard: Problem) -> None:
     """Law: the log moves while the solver works, bounds up and incumbents down."""
     progress = Progress()

@@ -84,7 +84,6 @@ def compiled_already(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.slow
 @pytest.mark.parametrize("training", [False, True])
 def test_random_problems_are_solved_to_the_optimum(training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mixtures of CPUs, memory, unsupported nodes, colocation, separation, pins: nearly always the optimum."""

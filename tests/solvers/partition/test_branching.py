@@ -90,7 +90,6 @@ def _without_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Annealing, "accepts", lambda *_: "left out")
 
 
-@pytest.mark.slow
 def test_small_problems_are_solved_to_the_optimum() -> None:
     """Random problems with memory, overflow, ties, zero weights: the optimum, or the proof of no plan."""
     statuses = Counter(check(random_problem(seed)) for seed in range(part(150, 12)))
@@ -124,7 +123,6 @@ def test_graphs_are_halved(model: str, seed: int) -> None:
     assert bounds_of(result) == sorted(bounds_of(result))
 
 
-@pytest.mark.slow
 def test_bounds_of_parted_devices_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """With as many nodes as it likes over any devices, memory and overflow: bounds that hold, and mostly a plan."""
     monkeypatch.setattr(method, "MAX_NODES", 0)

@@ -70,7 +70,6 @@ def mixture(seed: int) -> tuple[Problem, float | None]:
 
 
 @pytest.mark.sampled(5)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHING)
 def test_plans_are_plans(name: str) -> None:
     """On mixtures of everything, inference and training: a plan that breaks nothing, or none with a reason."""

@@ -84,7 +84,6 @@ def accepted(seeds: range, *, training: bool = False) -> list[Problem]:
     return [problem for problem in problems if Ideals().accepts(problem) is None]
 
 
-@pytest.mark.slow
 def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
     """Mixtures on one to three groups: the optimum over assignments and replicas, or the proof that there is none."""
     statuses = Counter(check(problem) for problem in accepted(range(part(150, 4))))
@@ -322,7 +321,6 @@ def test_many_ideals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert left
 
 
-@pytest.mark.slow
 def test_large_graphs_get_a_plan_and_a_bound() -> None:
     """Hundreds of nodes, and more ideals than are gone through: a plan not far from the bound of one level."""
     graph = layered(150, 5, work=10.0, output=1.0, seed=2)

@@ -105,7 +105,6 @@ def random_problem(seed: int, *, training: bool = False) -> Problem:
     return Problem.create(graph, devices, link, constraints=constraints)
 
 
-@pytest.mark.slow
 def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
     """Mixtures of CPUs, memory, unsupported nodes, colocation, pins: always the optimum, or the proof of none."""
     statuses = Counter(check(random_problem(seed)) for seed in range(part(400, 12)))
@@ -113,7 +112,6 @@ def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
     assert min(statuses.values()) > part(20, 12)
 
 
-@pytest.mark.slow
 def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
     """Mixtures with backward nodes: never a wrong bound; mostly the optimum."""
     statuses = Counter(check(random_problem(seed, training=True)) for seed in range(1000, 1000 + part(300, 12)))
@@ -295,7 +293,6 @@ def wide() -> Problem:
     return Problem.create(graph, [Device(f"d{i}") for i in range(4)], Shared(1.0), constraints=[Acyclic()])
 
 
-@pytest.mark.slow
 def test_beyond_its_memory_it_returns_what_it_has() -> None:
     """A plan, a bound, and a note; not an error."""
     result = solve(wide(), Ideals(most_bytes=1e4))

@@ -90,7 +90,6 @@ def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WALK, "plain", WALK.compiled())
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_no_lattice", "_compiled")
 def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
     """Mixtures of CPUs, memory, overflow, unsupported nodes, colocation, pins: the optimum or the proof of none."""
@@ -99,7 +98,6 @@ def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
     assert min(statuses.values()) >= part(20, 12)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_no_lattice", "_compiled")
 def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
     """Mixtures with backward nodes: never a wrong bound; mostly the optimum."""
@@ -107,7 +105,6 @@ def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
     assert statuses["optimal"] > part(65, 8)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_no_lattice", "_compiled")
 def test_replicas_are_found_and_bounded() -> None:
     """Mixtures with stages on several devices: the optimum, or the proof of none."""

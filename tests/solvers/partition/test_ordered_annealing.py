@@ -181,7 +181,6 @@ def test_a_state_without_load_is_the_end() -> None:
     assert found.load[0] == 0
 
 
-@pytest.mark.slow
 def test_equal_seeds_give_equal_plans() -> None:
     """The seed alone decides; another may find another plan."""
     problem = pipeline(30, 4)

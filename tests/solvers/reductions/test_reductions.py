@@ -77,7 +77,6 @@ def test_contraction_keeps_the_optimum(problem: Problem) -> None:
     check(problem)
 
 
-@pytest.mark.slow
 def test_contraction_keeps_the_optimum_on_many_random_graphs() -> None:
     """The same on 600 graphs rich in candidates, with and without constraint acyclic; most of them shrink."""
     saved = [check(random_problem(seed)) for seed in range(amount.part(600))]
@@ -186,7 +185,6 @@ def keeps(reduction: Contract | Fuse, problem: Problem) -> int:
     return problem.graph.n - smaller.graph.n
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("reduction", [Contract(), Fuse()], ids=lambda reduction: reduction.name)
 def test_reductions_keep_the_optimum_of_everything_mixed(reduction: Contract | Fuse) -> None:
     """On 250 problems with CPUs, training, memory, overflow and constraints mixed, many of which shrink."""

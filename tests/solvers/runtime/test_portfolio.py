@@ -205,7 +205,6 @@ def test_files_of_the_working_folder_are_no_modules(tmp_path: Path, monkeypatch:
     assert progress.plan is not None
 
 
-@pytest.mark.slow
 def test_time_and_interrupts_end_it() -> None:
     """The time limit and a request to stop are obeyed, and what was found is kept."""
     asked = Progress(lambda progress, _: progress.stop() if progress.plan is not None else None)

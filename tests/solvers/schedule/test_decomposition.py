@@ -324,7 +324,6 @@ def test_methods_bound_below_the_optimum_and_verify(seed: int) -> None:
         assert result.status == "optimal"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rules", [(), (ExclusiveLinks(),)])
 def test_decomposition_is_the_whole(rules: tuple[Constraint, ...]) -> None:
     """On modular graphs the shortest way through the modules costs what one model of the whole costs."""
@@ -336,7 +335,6 @@ def test_decomposition_is_the_whole(rules: tuple[Constraint, ...]) -> None:
     check_result(problem, parts)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("held", [Colocate(nodes=(2, 9)), Separate(nodes=(2, 9, 16))])
 def test_constraints_across_modules_keep_these_together(held: Constraint) -> None:
     """Modules between which a constraint speaks are solved as one, and the answer keeps it and is the whole's."""

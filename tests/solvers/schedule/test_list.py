@@ -98,7 +98,6 @@ def related(seed: int, n: int = 30, k: int = 4, *, sizes: float = 1.0, memory: f
     return Problem.create(graph, devices, links, Objective("makespan"), [] if memory is None else [Memory()])
 
 
-@pytest.mark.slow
 @settings(max_examples=80)
 @given(link_problems(5))
 def test_a_plan_if_there_is_one(problem: Problem) -> None:
@@ -380,7 +379,6 @@ def test_stopped_or_out_of_time() -> None:
             assert "before every node" in result.notes[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_units_do_not_matter(exclusive: bool) -> None:
     """With all times and data times a power of two, schedules are the same, that many times as long."""

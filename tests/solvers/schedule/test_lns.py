@@ -124,7 +124,6 @@ def test_rests_are_what_is_left() -> None:
         assert (line.sent + line.carried + line.rest_sent <= line.makespan).all()
 
 
-@pytest.mark.slow
 def test_the_optimum_of_small_problems_is_found() -> None:
     """Where a window is everything the search ends with the optimum; plans keep every constraint, memory exactly."""
     for seed in range(2):

@@ -52,7 +52,6 @@ def solved(method: Method, problem: Problem, **limits: Any) -> Result:
     return result
 
 
-@pytest.mark.slow
 @names
 def test_plans_of_mixtures_are_plans(method: Method) -> None:
     """Mixtures of all features: verified plans, none below the optimum, most of them optimal."""
@@ -99,7 +98,6 @@ def test_the_tree_holds_every_optimum(informed: bool) -> None:
         assert min(found.best[0], found.loose[0]) == (np.inf if best is None else pytest.approx(best, rel=2e-9))
 
 
-@pytest.mark.slow
 def test_branch_and_bound_proves() -> None:
     """Mixtures: proven optima, and proofs that there is no plan; a bound is there when it is stopped."""
     for seed in range(part(60, 3)):

@@ -84,7 +84,6 @@ def test_one_module_is_solved_to_the_end() -> None:
     assert result.cost == pytest.approx(optimum(problem))
 
 
-@pytest.mark.slow
 def test_constraints_on_batches_hold() -> None:
     """Colocated and separated nodes, and a memory that the modules have to share, are kept."""
     graph = rwnn(modules=3, nodes=5, channels=1, seed=5)

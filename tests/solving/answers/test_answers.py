@@ -276,7 +276,6 @@ def test_answers_of_schema_1(name: str, tmp_path: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.sampled(12)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SPECS)
 def test_every_change_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whatever value of an answer is changed, it is refused (7) or malformed (2), or named as not checked."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.core import registry
+from mtpp_dsl.core.base import compiling
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.registry import BACKENDS, FORMATS, FORMULATIONS, GENERATORS, METHODS
 from mtpp_dsl.exchange.formats.workload import Workload
@@ -24,6 +25,11 @@ from tests.tools.golden.__main__ import OPTIONS
 
 LONG = ("annealing", "auto", "configuration", "ea", "lifted", "lns", "milp-split", "placeto", "split-bound")
 """Methods that take long for each sample: tried on one of 48, others on one of 12; in make test-all on all."""
+COMPILED = (
+    "anchor", "annealing", "branch-and-bound", "branching", "configuration", "copies", "decomposition", "ea", "ideals",
+    "interval", "latency-search", "lifted", "local-search", "milp-split", "orders", "random", "series", "slicegraph",
+)  # fmt: skip
+"""Methods that have, among them, all loops that are compiled."""
 PATIENT: dict[str, dict[str, Any]] = {"placeto": {"patience": 5}}
 """What makes further methods end soon in make test."""
 SAMPLES = {"msr": MSR, "moirai": MOIRAI, "model": json.loads(text_of(llama(1)))}
@@ -49,7 +55,6 @@ def ending() -> float:
     return 1.0 if stride(2) == 1 else 0.3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", names(FORMULATIONS))
 def test_formulations(name: str) -> None:
     """A formulation's plans are plans, its bounds bounds, and an exact one is exact."""
@@ -57,7 +62,6 @@ def test_formulations(name: str) -> None:
     testing.check_formulation(formulation, every=stride(9), every_claim=stride(96), seconds=ending())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", names(METHODS))
 @pytest.mark.usefixtures("_impatient")
 def test_methods(name: str) -> None:
@@ -70,7 +74,15 @@ def test_methods(name: str) -> None:
         pytest.skip(f"{name} is not installed ({method.available().install}): only its messages were checked")
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.usefixtures("_impatient")
+def test_methods_as_machine_code(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same where every loop is compiled, which in long runs they are where it pays."""
+    monkeypatch.setattr(compiling, "_always", True)
+    method = registry.load(METHODS, name)(**{**OPTIONS, **PATIENT}.get(name, {}))
+    testing.check_method(method, every=stride(48), every_claim=stride(400), seconds=ending())
+
+
 @pytest.mark.parametrize(
     "name", [name if name == "highs" else pytest.param(name, marks=pytest.mark.long) for name in names(BACKENDS)]
 )

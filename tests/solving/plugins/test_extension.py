@@ -74,7 +74,6 @@ CASES: list[tuple[type, str, int]] = [
 
 
 @pytest.mark.sampled(15)
-@pytest.mark.slow
 @pytest.mark.parametrize("case", range(len(CASES)), ids=[f"{base.__name__}, {name}" for base, name, _ in CASES])
 def test_an_extension_is_solved_as_it_stands(case: int) -> None:
     """The answer keeps the cap and costs what the best plan under it does, also where one of equal devices has it."""

@@ -102,7 +102,6 @@ def test_found(site: Path) -> None:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "check",
     [
@@ -140,7 +139,6 @@ def test_solve(site: Path, tmp_path: Path, method: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_what_they_add_is_kept(mtpp: Asks, tmp_path: Path) -> None:
     """Their formulation, derived from ours, keeps its row whatever plan it starts from; nothing solves another one."""
     spec, answer, model = tmp_path / "chain.mtpp", tmp_path / "free.json", tmp_path / "model.lp"
@@ -206,7 +204,6 @@ def test_their_constraint_is_refused_by_other_methods(mtpp: Asks, kinds: Path, m
     assert told.endswith(" can")
 
 
-@pytest.mark.slow
 def test_their_constraint_among_those_that_clash(mtpp: Asks, kinds: Path) -> None:
     """Exit code 3, and its own line among those that cannot all hold."""
     spec = kinds.with_name("clash.mtpp")
