@@ -17,7 +17,15 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["REFERENCES", "group_problem", "random_groups", "random_stages", "references", "stage_problem"]
+__all__ = [
+    "REFERENCES",
+    "group_problem",
+    "random_groups",
+    "random_stages",
+    "random_streams",
+    "references",
+    "stage_problem",
+]
 
 REFERENCES = Path(__file__).parents[2] / "shared" / "prototypes" / "extensions" / "references.json"
 
@@ -149,3 +157,10 @@ def random_groups(seed: int, n: int = 4) -> Problem:
     }
     data["tp"] = [t for t in data["tp"] if t <= max(data["count"])]
     return group_problem(data)
+
+
+def random_streams(seed: int, n: int = 3) -> Problem:
+    """Return a random problem about shards and replicas whose parameters beyond the memory are streamed."""
+    problem = random_groups(seed, n)
+    rules = [rule for rule in problem.constraints if not isinstance(rule, Memory)]
+    return Problem.create(problem.graph, problem.devices, Shared(2.0, overflow=True), problem.objective, rules)

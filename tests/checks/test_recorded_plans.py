@@ -2,12 +2,15 @@
 
 ``python -m tests.tools.recorded_plans`` records them anew: small ones that take the checkers through most of their
 branches. A cost is recorded only where the two ways to count it, in ``checks`` and in ``evaluation``, agree.
+``python -m tests.tools.mutants.telling`` records those that tell a small fault from the code as it is, and what brute
+force and counting say of problems.
 """
 
 from __future__ import annotations
 
 import json
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +18,27 @@ import numpy as np
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.checks.verification import costs_of, verify
+from mtpp_dsl.checks.brute_force import plans
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.checks.verification import cost_of, costs_of, verify
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 
 RECORD = Path(__file__).parent / "recorded_plans.jsonl"
-RECORDS = [json.loads(line) for line in RECORD.read_text(encoding="utf-8").splitlines()] if RECORD.exists() else []
+FOR_FAULTS = Path(__file__).parent / "recorded_for_faults.jsonl"
+COUNTED = Path(__file__).parent / "counted_for_faults.jsonl"
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+RECORDS = [*lines_of(RECORD), *lines_of(FOR_FAULTS)]
+PROBLEMS = lines_of(COUNTED)
+MANY = 60
+"""Plans of a problem that are looked at."""
 FIELDS = ("work", "input", "output", "overflow", "memory", "params", "sync", "load", "forward", "backward", "deviation")
 
 
@@ -40,6 +56,17 @@ def judged(problem: Problem, data: Any) -> dict[str, Any]:
     return {"broken": [], "cost": float(result.cost), "costs": [float(x) for x in costs_of(problem, plan)], **parts}
 
 
+def counted(problem: Problem) -> dict[str, Any]:
+    """Return what counting says against a problem, and how many plans it has, of many the first, with their costs."""
+    why = quick(problem)
+    impossible = None if why is None else [why.reason, *why.clash]
+    try:
+        costs = [float(cost_of(problem, plan)) for plan in islice(plans(problem), MANY)]
+    except UsageError as error:
+        return {"impossible": impossible, "error": type(error).__name__}
+    return {"impossible": impossible, "plans": len(costs), "least": min(costs, default=None), "sum": sum(costs)}
+
+
 @cache
 def problem_of(spec: str) -> Problem:
     return mtpp_dsl.load(spec)
@@ -54,3 +81,13 @@ def test_they_are_judged_as_before(number: int) -> None:
         for key, value in wanted.items():
             same = value if key in ("broken", "error") else pytest.approx(value, rel=2e-13, abs=0.0, nan_ok=True)
             assert verdict[key] == same, key
+
+
+@pytest.mark.parametrize("number", range(len(PROBLEMS)))
+def test_problems_are_counted_as_before(number: int) -> None:
+    """What counting shows to be impossible, and what brute force finds, stay what they were."""
+    record = PROBLEMS[number]
+    for _, wanted in record["cases"]:
+        result = counted(problem_of(record["spec"]))
+        assert result.pop("impossible") == wanted.pop("impossible")
+        assert result == pytest.approx(wanted, rel=2e-13, abs=0.0, nan_ok=True)

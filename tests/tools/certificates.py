@@ -37,15 +37,16 @@ from tests.order_problems import KINDS, ordered_problem
 from tests.phases import phased_problem, random_case
 from tests.row_problems import small_problem
 from tests.solvers.partition.test_copies_types import SHARES, with_types
+from tests.solvers.partition.test_hierarchy import random_problem as hierarchical
 from tests.solvers.proofs.test_halves import pipeline
-from tests.solvers.proofs.test_series import row_problem
+from tests.solvers.proofs.test_recorded import RECORD
+from tests.solvers.proofs.test_series import row_problem, shop_problem
 from tests.split_problems import split_problem
-from tests.staging import random_groups, random_stages
+from tests.staging import random_group_rules, random_groups, random_stages, random_streams
 from tests.tight_memories import tight_problem
 from tests.tree import ROOT
 from tests.weighted_problems import random_problem as weighted_problem
 
-PLACE = ROOT / "tests" / "solvers" / "proofs" / "recorded.jsonl"
 FOLDER = str(ROOT / "solvers" / "proofs")
 BELOW = 1 - 1e-9
 SECONDS = 20.0
@@ -67,6 +68,12 @@ PHASES: tuple[Source, ...] = tuple(
     lambda seed, goal=goal: phased_problem(random_case(seed, n=4), goal)  # type: ignore[misc]
     for goal in ("separate", "worst", "latency", "soft")
 )
+GROUPS: tuple[Source, ...] = (
+    random_groups,
+    random_streams,
+    random_group_rules,
+    lambda seed: hierarchical(seed, training=bool(seed % 2)),
+)
 SOURCES: dict[str, tuple[tuple[str, ...], tuple[Source, ...]]] = {
     "shares": (("simple",), (*SPLITS, *NETWORKS)),
     "cuts": (("node", "anchor"), SPLITS),
@@ -77,9 +84,12 @@ SOURCES: dict[str, tuple[tuple[str, ...], tuple[Source, ...]]] = {
     "routes": (("copies",), (lambda seed: with_types(random.Random(f"{seed}"), SHARES[seed % len(SHARES)]),)),
     "windows": (("interval", "critical-path"), (makespan_problem, lambda seed: small_problem(seed, "makespan"))),
     "batches": (("interval", "critical-path"), (random_batches,)),
-    "ideals": ((), (*SPLITS, *NETWORKS, *OTHERS, random_groups, *PHASES)),
+    "ideals": (
+        (),
+        (*SPLITS, *NETWORKS, *OTHERS, *GROUPS, *PHASES),
+    ),
     "halves": ((), (*SPLITS, lambda seed: pipeline(seed, 2))),
-    "series": ((), (row_problem, lambda seed: makespan_problem(seed, 4, 2))),
+    "series": ((), (row_problem, shop_problem, lambda seed: makespan_problem(seed, 4, 2))),
     "leaves": ((), (*SPLITS, *OTHERS, lambda seed: small_problem(seed, "makespan"), random_batches)),
 }
 """By the kind of the certificate: methods that find it, none where there is no such method, and problems."""
@@ -91,13 +101,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each kind")
     parser.add_argument("--kinds", nargs="*", default=[*SOURCES])
     asked = parser.parse_args()
-    old = PLACE.read_text(encoding="utf-8").splitlines() if PLACE.exists() else []
+    old = RECORD.read_text(encoding="utf-8").splitlines() if RECORD.exists() else []
     lines = [line for line in old if json.loads(line)["kind"] not in asked.kinds]
     for kind in asked.kinds:
         records = [*recorded(kind, asked.seconds)]
         print(kind, len(records), sum(len(record["cases"]) for record in records), flush=True)
         lines += [json.dumps(record, sort_keys=True) for record in records]
-    PLACE.write_text("".join(f"{line}\n" for line in sorted(lines)), encoding="utf-8")
+    RECORD.write_text("".join(f"{line}\n" for line in sorted(lines)), encoding="utf-8")
     return 0
 
 
@@ -178,7 +188,8 @@ def variants(kind: str, problem: Problem, data: Mapping[str, Any], rng: random.R
         holder, key = rng.choice(spots)
         value = holder[key]
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        holder[key] = rng.choice([value + 1, value * 2, value / 2, 0, -1] if number else [None, "a", [], {}, 3])
+        others = [value + 1, value * 2, value / 2, 0, -1] if number else [None, "a", [], {}, 3]
+        holder[key] = rng.choice([not value, None] if isinstance(value, bool) else others)
         yield copy
 
 

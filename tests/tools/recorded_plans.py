@@ -35,8 +35,9 @@ from tests.repeats import random_repeats
 from tests.robust_problems import random_robust
 from tests.row_problems import small_problem
 from tests.solvers.partition.test_copies_types import SHARES, with_types
+from tests.solvers.partition.test_hierarchy import random_problem as hierarchical
 from tests.split_problems import split_problem
-from tests.staging import random_groups, random_stages
+from tests.staging import random_groups, random_stages, random_streams
 from tests.tight_memories import tight_problem
 from tests.tools.certificates import Arcs, places
 from tests.tree import ROOT
@@ -65,6 +66,8 @@ SOURCES: dict[str, Callable[[int], Problem]] = {
     "network": lambda seed: network_problem(random.Random(seed)),
     "stages": random_stages,
     "groups": random_groups,
+    "streams": random_streams,
+    "hierarchy": lambda seed: hierarchical(seed, training=bool(seed % 2)),
     "copies": lambda seed: with_types(random.Random(f"{seed}"), SHARES[seed % len(SHARES)]),
     "phases": lambda seed: phased_problem(random_case(seed, 4, 2), sorted(GOALS)[seed % len(GOALS)]),
     "repeats": random_repeats,

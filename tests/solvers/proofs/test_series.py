@@ -15,7 +15,6 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.series import SeriesProof, cut_nodes
-from tests.amount import part
 from tests.makespans import makespan_problem
 from tests.oracle import optimum
 
@@ -59,6 +58,23 @@ def row_problem(seed: int, n: int = 5, k: int = 2) -> Problem:
     return Problem.create(graph, devices, links, Objective("makespan"), kept)
 
 
+def shop_problem(seed: int, n: int = 5, k: int = 2) -> Problem:
+    """Return a makespan of which nearly all nodes have a given device: their orders are what takes time to tell."""
+    random = np.random.default_rng(seed)
+    order = [(0, v) for v in range(1, n - 1)] + [(v, n - 1) for v in range(1, n - 1)] if seed % 2 else []
+    edges = sorted({*order, *((u, v) for u in range(n) for v in range(u + 1, n) if random.random() < 0.25)})
+    carries = random.choice([0.0, 1.0, 2.0, 4.0], (len(edges), k, k))
+    carries[:, range(k), range(k)] = 0.0
+    times = random.choice([0.0, 1.0, 3.0, 4.0, 6.0, 7.0], (k, n))
+    graph = Graph.create([f"v{v}" for v in range(n)], edges, times={f"d{d}": times[d] for d in range(k)})
+    rules: list[Constraint] = [Pin(nodes=(v,), devices=(int(random.integers(k)),)) for v in range(1, n)]
+    links = Links(np.ones((k, k)), np.zeros((k, k)), carries[: graph.m])
+    exclusive = [ExclusiveLinks()] if random.random() < 0.7 else []
+    return Problem.create(
+        graph, [Device(f"d{d}") for d in range(k)], links, Objective("makespan"), [*rules, *exclusive]
+    )
+
+
 def proved(problem: Problem, target: float) -> bool:
     """Return whether a target is proved."""
     try:
@@ -67,17 +83,25 @@ def proved(problem: Problem, target: float) -> bool:
         return False
 
 
-@pytest.mark.parametrize("make", [row_problem, lambda seed: makespan_problem(seed, 4, 2)], ids=["rows", "any"])
-def test_it_proves_optima_and_no_more(make: Callable[[int], Problem]) -> None:
+SOURCES: dict[str, Callable[[int], Problem]] = {
+    "rows": row_problem,
+    "shops": shop_problem,
+    "any": lambda seed: makespan_problem(seed, 4, 2),
+}
+UNPROVED = {"shops": set[int](), "rows": {3, 38}, "any": {10, 40, 43, 66, 72}}
+"""Seeds of which the optimum is not proved: it rests on memory, or on rules, that are left out."""
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("seed", range(56))
+@pytest.mark.parametrize("kind", SOURCES)
+def test_it_proves_optima_and_no_more(kind: str, seed: int) -> None:
     """Most optima are proved, those of modules in a row nearly all, and nothing above them."""
-    verdicts: list[bool] = []
-    for seed in range(part(80, 8)):
-        problem = make(seed)
-        best = optimum(problem)
-        if best is not None and best > 0:
-            verdicts.append(proved(problem, best * LESS))
-            assert not any(proved(problem, best * more) for more in MORE), seed
-    assert 2 * sum(verdicts) >= len(verdicts) > 0
+    problem = SOURCES[kind](seed)
+    best = optimum(problem)
+    if best is not None and best > 0:
+        assert proved(problem, best * LESS) == (seed not in UNPROVED[kind])
+        assert not any(proved(problem, best * more) for more in MORE)
 
 
 def test_cut_nodes_are_those_that_all_paths_go_through() -> None:

@@ -37,7 +37,7 @@ VERDICTS = {0: SURVIVED, 1: KILLED, -signal.SIGXCPU: TIMED_OUT}
 OPTIONS = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:capture", "--amount=usual")
 FIRST = (4, 32)
 """Of a fault at import, so many tests are collected and run before the others: they notice most faults."""
-PATIENCE, FACTOR = 10.0, 4.0
+PATIENCE, FACTOR = 5.0, 3.0
 """Seconds of processor time, and times what its tests take without it, that a mutant may take; else it never ends."""
 WAITING = 20.0
 """Times as long on the clock a mutant may wait for something, on a busy machine, too."""
