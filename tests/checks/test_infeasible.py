@@ -181,3 +181,68 @@ def test_published_toys(text: str, rule: str, value: float, method: str, tmp_pat
     found = json.loads(answer.read_text())
     assert found["status"] == "optimal"
     assert found["objective"]["value"] == pytest.approx(value)
+
+
+NODES = "node a (work = 1)\nnode b (work = 1)\nnode c (work = 1)\n"
+TWO = "device p\ndevice q\n"
+SPLIT = TWO + "interconnect shared (bandwidth = 1)\nminimize bottleneck\n"
+COUNTED = {
+    "an unsupported kind": (
+        'node a (work = 1, kind = "conv")\n',
+        'device p (unsupported = "conv")\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\n',
+        "no device can run a: p does not support the kind 'conv'",
+    ),
+    "a device that cannot run it": (
+        NODES,
+        SPLIT + 'time "a" on "q" = inf\nconstraint forbid a on p\n',
+        "no device is left for a: q cannot run a",
+    ),
+    "no link": (
+        NODES + "edge a -> b\n",
+        TWO + "interconnect links\nlink p -> q (bandwidth = 1)\nminimize makespan\n"
+        "constraint pin a on q\nconstraint pin b on p\n",
+        "no link joins the devices that 'a' may be on to those that 'b' may be on",
+    ),
+    "too many apart": (
+        NODES,
+        SPLIT + "constraint separate a, b, c\n",
+        "a, b and c are to be on 3 devices; the spec has 2 devices",
+    ),
+    "too many apart where they may be": (
+        NODES,
+        SPLIT + "constraint separate a, b\nconstraint forbid a, b on q\n",
+        "a and b are to be on 2 devices; they may use 1 device",
+    ),
+    "together and apart": (
+        NODES,
+        SPLIT + "constraint separate a, c\nconstraint colocate a, b\nconstraint colocate b, c\n",
+        "a and c are to be together and apart",
+    ),
+    "a sum that is too small": (
+        NODES,
+        SPLIT + "constraint r: on(a, p) + on(b, p) >= 3\n",
+        "the left side of r is at most 2; it must be >= 3",
+    ),
+    "a sum that is too large": (
+        NODES,
+        SPLIT + "constraint s: bottleneck <= 9\nconstraint r: on(a, p) + on(a, q) + on(b, p) <= 0.5\n",
+        "the left side of r is at least 1; it must be <= 0.5",
+    ),
+    "batches that do not add up": (
+        NODES,
+        TWO + "interconnect links (bandwidth = 1)\nmaximize throughput (batch = 6)\nconstraint forbid a on q\n"
+        "constraint batch on p in [4]\nconstraint batch on q in [2]\n",
+        "no batches of a, one on each of p, add up to 6 inputs",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", COUNTED)
+def test_what_counting_shows(case: str) -> None:
+    """The reason says what is impossible, and no plan is there."""
+    nodes, rest, reason = COUNTED[case]
+    problem = load(f"mtpp 1\ngraph {{\n{nodes}}}\n{rest}")
+    contradiction = quick(problem)
+    assert contradiction is not None
+    assert contradiction.reason.startswith(reason)
+    assert optimum(problem) is None

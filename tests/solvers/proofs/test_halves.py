@@ -44,14 +44,14 @@ def pipeline(seed: int, k: int) -> Problem:
     return Problem.create(graph, [Device(f"d{d}") for d in range(k)], link, constraints=rules)
 
 
-def test_two_devices_are_proved_to_the_optimum() -> None:
+@pytest.mark.parametrize("seed", range(12))
+def test_two_devices_are_proved_to_the_optimum(seed: int) -> None:
     """Of ideals and what they leave the checker misses none."""
-    for seed in range(12):
-        problem = pipeline(seed, 2)
-        best = optimum(problem)
-        assert best is not None
-        assert best == 0 or proves(problem, best * LESS), seed
-        assert best == 0 or not any(proves(problem, best * more) for more in MORE), seed
+    problem = pipeline(seed, 2)
+    best = optimum(problem)
+    assert best is not None
+    assert best == 0 or proves(problem, best * LESS)
+    assert best == 0 or not any(proves(problem, best * more) for more in MORE)
 
 
 @settings(max_examples=60)

@@ -17,8 +17,9 @@ from mtpp_dsl.core.problem.counting import recognised
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.proofs.leaves import LeavesProof, leaves_of, refutes, rows_below
+from mtpp_dsl.solvers.proofs.leaves import Leaf, LeavesProof, leaves_of, refutes, rows_below
 from mtpp_dsl.solvers.proofs.packed import packed, unpacked
+from mtpp_dsl.solvers.proofs.rows import Rows
 from mtpp_dsl.solvers.proving.leaf_search import find_leaves
 from tests.amount import part
 from tests.batch_problems import random_batches
@@ -208,3 +209,12 @@ minimize 2 * used(d[0]) - 3 * used(d[1])
     )
     with pytest.raises(Refused, match="a bound of 0"):
         LeavesProof().prove(problem, {"target": 0.0, "rows": "", "tree": packed([])}, Limits())
+
+
+def test_a_sum_that_has_a_solution_refutes_nothing() -> None:
+    """The least value of the rows must be more than their limit, not as much."""
+    rows = Rows()
+    x, y = rows.variable("x"), rows.variable("y", 3)
+    rows.add("at most", [(2, {x: 1}), (-1, {y: 1})], -1)
+    for fixed, refuted in (({x: 0}, False), ({x: 1}, False), ({x: 0, y: 0}, True), ({x: 0, y: 1}, False)):
+        assert refutes(rows, Leaf(0, fixed, {0: 0.5})) == refuted
