@@ -102,6 +102,10 @@ def _facts(model: Model) -> Iterator[str]:
         origin = model.graph(ties="copy").origin
         if origin is not None and max(origin.working) > 0:
             yield f"up to {format_quantity(max(origin.working), 'B', decimal=True)} of activations at once"
+    tokens = model.source.arguments.get("image_tokens")
+    if isinstance(tokens, int):
+        size = "x".join(map(str, model.source.arguments.get("image_size", ())))
+        yield f"{counted(tokens, 'token')} an image of {size}"
     if model.symbols:
         shown = (f"{name} = {usual[name]}" if name in usual else name for name in model.symbols)
         yield f"symbols {', '.join(shown)}"

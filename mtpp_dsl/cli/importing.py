@@ -322,7 +322,13 @@ class HfCall:
         str | None,
         typer.Option(help="Type of the weights: bf16, fp16 or fp32; by default, that of the file.", show_default=False),
     ] = None
-    layers: Annotated[int | None, option("N", "Import the model with this many layers.", min=1)] = None
+    layers: Annotated[int | None, option("N", "Import the model with this many layers of text.", min=1)] = None
+    images: Annotated[
+        int | None, option("N", "Default of images: those of each sequence, for a model that reads them; 1.", min=0)
+    ] = None
+    image_size: Annotated[
+        str | None, option("HxW", "Pixels of each image; by default, what the model is made for, or 896x896.")
+    ] = None
     optimizer: Optimizer = "adam"
     backward_ratio: Ratio = None
     flop: Flop = field(default_factory=list)
@@ -335,11 +341,12 @@ class HfCall:
 def hf(call: HfCall) -> int:
     """Import a model of Hugging Face by its configuration alone: no weights, no network, no code of the file.
 
-    seq and batch stay open where torch can keep them so: a spec chooses them.
+    seq, batch and images stay open where torch can keep them so: a spec chooses them. seq counts the tokens that
+    images become.
     """
     from mtpp_dsl.cli.imported import finish, prepare
     from mtpp_dsl.exchange.importers.hf import from_hf
-    from mtpp_dsl.exchange.importers.torch_inputs import formulas_given
+    from mtpp_dsl.exchange.importers.torch_inputs import formulas_given, sides_given
 
     prepare(call.output)
     model = from_hf(
@@ -352,5 +359,7 @@ def hf(call: HfCall) -> int:
         optimizer=call.optimizer,
         backward_ratio=call.backward_ratio,
         flops=formulas_given(call.flop),
+        images=call.images,
+        image_size=None if call.image_size is None else sides_given(call.image_size),
     )
     return finish(model, call)

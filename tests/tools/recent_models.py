@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.exchange.importers.recent import HEAD, RECENT, measured, table
+from tests.exchange.importers.recent import HEAD, KINDS, measured, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
 
 if __name__ == "__main__":
     text = PAGE.read_text(encoding="utf-8")
-    rows = table({kind: measured(kind) for kind in RECENT})
+    rows = table({kind: measured(kind) for kind in KINDS})
     PAGE.write_text(re.sub(re.escape(HEAD) + r"\n(\|.*\n)*", lambda _: rows + "\n", text), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Make what each step of a model of transformers is given: tokens or images, and the caches of a decoding step."""
+"""Make what each step of a model of transformers is given: tokens, images, and the caches of a decoding step."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.hf_caches import KeptPart
 from mtpp_dsl.exchange.importers.hf_scans import scans_known
 from mtpp_dsl.exchange.importers.hf_steps import as_step
+from mtpp_dsl.exchange.importers.hf_towers import ImageTower
 from mtpp_dsl.exchange.importers.torch_assemble import Kept
 from mtpp_dsl.exchange.importers.torch_export import cause, export_module
 from mtpp_dsl.exchange.importers.torch_inputs import Given
@@ -18,7 +19,7 @@ from mtpp_dsl.exchange.importers.torch_training import Training
 from mtpp_dsl.exchange.model.parts import Symbol
 from mtpp_dsl.exchange.model.sizes import Size
 
-TRACED = {"batch": 3, "seq": 19, "length": 23}
+TRACED = {"batch": 3, "seq": 19, "length": 23, "images": 5}
 _Inputs: TypeAlias = tuple[Given, Kept, tuple[KeptPart, ...]]
 
 
@@ -33,6 +34,8 @@ class InputRequest:
         layers: so many in place of the configuration's; None: its own.
         flops: formulas for what torch cannot count.
         training: how it is trained, in phase train.
+        images: default of the symbol, of a model that reads images beside text: those of each sequence.
+        image_size: height and width of them; None: the usual.
     """
 
     batch: int = 1
@@ -41,6 +44,8 @@ class InputRequest:
     layers: int | None = None
     flops: Mapping[str, Size] | None = None
     training: Training = field(default_factory=Training)
+    images: int = 1
+    image_size: tuple[int, int] | None = None
 
 
 KEEPING = re.compile(
@@ -78,8 +83,14 @@ def _keeping_states(module: Any) -> list[Any]:
     return [part for part in module.modules() if KEEPING.search(type(part).__name__)]
 
 
-def inputs_of(module: Any, step: str, asked: InputRequest) -> _Inputs:
+def inputs_of(module: Any, step: str, asked: InputRequest, tower: ImageTower | None = None) -> _Inputs:
     """Return what a step is given, which of it are caches, and where those of each layer are.
+
+    Args:
+        module: of transformers.
+        step: of :func:`step_of`.
+        asked: what the user wants.
+        tower: what reads images beside text, if anything.
 
     Raises:
         UsageError: the inputs of such an architecture are unknown.
@@ -101,18 +112,33 @@ def inputs_of(module: Any, step: str, asked: InputRequest) -> _Inputs:
             f"{type(module).__name__} reads {main!r}; a configuration gives token or image models alone: "
             "use mtpp import torch"
         )
+    pictures, their_sizes = _pictures(module, tower)
+    if pictures and step != "decode":
+        symbols["images"] = Symbol(max(1, asked.images))
     if step == "prefill":
         parts = [part for part, _ in _kept_by(module)]
         limits = {1 + at: {"seq": f"min(seq, {near})"} for at, near in _windows(config, parts).items()}
         kept = Kept(frozenset(), frozenset(range(1, 1 + len(parts))), limits)
-        return Given((tokens,), {}, {"main": both}, symbols), kept, ()
+        return Given((tokens, *pictures), {}, {"main": both, **their_sizes}, symbols), kept, ()
     if step == "decode":
-        return _decode(module, symbols)
+        given, kept, places = _decode(module, symbols)
+        return given, kept if tower is None else replace(kept, idle=tower.paths), places
     if step == "train":
-        return Given((tokens, tokens.clone()), {}, {"main": both, "labels": both}, symbols), Kept(), ()
+        shapes = {"main": both, "labels": both, **their_sizes}
+        return Given((tokens, tokens.clone(), *pictures), {}, shapes, symbols), Kept(), ()
     if config.is_encoder_decoder:
         return Given((tokens, tokens.clone()), {}, {"main": both, "second": both}, symbols), Kept(), ()
     return Given((tokens,), {}, {"main": both}, symbols), Kept(), ()
+
+
+def _pictures(module: Any, tower: ImageTower | None) -> tuple[tuple[Any, ...], dict[str, dict[int, str]]]:
+    """Return the numbers of a batch of images that a tower reads beside text, and the symbols of their sizes."""
+    import torch
+
+    if tower is None:
+        return (), {}
+    sizes = (TRACED["batch"], TRACED["images"], *tower.shape)
+    return (torch.zeros(sizes, dtype=module.dtype, device="meta"),), {"pixels": {0: "batch", 1: "images"}}
 
 
 def _images(module: Any, step: str, asked: InputRequest) -> Given:
@@ -249,4 +275,4 @@ def input_names(module: Any, places: Sequence[KeptPart] = ()) -> dict[str, str]:
         stacks.setdefault(place.tensor, (place.layer, place.part))
     layers = list(dict.fromkeys(layer for layer, _ in stacks.values()))
     caches = {f"past_{at}": f"past.{layers.index(layer)}.{part}" for at, (layer, part) in stacks.items()}
-    return {"main": module.main_input_name, "second": "decoder_input_ids", **caches}
+    return {"main": module.main_input_name, "second": "decoder_input_ids", "pixels": "pixel_values", **caches}

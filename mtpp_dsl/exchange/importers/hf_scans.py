@@ -18,6 +18,8 @@ __all__ = ["fused_scans", "scans_known"]
 
 DELTA_CHUNK = 64
 """Tokens of a chunk of the delta rule, in fla and in transformers."""
+SCANS = ("mamba_selective_scan", "mamba2_chunk_scan", "torch_chunk_gated_delta_rule")
+"""Functions of transformers that are the scans of a prompt."""
 LIGHTNING = "LightningAttention"
 """How the names of classes end whose whole ``forward`` is a scan."""
 
@@ -29,7 +31,7 @@ def scans_known(part: Any) -> bool:
         part: a module of transformers that keeps a state.
     """
     home = sys.modules[type(part).__module__]
-    scan = hasattr(home, "mamba2_chunk_scan") or hasattr(home, "torch_chunk_gated_delta_rule")
+    scan = any(hasattr(home, name) for name in SCANS)
     conv = hasattr(home, "causal_conv1d_fn") and hasattr(part, "conv1d")
     return type(part).__name__ == f"MiniMax{LIGHTNING}" or (scan and conv)
 
@@ -75,11 +77,54 @@ def _functions(decoding: bool) -> Mapping[str, Any]:
 
     return {
         "causal_conv1d_fn": convolution,
+        "mamba_selective_scan": _selective_scan,
+        "mamba_selective_state_update": _selective_update,
         "mamba2_chunk_scan": _chunk_scan,
         "mamba2_selective_state_update": _state_update,
         "torch_chunk_gated_delta_rule": _delta_rule,
         "torch_recurrent_gated_delta_rule": _delta_rule,
     }
+
+
+def _selective_scan(
+    hidden_states: Any,
+    dt: Any,
+    A: Any,  # noqa: N803
+    B: Any,  # noqa: N803
+    C: Any,  # noqa: N803
+    D: Any = None,  # noqa: N803
+    z: Any = None,
+    delta_bias: Any = None,
+    return_last_state: bool = False,
+    **_given: Any,
+) -> Any:
+    """Return what Mamba's scan of a prompt gives, as transformers calls it."""
+    import torch
+
+    made, state = torch.ops.mtpp.selective_scan(hidden_states, dt, A, B, C, D, z, delta_bias, None)
+    return (made, state) if return_last_state else made
+
+
+def _selective_update(
+    state: Any,
+    hidden_states: Any,
+    dt: Any,
+    A: Any,  # noqa: N803
+    B: Any,  # noqa: N803
+    C: Any,  # noqa: N803
+    D: Any = None,  # noqa: N803
+    dt_bias: Any = None,
+    z: Any = None,
+    **_given: Any,
+) -> Any:
+    """Return what one token of Mamba's scan gives; the state that it makes goes where the old one was."""
+    import torch
+
+    step, rates, keys, reads = (part.unsqueeze(-1) for part in (hidden_states, dt, B, C))
+    gate = None if z is None else z.unsqueeze(-1)
+    made, after = torch.ops.mtpp.selective_scan(step, rates, A, keys, reads, D, gate, dt_bias, state)
+    state.put_after(after)
+    return made.squeeze(-1)
 
 
 def _chunk_scan(

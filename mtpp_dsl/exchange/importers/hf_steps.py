@@ -7,6 +7,7 @@ from typing import Any
 
 from mtpp_dsl.exchange.importers.hf_caches import KeptPart, cache_kinds, cache_of, kept_parts
 from mtpp_dsl.exchange.importers.hf_latent import absorbed_attention
+from mtpp_dsl.exchange.importers.hf_towers import IMAGE_ATTENTION, Within
 
 __all__ = ["ATTENTION", "as_step", "register_attention"]
 
@@ -25,7 +26,9 @@ def register_attention() -> None:
     import transformers
 
     transformers.AttentionInterface.register(ATTENTION, _attention)
-    transformers.AttentionMaskInterface.register(ATTENTION, lambda *_args, **_kwargs: None)
+    transformers.AttentionInterface.register(IMAGE_ATTENTION, _image_attention)
+    for name in (ATTENTION, IMAGE_ATTENTION):
+        transformers.AttentionMaskInterface.register(name, lambda *_args, **_kwargs: None)
 
 
 def _attention(
@@ -80,11 +83,23 @@ def _attention(
     return made.transpose(1, 2).contiguous(), None
 
 
+def _image_attention(
+    _module: Any, query: Any, key: Any, value: Any, *, cu_seq_lens_q: Within, scaling: float | None, **_others: Any
+) -> tuple[Any, None]:
+    """Return attention within images that stand behind each other in query [1, heads, tokens, width]."""
+    import torch
+
+    within = cu_seq_lens_q
+    made = torch.ops.mtpp.image_attention(query, key, value, within.tokens, within.pairs, scaling)
+    return made.transpose(1, 2).contiguous(), None
+
+
 def as_step(model: Any, phase: str, places: Sequence[KeptPart] = (), kept: list[KeptPart] | None = None) -> Any:
     """Return *model* whose ``forward`` is one step of a phase; its modules and parameters keep their paths.
 
     "forward": the first of what the model gives. "prefill": with what each layer keeps behind it. "decode": the same
-    for one token, and a list of tensors that earlier steps kept, which the step is given. "train": the loss.
+    for one token, and a list of tensors that earlier steps kept, which the step is given. "train": the loss. A prompt
+    and a loss may come with images.
 
     Args:
         model: of transformers; it is changed.
@@ -101,9 +116,12 @@ def as_step(model: Any, phase: str, places: Sequence[KeptPart] = (), kept: list[
     def first(outputs: Any) -> Any:
         return next(value for value in outputs.values() if hasattr(value, "element_size"))
 
-    def keeping(self: Any, main: Any, cache: Any) -> Any:
+    def pictures(pixels: Any) -> dict[str, Any]:
+        return {} if pixels is None else {"pixel_values": pixels}
+
+    def keeping(self: Any, main: Any, cache: Any, pixels: Any = None) -> Any:
         name = "cache_params" if "cache_params" in _parameters(plain) else "past_key_values"
-        returned = forward(self, **{"input_ids": main, name: cache, "use_cache": True})
+        returned = forward(self, **{"input_ids": main, name: cache, "use_cache": True, **pictures(pixels)})
         parts = kept_parts(cache)
         if kept is not None:
             kept[:] = [part for part, _ in parts]
@@ -119,16 +137,16 @@ def as_step(model: Any, phase: str, places: Sequence[KeptPart] = (), kept: list[
             return first(forward(self, **names))
 
     class Prefill(plain):  # type: ignore[misc, valid-type]
-        def forward(self, main: Any) -> Any:
-            return keeping(self, main, cache_of(model, kinds))
+        def forward(self, main: Any, pixels: Any = None) -> Any:
+            return keeping(self, main, cache_of(model, kinds), pixels)
 
     class Decode(plain):  # type: ignore[misc, valid-type]
         def forward(self, main: Any, past: Any) -> Any:
             return keeping(self, main, cache_of(model, kinds, places, past))
 
     class Train(plain):  # type: ignore[misc, valid-type]
-        def forward(self, main: Any, labels: Any) -> Any:
-            names = {model.main_input_name: main, "labels": labels}
+        def forward(self, main: Any, labels: Any, pixels: Any = None) -> Any:
+            names = {model.main_input_name: main, "labels": labels, **pictures(pixels)}
             if "use_cache" in _parameters(plain):
                 names["use_cache"] = False
             return forward(self, **names).loss

@@ -47,6 +47,21 @@ def joined(models: Mapping[str, Model]) -> Model:
     )
 
 
+def one_phase(model: Model, phase: str) -> Model:
+    """Return a model of several phases in one: what runs in others alone does nothing, and keeps its weights."""
+
+    def own(amount: Amount | None) -> Amount | None:
+        return amount.get(phase, 0) if isinstance(amount, Mapping) else amount
+
+    operators = []
+    for one in model.operators:
+        amounts: dict[str, Any] = {what: own(getattr(one, what)) for what in (*AMOUNTS, "weight_read")}
+        operators.append(replace(one, **amounts))
+    tensors = tuple(replace(one, bytes=_plain(own(one.bytes) or 0)) for one in model.tensors)
+    source = replace(model.source, arguments={**model.source.arguments, "phases": phase})
+    return replace(model, operators=tuple(operators), tensors=tensors, phases=(), source=source)
+
+
 def _aligned(models: Mapping[str, Model]) -> dict[str, Model]:
     """Return the models with the names of the first one's operators where theirs are the same."""
     (head, first), *others = models.items()
@@ -202,7 +217,8 @@ def _symbols(models: Mapping[str, Model]) -> dict[str, Symbol]:
         for name, symbol in model.symbols.items():
             other = symbols.get(name, symbol)
             most = [one for one in (symbol.most, other.most) if one is not None]
-            symbols[name] = replace(other, least=max(symbol.least, other.least), most=min(most) if most else None)
+            least, room = max(symbol.least, other.least), symbol.at_least or other.at_least
+            symbols[name] = replace(other, least=least, most=min(most) if most else None, at_least=room)
     return symbols
 
 

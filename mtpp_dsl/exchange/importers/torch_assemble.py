@@ -26,11 +26,13 @@ class Kept:
         inputs: numbers of the inputs that hold what earlier steps kept.
         outputs: numbers of the outputs that are kept.
         limits: of the outputs of which fewer tokens are kept than there are: formulas in place of symbols.
+        idle: paths of modules that are kept for another step, and that this one does not run.
     """
 
     inputs: frozenset[int] = frozenset()
     outputs: frozenset[int] = frozenset()
     limits: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    idle: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def parts_of(drawn: Drawn, *, flops: Mapping[str, Size], kept: Kept = Kept()) ->
     ]
     tensors, places = _tensors(drawn)
     outputs = [_key(value) for at, value in enumerate(drawn.outputs) if value is not None and at not in kept.outputs]
-    warnings = [*drawn.exported.warnings, *writer.warnings(), *_unread(drawn, read)]
+    warnings = [*drawn.exported.warnings, *writer.warnings(), *_unread(drawn, read, kept.idle)]
     return AssembledParts(
         with_layers(operators),
         tuple(tensors),
@@ -235,9 +237,10 @@ def _tensor(drawn: Drawn, value: Value, readers: Iterable[int]) -> Tensor:
     )
 
 
-def _unread(drawn: Drawn, read: set[int]) -> list[str]:
-    """Return which parameters are left out because nothing reads them."""
+def _unread(drawn: Drawn, read: set[int], idle: tuple[str, ...]) -> list[str]:
+    """Return which parameters are left out because nothing reads them, those of *idle* modules not counted."""
     left = [one for at, one in enumerate(drawn.weights) if at not in read and not drawn.is_buffer[at]]
+    left = [one for one in left if not one.name.startswith(tuple(f"{path}." for path in idle))]
     if not left:
         return []
     names = ", ".join(one.name for one in left[:3]) + (", …" if len(left) > 3 else "")

@@ -64,8 +64,10 @@ def derived(counter: Counter, call: ProgramCall, needs: Sequence[bool]) -> Deriv
     """Return the backward pass of a call."""
     node = call.node
     inputs = [counter.value(source) for source in node.all_input_nodes]
-    if operation(node.target) == "scaled_dot_product_attention":
+    if operation(node.target) in ("scaled_dot_product_attention", "image_attention"):
         return _attention(counter, call, inputs)
+    if operation(node.target) in ("masked_scatter", "add_at_images"):
+        return _at_places(call, inputs)
     if getattr(node.target, "namespace", "") == NAMESPACE:
         return _scan(call, inputs)
     return _by_autograd(counter, call, inputs, needs)
@@ -82,10 +84,11 @@ def _attention(counter: Counter, call: ProgramCall, inputs: list[Any]) -> Derive
     rows: Any = 1
     for size in query.shape[:-1]:
         rows = rows * size
+    one, other = query.shape[-1], value.shape[-1]
     (made,) = tensors_in(call.node.meta["val"])
     reads = tuple(bytes_of(tensor) if hasattr(tensor, "element_size") else 0 for tensor in inputs)
     return Derived(
-        flop=2 * rows * key.shape[-2] * (3 * query.shape[-1] + 2 * value.shape[-1]),
+        flop=None if call.cost.flop is None else call.cost.flop * (3 * one + 2 * other) // (one + other),
         reads=reads,
         others=2 * bytes_of(made) + 4 * rows,
         write=bytes_of(query) + bytes_of(key) + bytes_of(value),
@@ -113,6 +116,18 @@ def _scan(call: ProgramCall, inputs: list[Any]) -> Derived:
         keeps_output=False,
         internal=0,
     )
+
+
+def _at_places(call: ProgramCall, inputs: list[Any]) -> Derived:
+    """Return the backward pass of putting features at some places of a tensor, or of adding them there.
+
+    The places are kept. The gradient of the features is what stands at the places; where they were put, that of the
+    tensor is zero there.
+    """
+    (made,) = tensors_in(call.node.meta["val"])
+    _, places, features = inputs
+    write = bytes_of(features) + (bytes_of(made) if operation(call.node.target) == "masked_scatter" else 0)
+    return Derived(0, (0, bytes_of(places), 0), bytes_of(made), write, (False, True, False), False, 0)
 
 
 def _by_autograd(counter: Counter, call: ProgramCall, inputs: list[Any], needs: Sequence[bool]) -> Derived:

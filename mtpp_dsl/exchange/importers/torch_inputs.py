@@ -13,6 +13,8 @@ from mtpp_dsl.exchange.model.sizes import Size, symbols_of
 
 MAX_SIZE = 2**40
 MAX_DIMENSIONS = 16
+MAX_SIDE = 65_536
+"""Pixels of an image."""
 _INPUT = re.compile(r"\s*([A-Za-z_]\w*)\s*:\s*([A-Za-z]\w*)\s*(?:\[([^\[\]]*)\])?\s*", re.ASCII)
 _NUMBER = re.compile(r"[0-9]{1,13}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_]\w{0,40}", re.ASCII)
@@ -111,6 +113,23 @@ def formulas_given(texts: Iterable[str]) -> dict[str, Size]:
         symbols_of(formula)
         formulas[name] = int(formula) if _NUMBER.fullmatch(formula) else formula
     return formulas
+
+
+def sides_given(text: str) -> tuple[int, int]:
+    """Return height and width of ``HxW``, or of one number for both.
+
+    Raises:
+        UsageError: it is not of that form.
+
+    >>> sides_given("1080x1920"), sides_given("336")
+    ((1080, 1920), (336, 336))
+    """
+    sides = [part.strip() for part in text.lower().replace("×", "x").split("x")]
+    if len(sides) > 2 or not all(_NUMBER.fullmatch(side) and 0 < int(side) <= MAX_SIDE for side in sides):
+        raise UsageError(
+            f"--image-size {text[:40]!r} is not of the form HEIGHTxWIDTH, as 1080x1920, each at most {MAX_SIDE:,}"
+        )
+    return int(sides[0]), int(sides[-1])
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ _KINDS = {
         chunk_cat diag diag_embed diagonal_copy expand_copy narrow_copy permute_copy pin_memory reflection_pad3d
         replication_pad3d reshape_copy resize split_with_sizes_copy squeeze_copy t_copy transpose_copy
         unbind_copy unfold_copy unsqueeze_copy view_copy unsafe_chunk unsafe_split unsafe_split_with_sizes lift
-        to_dense pad_sequence
+        to_dense pad_sequence detach
     """,
     "fill": """
         arange zeros ones full zeros_like ones_like full_like empty empty_like new_zeros new_ones new_full

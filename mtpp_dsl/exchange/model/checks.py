@@ -72,6 +72,9 @@ def _check_words(model: ModelParts) -> None:
             raise UsageError(
                 f"symbol {name!r} is {symbol.default}, from {symbol.least} to {symbol.most}: not zero or more, in order"
             )
+        unknown = symbols_of(symbol.at_least) - model.symbols.keys()
+        if unknown or name in symbols_of(symbol.at_least):
+            raise UsageError(f"symbol {name!r} is at least {symbol.at_least!r:.60}: a size over other symbols")
     for text in (model.source.kind, model.source.name, model.source.sha256):
         _check_text("the model's source", text)
     for what, version in model.source.versions.items():
@@ -119,7 +122,7 @@ class _Checks:
 
     def _operator(self, operator: Operator) -> None:
         name = operator.name
-        for text in (operator.op, operator.id, operator.path):
+        for text in (operator.op, operator.id, operator.path, operator.block):
             _check_text(f"what operator {name!r} says of itself", text)
         self._word(f"operator {name!r}", "kind", operator.kind, KINDS)
         self._word(f"operator {name!r}", "role", operator.role, ROLES)

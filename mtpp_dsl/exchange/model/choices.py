@@ -11,7 +11,7 @@ from mtpp_dsl.core.errors import OptionError, UsageError, did_you_mean
 from mtpp_dsl.exchange.model.grouping import GROUP_BY
 from mtpp_dsl.exchange.model.kinds import TYPES, bits_of
 from mtpp_dsl.exchange.model.model import Model
-from mtpp_dsl.exchange.model.sizes import EXPERTS_READ
+from mtpp_dsl.exchange.model.sizes import EXPERTS_READ, SizeValues, symbols_of
 
 __all__ = ["OPTIONS", "Choices", "choices", "stored_bytes"]
 
@@ -90,8 +90,8 @@ def symbols_for(model: Model, given: Mapping[str, Any]) -> dict[str, int]:
     """Return the values of all symbols of a model: those *given*, else their defaults.
 
     Raises:
-        OptionError: a name that is no symbol of the model, a value that is no whole number or outside of the range for
-            which the model was exported, or a symbol without a value.
+        OptionError: a name that is no symbol of the model, a value that is no whole number, is outside of the range for
+            which the model was exported or has no room for what others say, or a symbol without a value.
     """
     for name in given:
         if name not in model.symbols:
@@ -111,6 +111,11 @@ def symbols_for(model: Model, given: Mapping[str, Any]) -> dict[str, int]:
                 f"{name} is {value}; the model was exported for {symbol.least}{most or ' and more'}", name
             )
         values[name] = value
+    for name, symbol in model.symbols.items():
+        room = SizeValues(values)(symbol.at_least)
+        if values[name] < room:
+            others = ", ".join(f"{other} = {values[other]}" for other in sorted(symbols_of(symbol.at_least)))
+            raise OptionError(f"{name} is {values[name]}; with {others} it must be {room:.0f} or more", name)
     return values
 
 

@@ -100,9 +100,10 @@ def graph_of(
         ties=holdings.ties,
         working=tuple(map(max, zip(*(working_bytes(model, grouping, sizes) for sizes in sent.values()), strict=True))),
     )
-    graphs = {
-        name: _graph(model, grouping, chosen, holdings, flows, origin, sizes, name) for name, sizes in sent.items()
-    }
+    graphs: dict[str, Graph] = {}
+    for name, sizes in sent.items():
+        kinds = next(iter(graphs.values())).kinds if graphs else None  # of the first phase
+        graphs[name] = _graph(model, grouping, chosen, holdings, flows, origin, sizes, name, kinds)
     graph = phased_graph(graphs) if len(graphs) > 1 else next(iter(graphs.values()))
     return ModelGraph(graph, tuple(warnings))
 
@@ -204,8 +205,12 @@ def _graph(
     origin: GraphOrigin,
     sent: Sequence[float],
     phase: str,
+    kinds: Sequence[str] | None,
 ) -> Graph:
-    """Return the graph of one phase, whose tensors are *sent*; "" of a model without phases."""
+    """Return the graph of one phase, whose tensors are *sent*; "" of a model without phases.
+
+    Nodes are of the given *kinds*; None: as their costs say.
+    """
     amounts = _Amounts(model, chosen, phase)
     output = np.array([sum(sent[t] for t in tensors) for tensors in flows.leaving])
     pairs = sorted(flows.pairs)
@@ -228,7 +233,7 @@ def _graph(
         memory=params + cache,
         cache=cache,
         sizes=[sum(sent[t] for t in flows.pairs[pair]) for pair in pairs],
-        kinds=[_kind(model, grouping, costs, g) for g in range(grouping.n)],
+        kinds=kinds or [_kind(model, grouping, costs, g) for g in range(grouping.n)],
         labels=grouping.paths,
         backward=backward,
         saved=saved if trained else None,

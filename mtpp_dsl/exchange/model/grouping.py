@@ -62,10 +62,10 @@ def group(model: Model, by: str = "layer") -> Grouping:
     * ``operator``: each operator is a group.
     * ``module``: consecutive operators of one module path are a group: a run. Runs of an order in which operators can
       run never make a cycle.
-    * ``layer``: runs of one layer are one group each. What stands outside of the layers is grouped by module path,
-      before, between and after them, so that a module around the stack is parted into what it does before and after.
-      Where a layer would make a cycle with operators outside of layers, it takes them in; where several layers would
-      make one, they stay parted into their runs, with a warning.
+    * ``layer``: runs of one layer are one group each. What stands outside of the layers is grouped by block, or by
+      module path, before, between and after them, so that a module around the stack is parted into what it does before
+      and after. Where a layer would make a cycle with operators outside of layers, it takes them in; where several
+      layers would make one, they stay parted into their runs, with a warning.
 
     * ``part``: as by layer, and each layer is parted into attention, router, routed and shared experts, feed-forward
       network, and what combines them; see :func:`mtpp_dsl.exchange.model.layer_parts.parts_of_layers`.
@@ -308,7 +308,7 @@ def _key(model: Model, v: int, by: str, part: str) -> Key:
     """Return what an operator shares with others of its group: by layer the path down to its number, and its part."""
     operator = model.operators[v]
     if by not in LAYERED or operator.layer is None:
-        return (operator.path, None)
+        return ((by in LAYERED and operator.block) or operator.path, None)
     parts = operator.path.split(".")
     number = str(operator.layer)
     depth = parts.index(number) + 1 if number in parts else 0

@@ -35,8 +35,8 @@ KINDS: Mapping[str, str] = MappingProxyType(
 GROUPS = ("", "operator", "module", "part", "layer")
 """What a node of a graph may stand for; "" where it is not given."""
 
-ROLES = ("", "embedding", "layer", "norm", "head")
-"""What part of a stack of layers an operator belongs to; "" where it is not given."""
+ROLES = ("", "embedding", "layer", "norm", "head", "tower")
+"""What part of a stack of layers, or of what reads images for it, an operator belongs to; "" where it is not given."""
 
 _BITS: dict[str, int | float] = {
     **dict.fromkeys(("fp64", "int64", "uint64", "complex64"), 64),

@@ -274,7 +274,7 @@ def _listed(value: Any) -> Any:
 
 
 _OPERATOR: dict[str, Callable[[JsonRecord, str], Any]] = {
-    **dict.fromkeys(("name", "op", "id", "kind", "dtype", "path", "role"), _text),
+    **dict.fromkeys(("name", "op", "id", "kind", "dtype", "path", "role", "block"), _text),
     **dict.fromkeys(("flop", "read", "write", "weight_read", "saved", "cache"), _amount),
     **dict.fromkeys(("recomputable", "backward"), _flag),
     "layer": _integer,
@@ -293,7 +293,10 @@ _WEIGHT: dict[str, Callable[[JsonRecord, str], Any]] = {
     "shape": _integers,
     "tied": _texts,
 }
-_SYMBOL: dict[str, Callable[[JsonRecord, str], Any]] = dict.fromkeys(("default", "least", "most"), _integer)
+_SYMBOL: dict[str, Callable[[JsonRecord, str], Any]] = {
+    **dict.fromkeys(("default", "least", "most"), _integer),
+    "at_least": _size,
+}
 _SOURCE: dict[str, Callable[[JsonRecord, str], Any]] = {
     **dict.fromkeys(("kind", "name", "sha256"), _text),
     "versions": _versions,

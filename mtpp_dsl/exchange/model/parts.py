@@ -42,11 +42,13 @@ class Symbol(Short):
     Attributes:
         default: its value where a spec gives none; None: a spec has to.
         least, most: the values for which the model was exported; None: no end.
+        at_least: what it has to have room for, a size over other symbols: as many tokens as those of all images.
     """
 
     default: int | None = None
     least: int = 1
     most: int | None = None
+    at_least: Size = 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,6 +114,8 @@ class Operator(Short, Picklable):
         cache: bytes that it keeps from one step to the next, such as keys and values of attention.
         recomputable: it is cheap, depends on no weight, and makes the same again wherever it is run again.
         backward: it is of the backward pass.
+        block: the path of the module that it is of as a whole outside of the numbered layers, such as one layer of a
+            tower that reads images; "" where its own module is all.
     """
 
     name: str
@@ -131,6 +135,7 @@ class Operator(Short, Picklable):
     cache: Amount = 0
     recomputable: bool = False
     backward: bool = False
+    block: str = ""
 
 
 @dataclass(frozen=True, repr=False)

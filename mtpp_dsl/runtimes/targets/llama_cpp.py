@@ -68,7 +68,17 @@ class LlamaCpp(Stages):
         self.name = f"{type(self).name}:{grain}" if grain else type(self).name
 
     def layout(self, problem: Problem) -> Layout:
-        """Return the layers; nodes of experts are of the layer that they read from."""
+        """Return the layers; nodes of experts are of the layer that they read from.
+
+        Raises:
+            UsageError: the graph has what reads images, which llama.cpp does not place with the layers.
+        """
+        origin = problem.graph.origin
+        if origin is not None and "tower" in origin.roles:
+            raise UsageError(
+                "llama.cpp has what reads images in a file of its own (--mmproj), and puts all of it on one device: "
+                "import the model of the text alone, and reserve room for the rest on the first GPU"
+            )
         followers = [v for v, kind in enumerate(problem.graph.kinds) if kind in PARTS]
         return layout_of(problem.graph, followers=followers)
 

@@ -20,6 +20,8 @@ def by_hand(model: Any) -> Iterator[None]:
     functions = {
         "causal_conv1d_fn": conv,
         "causal_conv1d_update": conv_update,
+        "mamba_selective_scan": selective_scan,
+        "mamba_selective_state_update": selective_update,
         "mamba2_chunk_scan": scan,
         "mamba2_selective_state_update": scan_update,
         "torch_chunk_gated_delta_rule": delta_rule,
@@ -89,6 +91,50 @@ def conv_update(x: Any, state: Any, weight: Any, bias: Any = None, activation: s
 
     state.copy_(torch.cat([state, x], dim=-1)[..., -state.shape[-1] :])
     return _activated(f.conv1d(state, weight.unsqueeze(1), bias, groups=x.shape[1]), activation)
+
+
+def selective_scan(
+    x: Any,
+    dt: Any,
+    a: Any,
+    b: Any,
+    c: Any,
+    D: Any,  # noqa: N803
+    z: Any,
+    delta_bias: Any,
+    return_last_state: bool = False,
+    **_given: Any,
+) -> Any:
+    """Gu and Dao 2023, algorithm 2: what a token adds to the states, and what it reads of them, are products."""
+    import torch
+
+    state = x.new_zeros(*x.shape[:2], a.shape[1], dtype=torch.float32)
+    made = []
+    for t in range(x.shape[2]):
+        step = [each[..., t] for each in (x, dt, b, c, z)]
+        made.append(selective_update(state, step[0], step[1], a, step[2], step[3], D, delta_bias, step[4]))
+    whole = torch.stack(made, -1)
+    return (whole, state) if return_last_state else whole
+
+
+def selective_update(
+    state: Any,
+    x: Any,
+    dt: Any,
+    a: Any,
+    b: Any,
+    c: Any,
+    D: Any,  # noqa: N803
+    dt_bias: Any,
+    z: Any,
+    **_given: Any,
+) -> Any:
+    import torch.nn.functional as f
+
+    dt = f.softplus(dt.float() + dt_bias).unsqueeze(2)
+    state.copy_(state * (dt * a).exp() + (dt * x.float().unsqueeze(2)) @ b.float().unsqueeze(1))
+    read = (state @ c.float().unsqueeze(2)).squeeze(2)
+    return ((read + x * D) * f.silu(z.float())).to(x.dtype)
 
 
 def scan(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
@@ -12,6 +13,7 @@ from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.sizes import value
 from tests.exchange.importers.by_hand import absorbed_by_hand, by_hand
 from tests.exchange.importers.families import SHARED, WIDE
+from tests.exchange.importers.vision import IMAGES, VISION, images_apart, prompt
 
 BATCH, SEQ = 2, 20
 FEW = {"num_local_experts": 4, "num_experts_per_tok": 2}
@@ -47,6 +49,31 @@ RECENT: dict[str, dict[str, Any]] = {
     },
     "minimax": {**SHARED, **FEW, "block_size": 16, "layer_types": ["linear_attention", "full_attention"]},
     "minimax_m2": {**SHARED, **FEW, "rotary_dim": 8},
+    "mamba": {
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "state_size": 8,
+        "time_step_rank": 4,
+        **{name: WIDE[name] for name in ("vocab_size", "bos_token_id", "eos_token_id", "pad_token_id")},
+    },
+    "jamba": {
+        **SHARED,
+        "num_experts": 4,
+        "num_experts_per_tok": 2,
+        "mamba_d_state": 8,
+        "mamba_dt_rank": 4,
+        "attn_layer_period": 2,
+        "attn_layer_offset": 1,
+        "expert_layer_period": 2,
+        "expert_layer_offset": 1,
+    },
+    "falcon_mamba": {
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "state_size": 8,
+        "time_step_rank": 4,
+        **{name: WIDE[name] for name in ("vocab_size", "bos_token_id", "eos_token_id", "pad_token_id")},
+    },
     "mamba2": {
         "hidden_size": 64,
         "num_hidden_layers": 2,
@@ -76,18 +103,29 @@ RECENT: dict[str, dict[str, Any]] = {
     "falcon_h1": {**SHARED, **SCAN, "mamba_d_ssm": 128},
 }
 """The configurations; a window, a chunk and a block are shorter than the prompt, which fills the last chunk in part."""
+KINDS = (*RECENT, *VISION)
+"""All types of models in the table."""
 DECAYS = ("query_decay", "key_decay", "diagonal_decay")
 """Buffers of MiniMax that depend on the number of a layer alone, and that its kernels compute."""
-TABLES = ("inv_freq", "original_inv_freq")
-"""Buffers of all models, which every device computes."""
+TABLES = "inv_freq"
+"""How buffers of all models end that every device computes."""
+UNREAD = {"llava": r"\.post_layernorm\.", "falcon_mamba": r"\.(dt|b|c)_layernorm\."}
+"""Parameters and buffers that a model has and does not read."""
 Row = tuple[int, ...]
 """Bytes of the weights, and of the cache after a prompt and after one more token; FLOP of both."""
 
 
+def settings_of(kind: str) -> dict[str, Any]:
+    """Return the configuration of a type of models."""
+    return {"model_type": kind, **(RECENT[kind] if kind in RECENT else VISION[kind][0])}
+
+
 def counted(kind: str) -> Row:
     """Return what the import counts."""
-    model = from_hf({"model_type": kind, **RECENT[kind]}, "prefill,decode", batch=BATCH, seq=SEQ, dtype="bf16")
-    assert not model.warnings, model.warnings
+    pictures: dict[str, Any] = {"images": IMAGES, "image_size": VISION[kind][1]} if kind in VISION else {}
+    model = from_hf(settings_of(kind), "prefill,decode", batch=BATCH, seq=SEQ, dtype="bf16", **pictures)
+    left_out = [warning for warning in model.warnings if re.search(f"left out: .*{UNREAD.get(kind, '^$')}", warning)]
+    assert list(model.warnings) == left_out
     weights = sum(one.bytes for one in model.weights)
     return weights, *(total(model, what, phase) for what in ("cache", "flop") for phase in ("prefill", "decode"))
 
@@ -96,7 +134,7 @@ def total(model: Model, what: str, phase: str) -> int:
     """Return the sum of an amount over the operators of a model, in one phase."""
     amounts = [getattr(operator, what) for operator in model.operators]
     sizes = [amount.get(phase, 0) if isinstance(amount, Mapping) else amount for amount in amounts]
-    return int(sum(value(size, {"batch": BATCH, "seq": SEQ}) for size in sizes))
+    return int(sum(value(size, {"batch": BATCH, "seq": SEQ, "images": IMAGES}) for size in sizes))
 
 
 def real(kind: str, dtype: str = "bf16") -> Any:
@@ -104,7 +142,7 @@ def real(kind: str, dtype: str = "bf16") -> Any:
     import torch
 
     torch.manual_seed(0)
-    module = make_model({"model_type": kind, **RECENT[kind]}, InputRequest(dtype=dtype), "eager", "cpu").eval()
+    module = make_model(settings_of(kind), InputRequest(dtype=dtype), "eager", "cpu").eval()
     module.set_experts_implementation("eager")
     return module
 
@@ -115,14 +153,15 @@ def measured(kind: str) -> Row:
     tensors = {
         tensor.data_ptr(): tensor.numel() * tensor.element_size()
         for name, tensor in (*module.state_dict().items(), *module.named_buffers())
-        if name.rpartition(".")[2] not in (*DECAYS, *TABLES)
+        if name.rpartition(".")[2] not in DECAYS and not name.endswith(TABLES)
+        if not re.search(UNREAD.get(kind, "^$"), name)
     }
     weights = sum(tensors.values())
-    flops, caches, _ = run(module, counted_by_hand=True)
+    flops, caches, _ = run(module, kind, counted_by_hand=True)
     return weights, *caches, *flops
 
 
-def run(module: Any, counted_by_hand: bool) -> tuple[list[int], list[int], list[Any]]:
+def run(module: Any, kind: str, counted_by_hand: bool) -> tuple[list[int], list[int], list[Any]]:
     """Run a prompt and one more token; return the FLOP, the bytes of the cache, and the last numbers, of each."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
@@ -130,16 +169,19 @@ def run(module: Any, counted_by_hand: bool) -> tuple[list[int], list[int], list[
     ids = torch.arange(BATCH * (SEQ + 1)).reshape(BATCH, SEQ + 1) % 300
     flops, caches, numbers = [], [], []
     cache = None
-    name = "cache_params" if "mamba2" in type(module).__module__ else "past_key_values"
+    more = prompt(ids[:, :SEQ], module, VISION[kind][1]) if kind in VISION else {}
+    name = "cache_params" if hasattr(module, "backbone") else "past_key_values"
     for tokens in (ids[:, :SEQ], ids[:, SEQ:]):
         with ExitStack() as stack:
             if counted_by_hand:
                 stack.enter_context(by_hand(module))
+            if counted_by_hand and kind in VISION:
+                stack.enter_context(images_apart(module))
             if counted_by_hand and tokens.shape[1] == 1:
                 stack.enter_context(absorbed_by_hand(module))
             stack.enter_context(torch.no_grad())
             counter = stack.enter_context(FlopCounterMode(display=False))
-            outputs = module(tokens, use_cache=True, **({} if cache is None else {name: cache}))
+            outputs = module(tokens, use_cache=True, **(more if cache is None else {name: cache}))
         cache = outputs[name]
         flops.append(counter.get_total_flops())
         caches.append(held(cache))

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.importers.hf import configuration, from_hf
+from mtpp_dsl.exchange.importers.hf import from_hf
+from mtpp_dsl.exchange.importers.hf_configurations import configuration
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Amount
 from mtpp_dsl.exchange.model.sizes import value
@@ -31,7 +32,6 @@ TOKENS = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2}
 LLAMA = {"model_type": "llama", **SIZES, **TOKENS, "num_key_value_heads": 2, "max_position_embeddings": 256}
 GPT2 = {"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4, "vocab_size": 300, "n_positions": 256, **TOKENS}
 MIXTRAL = {**LLAMA, "model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": None}
-GEMMA = {**LLAMA, "model_type": "gemma3_text"}
 SOUND = {
     "d_model": 64,
     "encoder_attention_heads": 4,
@@ -168,8 +168,11 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         ({**LLAMA, "hidden_size": 10**15}, "hidden_size 1000000000000000; at most"),
         ({**LLAMA, "num_attention_heads": 0}, "transformers "),
         ({"model_type": "whisper", **SOUND}, "WhisperModel reads 'input_features'"),
-        ({"model_type": "llava", "text_config": LLAMA}, '(?s)it has a "vision_config".*what its "text_config" says'),
-        ({"model_type": "gemma3", "text_config": GEMMA}, "Gemma3.* reads several kinds of input"),
+        (
+            {"model_type": "llava_next", "text_config": LLAMA},
+            '(?s)it has a "vision_config".*what its "text_config" says',
+        ),
+        ({"model_type": "gemma3n"}, "Gemma3n.* reads several kinds of input"),
     ],
 )
 def test_configurations_that_are_refused(said: dict[str, Any], message: str) -> None:
@@ -213,8 +216,7 @@ HEADS = {"num_attention_heads": 2, "num_key_value_heads": 2, "intermediate_size"
 @pytest.mark.parametrize(
     ("said", "phase", "layer"),
     [
-        ({"model_type": "mamba"}, "decode", "MambaMixer"),
-        ({"model_type": "jamba", **HEADS}, "prefill", "JambaMambaMixer"),
+        ({"model_type": "recurrent_gemma", **HEADS}, "decode", "RecurrentGemmaRecurrentBlock"),
     ],
 )
 def test_states_that_nobody_counts_are_named(said: dict[str, Any], phase: str, layer: str) -> None:

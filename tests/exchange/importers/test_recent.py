@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mtpp_dsl.exchange.importers.hf import from_hf
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.exchange.importers.hf import from_hf, make_model
+from mtpp_dsl.exchange.importers.hf_inputs import InputRequest
+from mtpp_dsl.exchange.importers.hf_towers import tower_of
+from mtpp_dsl.exchange.importers.torch_inputs import sides_given
 from mtpp_dsl.exchange.importers.torch_scans import squares
-from tests.exchange.importers.recent import HEAD, RECENT, Row, counted, measured, real, run, total
+from mtpp_dsl.exchange.model.sizes import value
+from tests.exchange.importers.recent import HEAD, KINDS, RECENT, Row, counted, measured, real, run, settings_of, total
+from tests.exchange.importers.vision import IMAGES, VISION
 
 pytestmark = [
     pytest.mark.needs("torch", "transformers"),
@@ -26,30 +33,30 @@ def on_the_page() -> dict[str, Row]:
 
 
 def test_the_page_has_all_families() -> None:
-    assert set(on_the_page()) == set(RECENT)
+    assert set(on_the_page()) == set(KINDS)
 
 
-@pytest.mark.parametrize("kind", RECENT)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.sampled(5)
 def test_real_modules_are_as_on_the_page(kind: str) -> None:
     """Parameters, what a cache of transformers holds, and the products that torch counts."""
     assert measured(kind) == on_the_page()[kind]
 
 
-@pytest.mark.parametrize("kind", RECENT)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.long
 def test_imports_count_as_real_modules(kind: str) -> None:
     assert counted(kind) == on_the_page()[kind]
 
 
-@pytest.mark.parametrize("kind", ["deepseek_v3", "qwen3_next", "mamba2", "falcon_h1"])
+@pytest.mark.parametrize("kind", ["deepseek_v3", "qwen3_next", "mamba", "mamba2", "falcon_h1", "jamba", "mistral3"])
 @pytest.mark.sampled(4)
 def test_what_is_counted_by_hand_computes_the_same(kind: str) -> None:
     """The products that torch counts here in place of transformers' reference code give the same numbers."""
     import torch
 
     module = real(kind, "fp32")
-    plain, by_hand = run(module, counted_by_hand=False)[2], run(module, counted_by_hand=True)[2]
+    plain, by_hand = run(module, kind, counted_by_hand=False)[2], run(module, kind, counted_by_hand=True)[2]
     for one, other in zip(plain, by_hand, strict=True):
         torch.testing.assert_close(one, other, rtol=2e-3, atol=2e-3 * float(one.abs().max()))
 
@@ -73,13 +80,98 @@ def test_latent_attention_absorbs_what_would_grow() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["qwen3_next", "mamba2", "minimax"])
+@pytest.mark.parametrize("kind", ["qwen3_next", "mamba2", "minimax", "mamba"])
 def test_training_of_recurrent_layers(kind: str) -> None:
     """The number of tokens stays open, and each operator has a known cost."""
     model = from_hf({"model_type": kind, **RECENT[kind]}, "train", batch=2, seq=20, dtype="bf16")
     assert not model.warnings
     assert model.symbols["seq"].most is None
     assert total(model, "flop", "") > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["gemma3", "qwen3_vl"])
+def test_training_of_models_that_read_images(kind: str) -> None:
+    """Each product of the tower has two of the backward pass, but the first, whose pixels need no gradient."""
+    size = VISION[kind][1]
+    model = from_hf(settings_of(kind), "train", batch=2, seq=20, dtype="bf16", images=IMAGES, image_size=size)
+    assert not model.warnings
+    at = {"batch": 2, "seq": 20, "images": IMAGES}
+    passes = [
+        sum(value(one.flop, at) for one in model.operators if one.role == "tower" and one.backward == backward)  # type: ignore[arg-type]
+        for backward in (False, True)
+    ]
+    assert 1.5 < passes[1] / passes[0] < 2.5
+
+
+@pytest.mark.long
+def test_a_decoding_step_keeps_the_tower_and_does_not_run_it() -> None:
+    """The weights of what reads images take memory in all phases; its layers are none of the text's."""
+    _, size = VISION["qwen2_5_vl"]
+    options: dict[str, Any] = {"batch": 2, "seq": 20, "dtype": "bf16", "images": IMAGES, "image_size": size}
+    both, alone = (from_hf(settings_of("qwen2_5_vl"), phases, **options) for phases in ("prefill,decode", "decode"))
+    assert both.graph(phase="decode").params.sum() == both.graph(phase="prefill").params.sum()
+    graph = alone.graph()
+    assert graph.params.tolist() == both.graph(phase="decode").params.tolist()
+    tower = [v for v, kind in enumerate(graph.kinds) if kind == "tower"]
+    blocks = ("patch_embed", "blocks[0]", "blocks[1]", "merger")
+    assert [graph.names[v] for v in tower] == [f"model.visual.{block}" for block in blocks]
+    assert all(graph.costs.flop[i] == graph.costs.read[i] == 0 for v in tower for i in graph.costs.items_of(v))
+    assert [graph.origin.layers[v] for v in range(graph.n) if graph.kinds[v] == "layer"] == [0, 1]
+    text = both.graph(phase="prefill", images=0)
+    assert all(text.costs.flop[i] == text.costs.read[i] == 0 for v in tower for i in text.costs.items_of(v))
+    with pytest.raises(UsageError, match="seq is 20; with images = 5 it must be 30 or more"):
+        both.graph(images=5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "real_size", "tokens"),
+    [("qwen2_vl", (17, 90), (16, 88), 22), ("mistral3", None, (896, 896), 0), ("gemma3", (16, 16), (16, 16), 4)],
+)
+def test_images_are_scaled_as_processors_do(
+    kind: str, size: tuple[int, int] | None, real_size: tuple[int, int], tokens: int
+) -> None:
+    model = make_model(settings_of(kind), InputRequest(dtype="bf16"))
+    if not tokens:
+        with pytest.raises(UsageError, match="--image-size 896x896: images are scaled down to 64x64: say so"):
+            tower_of(model, size)
+        return
+    tower = tower_of(model, size)
+    assert tower is not None
+    assert (tower.size, tower.tokens) == (real_size, tokens)
+    if kind == "gemma3":
+        with pytest.raises(UsageError, match=r"reads images of 16x16 pixels; others are scaled to that, or cut"):
+            tower_of(model, (32, 32))
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("llama", {"images": 2}, "--images: a model of type 'llama' reads no images beside text here"),
+        ("llama", {"image_size": (8, 8)}, "--image-size: a model of type 'llama' reads no images"),
+    ],
+)
+def test_images_of_text_models_are_refused(kind: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        from_hf({"model_type": kind}, **options)
+
+
+@pytest.mark.parametrize("text", ["x", "3x", "0x4", "1x2x3", "9999999"])
+def test_sizes_of_images_that_cannot_be_read(text: str) -> None:
+    with pytest.raises(UsageError, match="is not of the form HEIGHTxWIDTH, as 1080x1920, each at most 65,536"):
+        sides_given(text)
+
+
+def test_windows_of_images_are_as_in_transformers() -> None:
+    """Pairs of patches within windows, some of them cut off by the edge of the image."""
+    import torch
+    from transformers.vision_utils import get_vision_window_index
+
+    for rows in range(1, 10):
+        for columns in range(1, 10):
+            grid = torch.tensor([[1, 2 * rows, 2 * columns]])
+            _, ends = get_vision_window_index(grid, 2, 112, 14)
+            assert int((ends.diff() ** 2).sum()) == 16 * squares(rows, 4) * squares(columns, 4)
 
 
 def test_pairs_within_chunks() -> None:

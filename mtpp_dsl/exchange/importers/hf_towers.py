@@ -1,0 +1,269 @@
+"""Run the parts of transformers' models that read images: which are covered, and how, with all images of one size.
+
+Transformers' code takes images of many sizes, and goes through them in loops of Python, so that their number could not
+stay open. Here all images are of one size, and stand behind each other.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import MappingProxyType, MethodType
+from typing import Any
+
+from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.exchange.importers.torch_scans import register, squares
+
+__all__ = ["COVERED", "IMAGE_ATTENTION", "ImageTower", "Within", "one_image_size", "tower_of"]
+
+IMAGE_ATTENTION = "mtpp_flash_image"
+"""The name of attention within images among those of transformers, which hands lengths to names with "flash"."""
+USUAL = 896
+"""Pixels of a side where neither the model nor the user says how large an image is."""
+Size = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class ImageTower:
+    """What turns images of one size into tokens of the text.
+
+    Attributes:
+        paths: of its modules in the model: the tower, and what projects to the text's width.
+        shape: of the numbers of one image, as the tower reads them.
+        size: height and width of an image in pixels, as it is scaled to.
+        tokens: that one image is among those of the text.
+        features: returns what the model's own encoder would, of numbers [batch, images, *shape].
+    """
+
+    paths: tuple[str, ...]
+    shape: tuple[int, ...]
+    size: Size
+    tokens: int
+    features: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Within:
+    """Who looks at whom in one image: *pairs* pairs of its *tokens* tokens; it stands for transformers' lengths."""
+
+    tokens: int
+    pairs: int
+
+
+def tower_of(model: Any, size: Size | None) -> ImageTower | None:
+    """Return the part of a model of transformers that reads images; None where it reads text alone.
+
+    Args:
+        model: of transformers, on "meta".
+        size: height and width of images; None: those that the tower is made for, or :data:`USUAL` for each side.
+
+    Raises:
+        UsageError: the tower does not read images of that size, or is none of those that are covered.
+    """
+    if getattr(model.config, "vision_config", None) is None:
+        if size is not None:
+            raise UsageError(f"--image-size: {type(model).__name__} reads no images beside text")
+        return None
+    import torch
+
+    register()
+    paths, shape, chosen, features = COVERED[model.config.model_type](model, size)
+    text = model.config.get_text_config()
+    with torch.no_grad(), one_image_size(model, features):
+        made = features(torch.zeros(1, 1, *shape, dtype=model.dtype, device="meta")).pooler_output
+    numbers = sum(one.numel() for one in (made if isinstance(made, list) else [made]))
+    return ImageTower(paths, shape, chosen, numbers // text.hidden_size, features)
+
+
+@contextmanager
+def one_image_size(model: Any, features: Callable[[Any], Any] | None) -> Iterator[None]:
+    """Put the code for images of one size in the place of transformers' own, while it lasts.
+
+    Args:
+        model: of transformers.
+        features: of :class:`ImageTower`; None: the model reads text alone, and nothing is changed.
+    """
+    if features is None:
+        yield
+        return
+    inner = model.model
+    forwards: Mapping[str, Callable[..., Any]] = {"PixtralVisionModel": _pixtral, "Mistral3PatchMerger": _merged}
+    changed: list[tuple[Any, str, Callable[..., Any]]]
+    changed = [(part, "forward", forwards[type(part).__name__]) for part in model.modules() if _named(part, forwards)]
+    changed += [(part, "_deepstack_process", _added) for part in model.modules() if hasattr(part, "_deepstack_process")]
+    changed.append((inner, "get_image_features", lambda _self, pixel_values, *_args, **_given: features(pixel_values)))
+    for part, name, function in changed:
+        setattr(part, name, MethodType(function, part))
+    try:
+        yield
+    finally:
+        for part, name, _ in changed:
+            delattr(part, name)
+
+
+def _named(part: Any, names: Mapping[str, Any]) -> bool:
+    return type(part).__name__ in names
+
+
+def _sides(size: Any) -> Size:
+    """Return height and width of what a configuration calls a size."""
+    return (int(size[0]), int(size[1])) if isinstance(size, (list, tuple)) else (int(size), int(size))
+
+
+def _fixed(model: Any, size: Size | None) -> Size:
+    """Return the size of the images of a tower that reads one alone.
+
+    Raises:
+        UsageError: another one is asked for.
+    """
+    own = _sides(model.config.vision_config.image_size)
+    if size is not None and size != own:
+        raise UsageError(
+            f"--image-size {size[0]}x{size[1]}: {type(model).__name__} reads images of {own[0]}x{own[1]} pixels; "
+            "others are scaled to that, or cut into pieces that each count as an image (--images)"
+        )
+    return own
+
+
+def _scaled(size: Size, step: int) -> Size:
+    """Return height and width as the nearest multiples of *step*, one of them at least.
+
+    >>> _scaled((1080, 1920), 28)
+    (1092, 1932)
+    """
+    height, width = (max(step, (2 * side + step) // (2 * step) * step) for side in size)
+    return height, width
+
+
+_Run = tuple[tuple[str, ...], tuple[int, ...], Size, Callable[[Any], Any]]
+
+
+def _plain(model: Any, size: Size | None) -> _Run:
+    """Run towers that read pictures of one size as one batch: SigLIP of Gemma 3 and PaliGemma, InternViT."""
+    height, width = _fixed(model, size)
+    inner, vision = model.model, model.config.vision_config
+    own = type(inner).get_image_features
+
+    def features(pixels: Any) -> Any:
+        return own(inner, pixel_values=pixels.flatten(0, 1), return_dict=True)
+
+    return _PROJECTED, (getattr(vision, "num_channels", 3), height, width), (height, width), features
+
+
+def _llava(model: Any, size: Size | None) -> _Run:
+    """Run towers of which some layers are projected: CLIP, SigLIP, and Pixtral, which reads images of any size."""
+    inner, config = model.model, model.config
+    vision = config.vision_config
+    kind = vision.model_type
+    if kind not in ("clip_vision_model", "siglip_vision_model", "pixtral"):
+        raise UsageError(f"{type(model).__name__} with a tower {kind!r}: CLIP, SigLIP and Pixtral are covered")
+    sizes: tuple[Any, ...] = ()
+    if kind == "pixtral":
+        merge, patch = getattr(config, "spatial_merge_size", 1), _sides(vision.patch_size)[0]
+        height, width = _scaled(size or (USUAL, USUAL), patch * merge)
+        most = _scaled(_sides(vision.image_size), patch * merge)
+        if height > most[0] or width > most[1]:
+            raise UsageError(f"--image-size {height}x{width}: images are scaled down to {most[0]}x{most[1]}: say so")
+        sizes = ((height // patch, width // patch),) if model.config.model_type == "mistral3" else ()
+    else:
+        height, width = _fixed(model, size)
+    wanted = config.vision_feature_layer
+    layers = [wanted] if isinstance(wanted, int) else list(wanted)
+    crop = getattr(config, "vision_feature_select_strategy", "full") == "default"
+
+    def features(pixels: Any) -> Any:
+        import torch
+
+        made = inner.vision_tower(pixels.flatten(0, 1), return_dict=True, output_hidden_states=True)
+        chosen = [made.hidden_states[layer][:, 1:] if crop else made.hidden_states[layer] for layer in layers]
+        hidden = chosen[0] if len(chosen) == 1 else torch.cat(chosen, dim=-1)
+        made.pooler_output = [inner.multi_modal_projector(hidden, *sizes).flatten(0, 1)]
+        return made
+
+    return _PROJECTED, (vision.num_channels, height, width), (height, width), features
+
+
+def _grid(model: Any, size: Size | None) -> _Run:
+    """Run towers of Qwen, which read patches of images of any size, some layers within windows."""
+    inner, vision = model.model, model.config.vision_config
+    tower = inner.visual
+    if not hasattr(sys.modules[type(tower).__module__], "get_vision_attention_seqlens"):
+        raise UsageError(f"images of {type(model).__name__} need transformers 5.23 or later")
+    tower.config._attn_implementation = IMAGE_ATTENTION
+    patch, merge = vision.patch_size, vision.spatial_merge_size
+    height, width = _scaled(size or (USUAL, USUAL), patch * merge)
+    rows, columns = height // (patch * merge), width // (patch * merge)
+    count = rows * columns * merge**2
+    whole = Within(count, count**2)
+    window = getattr(tower, "window_size", 0) // (patch * merge)
+    near = Within(count, merge**4 * squares(rows, window) * squares(columns, window)) if window else whole
+
+    def features(pixels: Any) -> Any:
+        import torch
+
+        total = pixels.shape[0] * pixels.shape[1] * count
+        whole_numbers: dict[str, Any] = {"dtype": torch.long, "device": pixels.device}
+        facts: dict[str, Any] = {
+            "position_ids": torch.zeros(total, 2, **whole_numbers),
+            "cu_seqlens": whole,
+            "max_seqlen": count,
+        }
+        if window:
+            facts["window_index"] = torch.arange(total // merge**2, **whole_numbers)
+            facts |= {"cu_window_seqlens": near, "max_window_seqlen": count}
+        if hasattr(tower, "pos_embed"):
+            facts["interp_indices"] = torch.zeros(total, 4, **whole_numbers)
+            facts["interp_weights"] = torch.zeros(total, 4, device=pixels.device)
+        made = tower(pixels.flatten(0, 2), grid_thw=None, return_dict=True, **facts)
+        made.pooler_output = [made.pooler_output]
+        if hasattr(made, "deepstack_features"):
+            made.deepstack_features = [[one] for one in made.deepstack_features]
+        return made
+
+    numbers = vision.in_channels * vision.temporal_patch_size * patch**2
+    return ("model.visual",), (count, numbers), (height, width), features
+
+
+_PROJECTED = ("model.vision_tower", "model.multi_modal_projector")
+COVERED: Mapping[str, Callable[[Any, Size | None], _Run]] = MappingProxyType(
+    {
+        **dict.fromkeys(("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe"), _grid),
+        **dict.fromkeys(("llava", "mistral3"), _llava),
+        **dict.fromkeys(("gemma3", "internvl", "paligemma"), _plain),
+    }
+)
+"""How the towers of a type of models are run; others are refused."""
+
+
+def _pixtral(self: Any, pixel_values: Any, **given: Any) -> Any:
+    """Run Pixtral's tower on images of one size: each is a sequence of its own, so that no mask parts them."""
+    capture = sys.modules[type(self).__module__].capture_outputs
+    return capture(_pixtral_forward)(self, pixel_values, **given)
+
+
+def _pixtral_forward(self: Any, pixel_values: Any, **given: Any) -> Any:
+    import torch
+
+    patches = self.patch_conv(pixel_values)
+    sides = [torch.arange(side, device=pixel_values.device) for side in patches.shape[2:]]
+    places = torch.stack([one.flatten() for one in torch.meshgrid(*sides, indexing="ij")], dim=-1)
+    hidden = self.ln_pre(patches.flatten(2).transpose(1, 2))
+    positions = self.patch_positional_embedding(hidden, places)
+    return self.transformer(hidden, attention_mask=None, position_embeddings=positions, **given)
+
+
+def _merged(self: Any, image_features: Any, sides: Size) -> Any:
+    """Merge squares of patches of [images, patches, width]; *sides* are the patches of a column and of a row."""
+    step, width = self.spatial_merge_size, image_features.shape[2]
+    grid = image_features.reshape(-1, sides[0] // step, step, sides[1] // step, step, width)
+    squares_of = grid.permute(0, 1, 3, 5, 2, 4).reshape(grid.shape[0], -1, width * step**2)
+    return self.merging_layer(squares_of)
+
+
+def _added(_self: Any, hidden_states: Any, places: Any, features: Any) -> Any:
+    """Add features of images to the hidden states at their places."""
+    import torch
+
+    return torch.ops.mtpp.add_at_images(hidden_states, places, features)
