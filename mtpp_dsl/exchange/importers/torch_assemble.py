@@ -259,8 +259,8 @@ def recomputable(drawn: Drawn) -> tuple[set[int], set[int]]:
     """Return the numbers of the calls that may be run again anywhere, and of the buffers that they alone read.
 
     Such a call is cheap and not random, and reads nothing but sizes, small buffers, inputs of whole numbers and what
-    other such calls make. A buffer that a product reads, as it is or converted, is a weight and no constant, however
-    small: quantised weights are kept so.
+    other such calls make; or it is a view of any input: the cache of one layer among those of all. A buffer that a
+    product reads, as it is or converted, is a weight and no constant, however small: quantised weights are kept so.
     """
     constants = {at for at, one in enumerate(drawn.weights) if drawn.is_buffer[at] and one.bytes <= SMALL}
     cheap = _cheap(drawn)
@@ -310,11 +310,14 @@ def _free(drawn: Drawn, call: ProgramCall, at: int, constants: set[int], again: 
     value_read = call.values[at]
     if value_read is None:
         return call.after == ()
+    given = value_read.root[0] == "input" and drawn.inputs[value_read.root[1]].tensor.dtype.is_floating_point
+    if given and call.kind != "view":
+        return False
     if value_read.made is not None:
         return value_read.made[0] in again and all(number in again for number in call.after)
     if value_read.root[0] == "weight":
         return value_read.root[1] in constants and call.after == ()
-    return not drawn.inputs[value_read.root[1]].tensor.dtype.is_floating_point and call.after == ()
+    return call.after == ()
 
 
 def _cheap(drawn: Drawn) -> set[int]:

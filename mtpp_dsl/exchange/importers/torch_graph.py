@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import getitem
 from typing import Any
 
 from mtpp_dsl.exchange.importers.torch_costs import Counter, TorchCost, tensors_in
@@ -108,7 +109,7 @@ def draw(exported: Exported) -> Drawn:
             _read_call(drawn, node, names[node], changed)
         elif node.op == "call_function" and is_whole_slice(node) and node.args[0] in drawn.known:
             drawn.known[node] = {0: drawn.known[node.args[0]][min(drawn.known[node.args[0]])]}
-        elif node.op == "call_function" and node.args and node.args[0] in drawn.known and len(node.args) == 2:
+        elif node.target is getitem and node.args[0] in drawn.known:
             _read_part(drawn, node)
         elif node.op == "output":
             _read_outputs(drawn, node)

@@ -98,6 +98,13 @@ def test_phases_are_joined_without_loss(llama: Model) -> None:
     assert llama.n < 1.1 * alone.n
 
 
+def test_caches_stay_with_their_layers(llama: Model) -> None:
+    """The tensors that hold the caches of all layers are no node that sends each layer its own at every step."""
+    graph = llama.graph(group_by="layer", phase="decode")
+    assert graph.names == ("model.embed_tokens", "model.layers[0]", "model.layers[1]", "model.norm", "lm_head")
+    assert set(graph.sizes.tolist()) == {BATCH * 64 * 2}
+
+
 def test_weights_and_ties() -> None:
     model = from_hf(GPT2, batch=BATCH, seq=SEQ)
     (tied,) = [one for one in model.weights if one.tied]
