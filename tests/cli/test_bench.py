@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,11 @@ from rich.console import Console
 import mtpp_dsl
 from mtpp_dsl.cli.bench.live import Live, line_of
 from mtpp_dsl.cli.run import run
+from mtpp_dsl.sweeps.file.expansion import expand
+from mtpp_dsl.sweeps.file.file import read_sweep
 from mtpp_dsl.sweeps.run.forecast import Forecast
+from mtpp_dsl.sweeps.run.one_run import attempt
+from mtpp_dsl.sweeps.store.store import Store
 from tests.sweeps.rows import a_run, an_outcome
 from tests.tree import ROOT
 
@@ -84,9 +89,35 @@ def test_a_sweep_is_run_once_and_goes_on(sweep: Path, capsys: pytest.CaptureFixt
         }
 
 
+def test_bounds_are_proved_again(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those that are true, once; one that is above the optimum is refuted, and what a changed spec lacks is counted."""
+    with Store.open("s.sqlite") as store:
+        for one in expand(read_sweep(sweep)):
+            outcome = attempt(one)
+            answer = json.loads(outcome.answer or "")
+            if (one.problem, one.method) == ("chain-3", "simple"):
+                answer["bound"]["value"] *= 2
+            store.put(one, replace(outcome, answer=json.dumps(answer)))
+    Path("night watch.mtpp").write_text(SPEC.replace("= 4", "= 5"))
+    assert run(["bench", "prove", "s.toml", "--only", "chain-2"]) == 0
+    assert "2 of 2 bounds proved again" in capsys.readouterr().out
+    assert run(["bench", "prove", "s.toml", "--only", "*night*"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "0 of 0 bounds proved again"
+    assert run(["bench", "prove", "s.toml", "--quiet"]) == 7
+    assert "chain-3, simple: WRONG: " in capsys.readouterr().out
+    assert run(["bench", "table", "s.sqlite", "--rows", "problem", "--show", "proofs"]) == 0
+    shown = {
+        line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines() if line[:5] in ("chain", "night")
+    }
+    assert [shown[name][1] for name in ("chain-2", "chain-3")] == ["1", "0.5"]
+    with Store.open("s.sqlite") as store:
+        assert {row.proof for row in store.rows(problem="chain-2")} == {"proved"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["bench", "prove", "s.toml"], "there are no results in s.sqlite: mtpp bench s.toml makes them"),
         (["bench", "s.toml", "--size", "tiny"], "has no size 'tiny'"),
         (["bench", "s.toml", "--only", "chian-2"], "did you mean 'chain-2'"),
         (["bench", "s.toml", "--retry", "faild"], "did you mean 'failed'"),

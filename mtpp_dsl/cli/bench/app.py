@@ -10,6 +10,7 @@ from mtpp_dsl.cli.bench.calls import BenchCall, ImproveCall
 from mtpp_dsl.cli.bench.databases import export, merge
 from mtpp_dsl.cli.bench.diff import diff
 from mtpp_dsl.cli.bench.page import page
+from mtpp_dsl.cli.bench.prove import prove
 from mtpp_dsl.cli.bench.slurm import slurm
 from mtpp_dsl.cli.bench.tables import plot, table
 from mtpp_dsl.cli.commands import Group, commands_of
@@ -86,5 +87,6 @@ def improve(call: ImproveCall) -> int:
 command(merge)
 command(page)
 command(plot)
+command(prove)
 command(slurm)
 command(table)

@@ -31,6 +31,9 @@ ANSWERED = frozenset({"optimal", "feasible", "bound", "infeasible", "unknown"})
 FAILED = frozenset({"error", "crashed", "killed", "memory", "changed", "lost"})
 """What ``--retry failed`` runs again. A refusal is an answer about the method, and no failure."""
 
+PROVED = "proved"
+"""In the column ``proof`` of a run whose bound was proved again, by ``mtpp bench prove``."""
+
 WRONG_ANSWER = "the independent check failed"
 """How the error of a run begins whose answer was found to be wrong: a bug of mtpp, or of the method."""
 
@@ -56,7 +59,7 @@ class RunOutcome:
         bound: what no plan can beat; None without one.
         gap: between them, relative.
         bound_method: which method found the bound.
-        proof: "checked" or "trusted".
+        proof: of the bound: "checked" or "trusted" as the answer says, "proved" where it was proved again.
         seconds: wall time of the solve.
         cpu: processor time of the solve, its children with it, in seconds.
         total: wall time with reading the spec, and with starting the process where one was started, in seconds.

@@ -214,6 +214,11 @@ class Store:
                 run_sql(_PUT, sql_of(row))
                 self._put_answer(run_sql, row.key, answer)
 
+    def set_proof(self, key: str, proof: str) -> None:
+        """Record how well the bound of a run is founded."""
+        with self._transaction() as run_sql:
+            run_sql("UPDATE runs SET proof = ? WHERE key = ?", (proof, key))
+
     def answer(self, key: str) -> str | None:
         """Return the whole JSON answer of a run as text; None if there is none.
 

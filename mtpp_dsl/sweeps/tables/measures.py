@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.sweeps.store.outcome import PROVED
 from mtpp_dsl.sweeps.tables.contradictions import beaten
 from mtpp_dsl.sweeps.tables.runs import WITHOUT, Runs, hint
 from mtpp_dsl.sweeps.tables.statistics import Floats, best_in_groups, ratios, winners
@@ -19,7 +20,7 @@ TIE = 1e-9
 RELATIVE = ("ratio", "bound/plan", "ratio-to-bound", "time-ratio")
 """Measures that are relative to the best of any run, or to one method."""
 _OF_PLANS = ("value", "gap", "ratio", "ratio-to-bound", "found")
-_OF_BOUNDS = ("bound", "gap", "bound/plan")
+_OF_BOUNDS = ("bound", "gap", "bound/plan", "proofs")
 
 
 @dataclass(frozen=True)
@@ -300,6 +301,12 @@ def _proved(runs: Runs, _: str) -> Floats:
     return np.array([status in ("optimal", "infeasible") for status in runs.field("status")], dtype=float)
 
 
+def _proofs(runs: Runs, _: str) -> Floats:
+    """Return which runs have a bound that was proved again; NaN where there is none, or the row does not say."""
+    proved = [np.nan if proof == "" else float(proof == PROVED) for proof in runs.field("proof")]
+    return np.where(np.isnan(answered(runs, "bound")), np.nan, proved)
+
+
 def _nothing(runs: Runs, _: str) -> Floats:
     return np.full(len(runs), np.nan)
 
@@ -314,6 +321,7 @@ MEASURES: dict[str, Measure] = {
     "wins": Measure("wins", "count", "higher", "sum", _wins),
     "solved": Measure("solved", "count", "higher", "sum", _with_plan),
     "proved": Measure("proved", "count", "higher", "sum", _proved),
+    "proofs": Measure("bounds proved again", "count", "higher", "sum", _proofs),
     "seconds": Measure("time", "time", "lower", "geomean", _column("seconds")),
     "found": Measure("found after", "time", "lower", "geomean", _found),
     "train": Measure("training", "time", "lower", "geomean", _trained),

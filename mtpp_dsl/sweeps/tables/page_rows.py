@@ -15,6 +15,7 @@ from mtpp_dsl.core.base.files import read_text
 from mtpp_dsl.core.base.writing import write_text
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.sweeps.file.run import Run
+from mtpp_dsl.sweeps.store.outcome import PROVED
 from mtpp_dsl.sweeps.store.store import Store
 from mtpp_dsl.sweeps.tables.measures import answered, contests, found_after, trained_for
 from mtpp_dsl.sweeps.tables.runs import MISSING, NEEDED, Runs, hint
@@ -30,6 +31,7 @@ _COLUMNS = (
         "value",
         "bound",
         "gap",
+        "proof",
         "seconds",
         "found",
         "train",
@@ -41,7 +43,7 @@ _COLUMNS = (
 )
 _TEXTS = {
     *("problem", "grp", "scenario", "label", "method", "solver", "coarsen", "status", "objective", "sense", "unit"),
-    *("started", "machine", "version", "spec_sha256"),
+    *("proof", "started", "machine", "version", "spec_sha256"),
 }
 _OBJECTS = {"params", "options"}
 _ROUNDED = {"seconds": 4, "found": 4, "train": 4, "cpu": 4, "total": 4}
@@ -150,7 +152,9 @@ def _value(name: str, cell: str, place: str) -> Any:
 
 CLOSE = 1e-6
 """A plan this close to a bound, relatively, is optimal; the same share as ``mtpp solve`` has by default."""
-_OWN = ("key", "label", "method", "status", "value", "bound", "gap", "seconds", "cpu", "total", "memory")
+_OWN = ("key", "label", "method", "status", "value", "bound", "gap", "proof", "seconds", "cpu", "total", "memory")
+_FOUNDED = ("", "trusted", "checked", PROVED)
+"""How well a bound is founded, the weakest first; "" where it is not known."""
 
 
 def with_together(runs: Runs, together: Mapping[str, Sequence[str]]) -> Runs:
@@ -201,6 +205,8 @@ def _joined(runs: Runs, meeting: Sequence[int], name: str) -> dict[str, Any]:
     keys = " ".join(str(runs.columns["key"][i]) for i in meeting) if "key" in runs.columns else ""
     own = {"key": keys, "label": name, "method": name, "status": status, "value": value, "bound": bound, "gap": gap}
     own |= sums | {"memory": _best(runs.numbers("memory")[meeting], largest=True)}
+    bounds = answered(runs, "bound")
+    own["proof"] = max((runs.field("proof")[i] for i in meeting if bounds[i] == bound), key=_FOUNDED.index, default="")
     seeds = {runs.field("seed")[i] for i in meeting}
     return row | {column: own[column] for column in _OWN if column in row} | {"seed": max(seeds, default=0)}
 

@@ -23,7 +23,7 @@ NEEDED = (
     *("key", "sweep", "problem", "grp", "spec_sha256", "params", "scenario", "method", "label", "options", "solver"),
     *("seed", "time_limit", "threads", "coarsen", "status", "termination", "objective", "sense", "unit", "value"),
     *("bound", "gap", "seconds", "cpu", "total", "memory", "nodes", "edges", "devices", "started", "machine"),
-    *("versions", "error"),
+    *("versions", "error", "proof"),
 )
 """Columns of the store that tables read."""
 _SHORT = {"group": "grp"}
