@@ -2,8 +2,8 @@
 # make frameworks: torch, transformers and onnxruntime, for the tests of imports and runs
 # make site: the documentation, in build/site    make wheel: the package as a wheel, in dist/
 # make quick: after every change, some 60 s    make test-all: the long tests and many more random examples
-# make test-newest: the quick tests with the newest version of every package, as pip gives it to users, in .newest
-# make test-oldest: the quick tests with the oldest versions that pyproject.toml allows, in .oldest
+# make test-newest: the tests with the newest version of every package, as pip gives it to users, in .newest
+# make test-oldest: the tests with the oldest versions that pyproject.toml allows, in .oldest
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -94,10 +94,10 @@ pytest-%: frameworks lint
 # from an empty environment, as an old one would keep its versions
 test-newest:
 	rm -rf .newest
-	$(MAKE) VENV=.newest CONSTRAINTS=/dev/null quick
+	$(MAKE) VENV=.newest CONSTRAINTS=/dev/null test
 
 # what users install is as old as pyproject.toml allows; the rest as in .ci/constraints.txt
 test-oldest:
 	rm -rf .oldest && mkdir .oldest
 	$(PYTHON) -m tests.tools.oldest > .oldest/constraints.txt
-	$(MAKE) VENV=.oldest CONSTRAINTS=.oldest/constraints.txt quick
+	$(MAKE) VENV=.oldest CONSTRAINTS=.oldest/constraints.txt test
