@@ -124,12 +124,12 @@ def _text(path: Path) -> str:
 def pytest_collection_finish() -> None:
     """Have the collector of garbage run less often, and pass over modules and tests.
 
-    A loop is compiled when it has run as long as that takes, over all tests of a process, and not earlier: the
+    A loop is compiled when it has run twice as long as that takes, over all tests of a process, and not earlier: the
     problems of most are small, and to compile all loops takes minutes.
     """
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-    mtpp_dsl.core.base.compiling.LONGER = 1.0
+    mtpp_dsl.core.base.compiling.LONGER = 0.5
 
 
 def _scale(test: object, by: float) -> None:
