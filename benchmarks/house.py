@@ -106,7 +106,7 @@ def _solving(times: int, spec: str, method: str, options: dict[str, int] | None 
 
     def prepare() -> Work:
         import mtpp_dsl
-        from mtpp_dsl.core import registry
+        from mtpp_dsl import registry
 
         problems = [_load(spec.format(data=DATA, **values)) for _ in range(times)]
         chosen = registry.load(registry.METHODS, method)(**options) if options else method
@@ -126,7 +126,7 @@ def _building(text: str) -> Callable[[], Work]:
     """Return what reads a problem, and returns what builds the exact model of it."""
 
     def prepare() -> Work:
-        from mtpp_dsl.core import registry
+        from mtpp_dsl import registry
 
         problem = _load(text)
         formulation = registry.load(registry.FORMULATIONS, "exact")()
