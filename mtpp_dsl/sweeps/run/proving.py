@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import MtppError, VerificationError
 from mtpp_dsl.solving.answers.proofs import BoundClaim, check_bound
-from mtpp_dsl.sweeps.file.problem_files import Changed, problem_of
+from mtpp_dsl.sweeps.file.problem_files import problem_of
 from mtpp_dsl.sweeps.file.run import Run
 from mtpp_dsl.sweeps.store.outcome import PROVED
 from mtpp_dsl.sweeps.store.store import Store
@@ -35,12 +35,7 @@ class ProvedBound(NamedTuple):
 
 def bounds_to_prove(runs: Sequence[Run], store: Store) -> list[Run]:
     """Return the runs that have a bound which was not proved again before."""
-    known = store.columns(["key", "bound", "proof"])
-    todo = {
-        key
-        for key, bound, proof in zip(known["key"], known["bound"], known["proof"], strict=True)
-        if bound is not None and proof != PROVED
-    }
+    todo = {key for key, bound, proof in _rows(store) if bound is not None and proof != PROVED}
     return [run for run in runs if run.key in todo]
 
 
@@ -49,28 +44,36 @@ def prove_bounds(runs: Sequence[Run], store: Store, seconds: float | None) -> It
 
     Args:
         runs: that have a bound.
-        store: where their answers are.
+        store: where their rows and answers are.
         seconds: that each bound may take; None for any time.
     """
+    bounds = {key: bound for key, bound, _ in _rows(store)}
     for run in runs:
-        proved = _proved(run, store, seconds)
-        if proved.proved:
-            store.set_proof(run.key, PROVED)
+        proved = _proved(run, bounds[run.key], store.answer(run.key), seconds)
+        if proved.proved and not store.set_proof(run.key, bounds[run.key], PROVED):
+            proved = ProvedBound(run, proved=False, wrong=False, text="another process has repeated the run meanwhile")
         yield proved
 
 
-def _proved(run: Run, store: Store, seconds: float | None) -> ProvedBound:
-    answer = store.answer(run.key)
+def _rows(store: Store) -> Iterator[tuple[str, float | None, str]]:
+    """Yield the key, the bound and its proof of each row."""
+    columns = store.columns(["key", "bound", "proof"])
+    return zip(columns["key"], columns["bound"], columns["proof"], strict=True)
+
+
+def _proved(run: Run, bound: float, answer: str | None, seconds: float | None) -> ProvedBound:
+    """Prove the bound of an answer again; it has to be that of the row, which tables show."""
     try:
         problem = problem_of(run)
         claim = None if answer is None else BoundClaim.of(problem, json.loads(answer))
         if claim is None:
             return ProvedBound(run, proved=False, wrong=False, text="its answer was not kept")
+        if claim.value != bound:
+            text = f"its row says that the bound is {bound!r}, and its answer {claim.value!r}"
+            return ProvedBound(run, proved=False, wrong=True, text=text)
         finding = check_bound(problem, claim, Limits(time=seconds))
-    except Changed as error:
-        return ProvedBound(run, proved=False, wrong=False, text=str(error))
     except VerificationError as error:
         return ProvedBound(run, proved=False, wrong=True, text=str(error))
-    except MtppError as error:  # the time did not suffice, or nothing checks bounds of this kind
+    except MtppError as error:  # the spec changed, the time did not suffice, or nothing checks bounds of this kind
         return ProvedBound(run, proved=False, wrong=False, text=str(error))
     return ProvedBound(run, finding.proved, wrong=False, text=finding.text)

@@ -214,10 +214,11 @@ class Store:
                 run_sql(_PUT, sql_of(row))
                 self._put_answer(run_sql, row.key, answer)
 
-    def set_proof(self, key: str, proof: str) -> None:
-        """Record how well the bound of a run is founded."""
+    def set_proof(self, key: str, bound: float, proof: str) -> bool:
+        """Record how well the bound of a run is founded; return False, and record nothing, if it has another by now."""
         with self._transaction() as run_sql:
-            run_sql("UPDATE runs SET proof = ? WHERE key = ?", (proof, key))
+            changed = run_sql("UPDATE runs SET proof = ? WHERE key = ? AND bound = ?", (proof, key, bound)).rowcount
+        return bool(changed)
 
     def answer(self, key: str) -> str | None:
         """Return the whole JSON answer of a run as text; None if there is none.

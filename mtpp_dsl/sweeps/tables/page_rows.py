@@ -153,8 +153,8 @@ def _value(name: str, cell: str, place: str) -> Any:
 CLOSE = 1e-6
 """A plan this close to a bound, relatively, is optimal; the same share as ``mtpp solve`` has by default."""
 _OWN = ("key", "label", "method", "status", "value", "bound", "gap", "proof", "seconds", "cpu", "total", "memory")
-_FOUNDED = ("", "trusted", "checked", PROVED)
-"""How well a bound is founded, the weakest first; "" where it is not known."""
+_FOUNDED = {"trusted": 1, "checked": 2, PROVED: 3}
+"""How well a bound is founded; 0 where nothing, or something else, is said of it."""
 
 
 def with_together(runs: Runs, together: Mapping[str, Sequence[str]]) -> Runs:
@@ -206,7 +206,8 @@ def _joined(runs: Runs, meeting: Sequence[int], name: str) -> dict[str, Any]:
     own = {"key": keys, "label": name, "method": name, "status": status, "value": value, "bound": bound, "gap": gap}
     own |= sums | {"memory": _best(runs.numbers("memory")[meeting], largest=True)}
     bounds = answered(runs, "bound")
-    own["proof"] = max((runs.field("proof")[i] for i in meeting if bounds[i] == bound), key=_FOUNDED.index, default="")
+    proofs = [runs.field("proof")[i] for i in meeting if bounds[i] == bound]
+    own["proof"] = max(proofs, key=lambda proof: _FOUNDED.get(proof, 0), default="")
     seeds = {runs.field("seed")[i] for i in meeting}
     return row | {column: own[column] for column in _OWN if column in row} | {"seed": max(seeds, default=0)}
 
