@@ -35,7 +35,7 @@ class ProvedBound(NamedTuple):
 
 def bounds_to_prove(runs: Sequence[Run], store: Store) -> list[Run]:
     """Return the runs that have a bound which was not proved again before."""
-    todo = {key for key, bound, proof in _rows(store) if bound is not None and proof != PROVED}
+    todo = {key for key, _, proof in _bounds(store) if proof != PROVED}
     return [run for run in runs if run.key in todo]
 
 
@@ -47,7 +47,7 @@ def prove_bounds(runs: Sequence[Run], store: Store, seconds: float | None) -> It
         store: where their rows and answers are.
         seconds: that each bound may take; None for any time.
     """
-    bounds = {key: bound for key, bound, _ in _rows(store)}
+    bounds = {key: bound for key, bound, _ in _bounds(store)}
     for run in runs:
         proved = _proved(run, bounds[run.key], store.answer(run.key), seconds)
         if proved.proved and not store.set_proof(run.key, bounds[run.key], PROVED):
@@ -55,10 +55,12 @@ def prove_bounds(runs: Sequence[Run], store: Store, seconds: float | None) -> It
         yield proved
 
 
-def _rows(store: Store) -> Iterator[tuple[str, float | None, str]]:
-    """Yield the key, the bound and its proof of each row."""
+def _bounds(store: Store) -> Iterator[tuple[str, float, str]]:
+    """Yield the key, the bound and its proof of each row that has a bound."""
     columns = store.columns(["key", "bound", "proof"])
-    return zip(columns["key"], columns["bound"], columns["proof"], strict=True)
+    for key, bound, proof in zip(columns["key"], columns["bound"], columns["proof"], strict=True):
+        if bound is not None:
+            yield key, bound, proof
 
 
 def _proved(run: Run, bound: float, answer: str | None, seconds: float | None) -> ProvedBound:
