@@ -5,11 +5,8 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 
-import pytest
-
-from tests import turns
 from tests.tree import ROOT
-from tests.turns import RAREST, SHARE, Recorded, has_turn, recorded, seconds_of
+from tests.turns import RAREST, has_turn, recorded, seconds_of
 
 
 def test_what_is_recorded_is_there() -> None:
@@ -41,8 +38,10 @@ def taken(turn: int) -> float:
     return sum(min(own) + sum(seconds - min(own) for seconds in own) for own in shared.values())
 
 
-def test_what_shares_a_fixture_has_the_same_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = {"a.py::test_a": Recorded(9 * SHARE, "site"), "a.py::test_b": Recorded(8 * SHARE, "site")}
-    monkeypatch.setattr(turns, "recorded", lambda: rows)
-    assert all(has_turn("a.py::test_a", turn) == has_turn("a.py::test_b", turn) for turn in range(9))
-    assert seconds_of("a.py::test_a") == 9 * SHARE
+def test_what_shares_a_fixture_has_the_same_turns() -> None:
+    turns = defaultdict(set)
+    for test, row in recorded().items():
+        if row.shared:
+            turns[test.partition("::")[0], row.shared].add(tuple(has_turn(test, turn) for turn in range(RAREST)))
+    assert len(turns) > 1
+    assert all(len(own) == 1 for own in turns.values())

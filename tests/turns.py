@@ -18,7 +18,7 @@ __all__ = ["FEWEST", "RECORD", "Recorded", "has_turn", "recorded", "seconds_of"]
 RECORD = Path(__file__).with_name("seconds.csv")
 FEWEST = 0.2
 """Seconds below which tests are not recorded."""
-SHARE, RAREST = 0.5, 6
+SHARE, RAREST = 0.2, 16
 """Seconds that a test takes at each commit, in the mean; and at one commit of how many it is tried at least."""
 
 
@@ -57,5 +57,20 @@ def has_turn(test: str, turn: int) -> bool:
     record = recorded().get(test)
     if record is None:
         return True
-    group = f"{test.partition('::')[0]} {record.shared}" if record.shared else test
-    return (crc32(group.encode()) + turn) % min(RAREST, ceil(record.seconds / SHARE)) == 0
+    group = _group(test, record)
+    return (crc32(group.encode()) + turn) % min(RAREST, ceil(_longest()[group] / SHARE)) == 0
+
+
+def _group(test: str, record: Recorded) -> str:
+    """Return the name of what has the same turns: tests of a file that share a fixture, or the test alone."""
+    return f"{test.partition('::')[0]} {record.shared}" if record.shared else test
+
+
+@cache
+def _longest() -> dict[str, float]:
+    """Return the seconds of the longest test of each group."""
+    longest: dict[str, float] = {}
+    for test, record in recorded().items():
+        group = _group(test, record)
+        longest[group] = max(longest.get(group, 0.0), record.seconds)
+    return longest
