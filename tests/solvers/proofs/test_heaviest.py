@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 from math import inf
@@ -99,3 +100,36 @@ def test_sets_are_those_of_the_definition(seed: int) -> None:
             heaviest = max((sum(w for w, there in zip(weights, h, strict=True) if there) for h in below), default=-1)
             for most in {max(heaviest - 1, 0), max(heaviest, 0)} if sum(weights) else ():
                 assert _lighter(reading, kind, target, weights, most, inf) == (heaviest <= most)
+
+
+def test_searches_are_as_short_as_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How often they settle and cut: more often if a price or a rule is lost, seldom less often."""
+    count: Counter[str] = Counter()
+
+    def counted(sets: Sets, name: str) -> None:
+        inner = getattr(sets, name)
+
+        def run(*arguments: object) -> object:
+            count[name] += 1
+            return inner(*arguments)
+
+        monkeypatch.setattr(sets, name, run)
+
+    for seed in range(100, 130):
+        rng = Random(seed)
+        reading = ProofReading(split_problem(seed, 8))
+        kind = reading.kinds[0]
+        target = sum(t for t in kind.time if t < inf) * rng.choice([0.2311, 0.4177, 0.7373])
+        if target == 0.0:
+            continue
+        sets = Sets(reading, kind, target, reading.arcs(kind))
+        weights = [rng.choice([0, 1, 2, 5]) for _ in reading.members]
+        for name in ("_settle", "_least_cut"):
+            counted(sets, name)
+        for place in PLACES:
+            for most in (1, sum(weights) // 4, sum(weights) // 2):
+                sets.heavier(weights, most, sets.place(*place))
+        for g in range(len(weights)):
+            count["least"] += sets.least_with(np.array([g])) <= sets.below
+            count["ranks"] += int(np.subtract(*sets.ranks(np.array([g]), 4))[0])
+    assert count == {"_settle": 651, "_least_cut": 459, "least": 64, "ranks": -202}

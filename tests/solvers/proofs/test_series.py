@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +15,7 @@ from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.proofs.module_search import ModuleSearch
 from mtpp_dsl.solvers.proofs.series import SeriesProof, cut_nodes
 from tests.makespans import makespan_problem
 from tests.oracle import optimum
@@ -102,6 +104,27 @@ def test_it_proves_optima_and_no_more(kind: str, seed: int) -> None:
     if best is not None and best > 0:
         assert proved(problem, best * LESS) == (seed not in UNPROVED[kind])
         assert not any(proved(problem, best * more) for more in MORE)
+
+
+def test_searches_are_as_short_as_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many boxes they look at: more if an argument is lost, seldom fewer."""
+    searches: list[ModuleSearch] = []
+    run = ModuleSearch.run
+
+    def kept(search: ModuleSearch, limits: Limits) -> bool:
+        searches.append(search)
+        return run(search, limits)
+
+    monkeypatch.setattr(ModuleSearch, "run", kept)
+    count = Counter[str]()
+    for source, n, k in ((row_problem, 7, 3), (shop_problem, 6, 3), (makespan_problem, 5, 2)):
+        for seed in range(100, 120):
+            problem = source(seed, n, k)
+            longest = float(np.where(problem.time < np.inf, problem.time, 0).max(axis=1).sum())
+            count["proved"] += sum(proved(problem, longest * part) for part in (0.4, 0.6, 0.8) if longest)
+    count["searches"], count["boxes"] = len(searches), sum(search.boxes for search in searches)
+    count["least"] = sum(search.least for search in searches) >> 20
+    assert count == {"proved": 61, "searches": 451, "boxes": 1056, "least": 4164078747}
 
 
 def test_cut_nodes_are_those_that_all_paths_go_through() -> None:
