@@ -6,7 +6,7 @@ import ast
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from coverage import CoverageData
@@ -43,7 +43,7 @@ class Covering:
                     self._tests[Path(name).relative_to(ROOT).as_posix()][line] |= set(tests) - {""}
 
     def tests(self, mutant: Mutant, last_line: int) -> list[str]:
-        """Return the tests to run, in their order: cheap ones first, a file after the other, within the budget."""
+        """Return the tests to run, in their order: cheap ones first, within the budget."""
         lines = self._tests[mutant.path]
         if not mutant.at_import:
             return self._affordable(set().union(*(lines.get(n, ()) for n in range(mutant.line, last_line + 1))))
@@ -57,16 +57,21 @@ class Covering:
         return sum(self._cost(test) for test in tests)
 
     def _affordable(self, tests: Iterable[str]) -> list[str]:
+        """Return tests for half of the budget from all files in turn, and then the cheapest of the others."""
+        by_cost = sorted(tests, key=lambda test: (self._cost(test), test))
         files: dict[str, list[str]] = defaultdict(list)
-        for test in sorted(tests, key=lambda test: (self._cost(test), test)):
+        for test in by_cost:
             files[test.partition("::")[0]].append(test)
-        chosen, spent = [], 0.0
-        for turn in zip_longest(*sorted(files.values(), key=lambda own: self._cost(own[0]))):
-            for test in turn:
-                if test is not None and (not chosen or spent + self._cost(test) <= self._budget):
-                    chosen.append(test)
-                    spent += self._cost(test)
-        return chosen
+        turns = zip_longest(*sorted(files.values(), key=lambda own: self._cost(own[0])))
+        chosen: dict[str, None] = {}
+        for candidates, budget in ((chain.from_iterable(turns), self._budget / 2), (by_cost, self._budget)):
+            spent = self.time_of([*chosen])
+            for test in candidates:
+                if test is None or test in chosen or (chosen and spent + self._cost(test) > budget):
+                    continue
+                chosen[test] = None
+                spent += self._cost(test)
+        return [*chosen]
 
     def _cost(self, test: str) -> float:
         return self.seconds.get(test, DEFAULT_SECONDS)

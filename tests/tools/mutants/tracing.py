@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from coverage import Coverage
@@ -17,12 +18,24 @@ from coverage import Coverage
 from tests.tools.mutants.places import traced_files
 
 FOLDER = Path(os.environ["MTPP_TRACES"])
-COVERAGE = Coverage(
-    data_file=str(FOLDER / "lines"), data_suffix=True, config_file=False, include=[str(path) for path in traced_files()]
-)
+TRACED = [str(path) for path in traced_files()]
+COVERAGE = Coverage(data_file=str(FOLDER / "lines"), data_suffix=True, config_file=False, include=TRACED)
 COVERAGE.set_option("run:disable_warnings", ["no-data-collected"])  # of the process that hands out the tests
 COVERAGE.start()  # here, as modules are imported before pytest is configured
 SECONDS: dict[str, float] = {}
+
+
+def pytest_configure() -> None:
+    """Leave loops in these files plain: what is compiled runs no lines."""
+    from mtpp_dsl.core.base.compiling import Kernel
+
+    compiled = Kernel.compiled
+
+    def plain(kernel: Kernel[..., Any], *arguments: Any) -> Any:
+        function: Any = kernel.plain
+        return function if function.__code__.co_filename in TRACED else compiled(kernel, *arguments)
+
+    Kernel.compiled = plain  # type: ignore[method-assign,assignment]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
