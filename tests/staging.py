@@ -160,7 +160,7 @@ def random_groups(seed: int, n: int = 4) -> Problem:
 
 
 def random_streams(seed: int, n: int = 3) -> Problem:
-    """Return a random problem about shards and replicas whose parameters beyond the memory are streamed."""
+    """Return a random problem about replicas whose parameters beyond the memory are streamed."""
     problem = random_groups(seed, n)
-    rules = [rule for rule in problem.constraints if not isinstance(rule, Memory)]
+    rules = [rule for rule in problem.constraints if not isinstance(rule, (Memory, Shard))]
     return Problem.create(problem.graph, problem.devices, Shared(2.0, overflow=True), problem.objective, rules)

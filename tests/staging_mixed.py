@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Memory, Replicate, Shard, StageMemory
@@ -11,7 +12,7 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["random_mixed"]
+__all__ = ["random_mixed", "random_spread"]
 
 
 def random_mixed(seed: int) -> Problem:
@@ -55,6 +56,22 @@ def random_mixed(seed: int) -> Problem:
         objective = Objective("iteration", microbatches=microbatches, schedule=schedule)
     network = r.choice([Shared(2.0), Host(2.0)])
     return Problem.create(graph, devices, network, objective, rules)
+
+
+def random_spread(seed: int) -> Problem:
+    """Return a random problem of :func:`random_mixed` whose devices are in groups, or stream what does not fit."""
+    problem, r = random_mixed(seed), random.Random(seed)
+    groups, streams = r.random() < 0.7, r.random() < 0.4
+    devices = [replace(device, group=r.choice("ab") if groups else None) for device in problem.devices]
+    left_out = (Memory, StageMemory, Shard) if streams else (Shard,) if groups else ()
+    rules = [rule for rule in problem.constraints if not isinstance(rule, left_out)]
+    network = r.choice([Shared, Host])(
+        2.0,
+        overflow=streams,
+        between=r.choice([0.5, 1.0, 2.0]) if groups else None,
+        prefetch=streams and not problem.of(Replicate) and r.random() < 0.5,
+    )
+    return Problem.create(problem.graph, devices, network, problem.objective, rules)
 
 
 def _memory(r: random.Random, types: list[int], schedule: Any, microbatches: int) -> Constraint:

@@ -43,6 +43,7 @@ from tests.solvers.proofs.test_recorded import RECORD
 from tests.solvers.proofs.test_series import row_problem, shop_problem
 from tests.split_problems import split_problem
 from tests.staging import random_group_rules, random_groups, random_stages, random_streams
+from tests.staging_mixed import random_mixed, random_spread
 from tests.tight_memories import tight_problem
 from tests.tree import ROOT
 from tests.weighted_problems import random_problem as weighted_problem
@@ -72,6 +73,8 @@ GROUPS: tuple[Source, ...] = (
     random_groups,
     random_streams,
     random_group_rules,
+    random_mixed,
+    random_spread,
     lambda seed: hierarchical(seed, training=bool(seed % 2)),
 )
 SOURCES: dict[str, tuple[tuple[str, ...], tuple[Source, ...]]] = {

@@ -38,6 +38,7 @@ from tests.solvers.partition.test_copies_types import SHARES, with_types
 from tests.solvers.partition.test_hierarchy import random_problem as hierarchical
 from tests.split_problems import split_problem
 from tests.staging import random_groups, random_stages, random_streams
+from tests.staging_mixed import random_mixed, random_spread
 from tests.tight_memories import tight_problem
 from tests.tools.certificates import Arcs, places
 from tests.tree import ROOT
@@ -67,6 +68,8 @@ SOURCES: dict[str, Callable[[int], Problem]] = {
     "stages": random_stages,
     "groups": random_groups,
     "streams": random_streams,
+    "mixed": random_mixed,
+    "spread": random_spread,
     "hierarchy": lambda seed: hierarchical(seed, training=bool(seed % 2)),
     "copies": lambda seed: with_types(random.Random(f"{seed}"), SHARES[seed % len(SHARES)]),
     "phases": lambda seed: phased_problem(random_case(seed, 4, 2), sorted(GOALS)[seed % len(GOALS)]),

@@ -178,3 +178,19 @@ def test_too_little_time_is_said() -> None:
     data = {"target": 1.2 * graph.work.sum() / 4, "weights": weights, "most": [share] * 4}
     with pytest.raises(UsageError, match="time is not enough"):
         ChainCertificate().prove(problem, data, Limits(time=0.2))
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_every_place_of_many_is_checked(place: int) -> None:
+    """Each of six devices can hold one of six nodes below 1.5, so no place may be said to hold none."""
+    names = [f"v{v}" for v in range(6)]
+    graph = Graph.create(names, [(v, v + 1) for v in range(5)], work=1.0)
+    problem = Problem.create(graph, [Device(f"d{d}") for d in range(6)], Shared(1.0), constraints=[Acyclic()])
+    most = [0 if i == place else 1 for i in range(6)]
+    data = {"target": 1.5, "weights": dict.fromkeys(names, 1)}
+    with pytest.raises(Refused, match=f"block {place + 1} of 6 can hold nodes that weigh more than 0"):
+        ChainCertificate().prove(problem, {**data, "most": most}, Limits(time=60.0))
+    for value in (0.5, -1, True):
+        wrong = [value if i == place else 1 for i in range(6)]
+        with pytest.raises(Refused, match=f"'most' of place {place + 1} is {value}, not a"):
+            ChainCertificate().prove(problem, {**data, "most": wrong}, Limits(time=60.0))

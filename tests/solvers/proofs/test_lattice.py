@@ -41,7 +41,8 @@ from tests.order_problems import KINDS, ordered_problem
 from tests.phases import GOALS, phased_problem, random_case
 from tests.solvers.partition.test_hierarchy import random_problem as hierarchical
 from tests.solvers.proofs.test_chain import pipelines
-from tests.staging import random_group_rules, random_groups, random_stages
+from tests.staging import random_group_rules, random_groups, random_stages, random_streams
+from tests.staging_mixed import random_mixed, random_spread
 from tests.tight_memories import tight_problem
 from tests.tree import ROOT
 from tests.weighted_problems import random_problem as weighted_problem
@@ -54,6 +55,9 @@ SOURCES = {
     "stages": lambda seed: random_stages(seed, 4),
     "groups": lambda seed: random_groups(seed, 3),
     "rules about groups": random_group_rules,
+    "mixed": random_mixed,
+    "spread": random_spread,
+    "streams": random_streams,
     "hierarchy": lambda seed: hierarchical(seed, training=bool(seed % 2)),
     **{f"phases, {goal}": lambda seed, goal=goal: phased_problem(random_case(seed, n=4), goal) for goal in GOALS},
     "prices": lambda seed: weighted_problem(seed, soft=0.3),

@@ -15,6 +15,7 @@ from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.proofs import module_search
 from mtpp_dsl.solvers.proofs.module_search import ModuleSearch
 from mtpp_dsl.solvers.proofs.series import SeriesProof, cut_nodes
 from tests.makespans import makespan_problem
@@ -125,6 +126,16 @@ def test_searches_are_as_short_as_recorded(monkeypatch: pytest.MonkeyPatch) -> N
     count["searches"], count["boxes"] = len(searches), sum(search.boxes for search in searches)
     count["least"] = sum(search.least for search in searches) >> 20
     assert count == {"proved": 61, "searches": 451, "boxes": 1056, "least": 4164078747}
+
+
+@pytest.mark.parametrize(("seed", "target", "room"), [(117, 17.85, 2), (130, 14.7, 2), (103, 23.8, 4), (102, 34.85, 5)])
+def test_a_search_that_has_too_little_room_proves_nothing(
+    seed: int, target: float, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A target is proved from so much room for boxes, and arcs of each, on."""
+    for depth in (1, 2, 3, 4, 5, 400):
+        monkeypatch.setattr(module_search, "MAX_DEPTH", depth)
+        assert proved(shop_problem(seed, 8, 2), target) == (depth >= room)
 
 
 def test_cut_nodes_are_those_that_all_paths_go_through() -> None:
